@@ -1,5 +1,5 @@
 """
-The rooms of the package, and what they may import: a picture and measures.
+Measure the folders of the package and their imports: a diagram and tables.
 
     python bench/architecture.py
     python bench/architecture.py --write docs/architecture.md
@@ -21,7 +21,7 @@ from functools import cached_property
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-from import_cycles import import_cycles, imports_of, modules_below
+from import_cycles import find_import_cycles, imports_of, modules_below
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = "tlf"
@@ -30,14 +30,14 @@ MARKED = re.compile(
 )
 
 
-class Options(argparse.Namespace):
+class ArchitectureOptions(argparse.Namespace):
     """The command line."""
 
     write: Path | None
 
 
 @dataclass(frozen=True)
-class Module:
+class SourceModule:
     """A Python file of the package."""
 
     name: str
@@ -46,9 +46,9 @@ class Module:
     text: str
 
     @staticmethod
-    def of(name: str, path: Path) -> Module:
+    def of(name: str, path: Path) -> SourceModule:
         """Read a file."""
-        return Module(name, path, path.read_text(encoding="utf-8"))
+        return SourceModule(name, path, path.read_text(encoding="utf-8"))
 
     @property
     def folder(self) -> str:
@@ -66,7 +66,7 @@ class Package:
     """The modules of the package."""
 
     root: Path
-    modules: Mapping[str, Module]
+    modules: Mapping[str, SourceModule]
 
     @staticmethod
     def of(root: Path) -> Package:
@@ -74,7 +74,9 @@ class Package:
         links = (root / "src" / PACKAGE).iterdir()
         folders = sorted(each.name for each in links if each.is_dir())
         found = modules_below(root, folders)
-        return Package(root, {name: Module.of(name, path) for name, path in found})
+        return Package(
+            root, {name: SourceModule.of(name, path) for name, path in found}
+        )
 
     @property
     def folders(self) -> Sequence[str]:
@@ -106,31 +108,33 @@ class Package:
     def direct_imports(self, folder: str) -> list[str]:
         """Return the imported folders that no other imported folder imports."""
         found = self.imports[folder]
-        behind = set[str]().union(*(self._below(each) for each in found))
+        behind = set[str]().union(*(self._transitive_imports(each) for each in found))
         return sorted(found - behind)
 
-    def _below(self, folder: str) -> set[str]:
-        return self.imports[folder].union(*map(self._below, self.imports[folder]))
+    def _transitive_imports(self, folder: str) -> set[str]:
+        return self.imports[folder].union(
+            *map(self._transitive_imports, self.imports[folder])
+        )
 
-    def lines(self, folder: str) -> int:
+    def line_count(self, folder: str) -> int:
         """Return the lines of the files of a folder."""
         modules = (m for m in self.modules.values() if m.folder == folder)
         return sum(module.text.count("\n") for module in modules)
 
-    def files(self, folder: str) -> int:
+    def file_count(self, folder: str) -> int:
         """Return the number of files of a folder."""
         return sum(module.folder == folder for module in self.modules.values())
 
     def cycles(self) -> list[str]:
         """Return the packages whose children import each other in a cycle."""
-        return sorted(import_cycles(self.root, self.folders))
+        return sorted(find_import_cycles(self.root, self.folders))
 
-    def shared_names(self) -> int:
+    def shared_name_count(self) -> int:
         """Return the number of file names that several files have, `__init__` apart."""
         names = Counter(m.path.name for m in self.modules.values())
         return sum(n > 1 for name, n in names.items() if name != "__init__.py")
 
-    def shared_classes(self) -> int:
+    def shared_class_count(self) -> int:
         """Return the number of public class names that several files define."""
         names = Counter(
             node.name
@@ -141,26 +145,27 @@ class Package:
         return sum(count > 1 for count in names.values())
 
 
-def report(package: Package) -> str:
+def format_report(package: Package) -> str:
     """Return the diagram and the tables, in Markdown."""
-    total = sum(map(package.lines, package.folders))
+    total = sum(map(package.line_count, package.folders))
     arrows = [
         f"    {folder} --> {below}"
         for folder in reversed(package.folders)
         for below in package.direct_imports(folder)
     ]
     rows = [
-        f"| `{folder}/` | {package.files(folder)} | {package.lines(folder):,} "
-        f"| {package.lines(folder) / total:.0%} "
+        f"| `{folder}/` | {package.file_count(folder)} | "
+        f"{package.line_count(folder):,} "
+        f"| {package.line_count(folder) / total:.0%} "
         f"| {', '.join(sorted(package.imports[folder])) or 'nothing'} |"
         for folder in package.folders
     ]
-    largest = max(package.folders, key=package.lines)
+    largest = max(package.folders, key=package.line_count)
     measures = [
-        ("share of the largest folder", f"{package.lines(largest) / total:.0%}"),
+        ("share of the largest folder", f"{package.line_count(largest) / total:.0%}"),
         ("packages with a cycle of imports", str(len(package.cycles()))),
-        ("file names that several files have", str(package.shared_names())),
-        ("class names that several files define", str(package.shared_classes())),
+        ("file names that several files have", str(package.shared_name_count())),
+        ("class names that several files define", str(package.shared_class_count())),
     ]
     return "\n".join(
         [
@@ -185,8 +190,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Print the report, or put it into a page."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().split("\n")[0])
     parser.add_argument("--write", type=Path, help="page to put it into")
-    options = parser.parse_args(arguments, namespace=Options())
-    text = report(Package.of(ROOT))
+    options = parser.parse_args(arguments, namespace=ArchitectureOptions())
+    text = format_report(Package.of(ROOT))
     if options.write is None:
         print(text, end="")
         return

@@ -1,5 +1,5 @@
 """
-Forms of attention in PyTorch, on the GPU of this machine.
+Time forms of attention in PyTorch on a GPU, compiled by TLF and by Inductor.
 
     python bench/attention.py
     python bench/attention.py --only causal,window --tokens 8192 --autotune
@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, TypeAlias
 
-from needs_gpu import lacks_gpu
+from gpu_check import lacks_gpu
 
 from tlf.compiler.api.torch_backend import tlf
 
@@ -66,7 +66,7 @@ def soft_capped(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     return T.softmax(20 * T.tanh(scores(query, key) / 20), -1) @ value
 
 
-def rectified(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+def relu_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     """Without a softmax."""
     return (T.relu(scores(query, key)) / key.shape[-2]) @ value
 
@@ -76,15 +76,15 @@ def sigmoid(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     return T.sigmoid(scores(query, key)) @ value
 
 
-def repeated(value: Tensor, query: Tensor) -> Tensor:
+def repeat_heads(value: Tensor, query: Tensor) -> Tensor:
     """Keys or values once for each head of the queries that shares them."""
     times = query.shape[1] // value.shape[1]
     return value[:, :, None].expand(-1, -1, times, -1, -1).flatten(1, 2)
 
 
-def grouped(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+def grouped_query(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     """Heads share keys and values, which are repeated for them."""
-    return plain(query, repeated(key, query), repeated(value, query))
+    return plain(query, repeat_heads(key, query), repeat_heads(value, query))
 
 
 def grouped_function(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
@@ -104,11 +104,11 @@ def causal_function(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     return attention(query, key, value, is_causal=True)
 
 
-WRITTEN = (plain, causal, window, soft_capped, rectified, sigmoid)
+WRITTEN = (plain, causal, window, soft_capped, relu_attention, sigmoid)
 
 FORMS: Mapping[str, Attention] = {
     each.__name__: each
-    for each in (*WRITTEN, grouped, function, causal_function, grouped_function)
+    for each in (*WRITTEN, grouped_query, function, causal_function, grouped_function)
 }
 
 SHARING = {"grouped": 4, "grouped_function": 4}
@@ -121,24 +121,24 @@ def microseconds(run: Callable[[], object]) -> float:
     return 1e3 * timing.do_bench(run, warmup=50, rep=200, return_mode="median")
 
 
-def compiled(form: Attention, backend: object, mode: str | None) -> Any:
+def compile_form(form: Attention, backend: object, mode: str | None) -> Any:
     """A form, compiled for the shapes that it is called with."""
     T._dynamo.reset()
     return T.compile(form, backend=backend, mode=mode, dynamic=False)
 
 
-def measure(name: str, inputs: tuple[Tensor, ...], mode: str | None) -> str:
+def measure_form(name: str, inputs: tuple[Tensor, ...], mode: str | None) -> str:
     """A row of the table."""
     form = FORMS[name]
     heads = SHARING.get(name, 1)
     inputs = (inputs[0], *(each[:, ::heads].contiguous() for each in inputs[1:]))
     few = (inputs[0][:1, : 2 * heads], *(each[:1, :2] for each in inputs[1:]))
     right = form(*(each.float() for each in few))
-    with_tlf = compiled(form, tlf, None)
+    with_tlf = compile_form(form, tlf, None)
     found, eager = with_tlf(*inputs)[:1, : 2 * heads].float(), form(*few).float()
     error = float((found - right).norm() / (eager - right).norm())
     own = microseconds(lambda: with_tlf(*inputs))
-    with_inductor = compiled(form, "inductor", mode)
+    with_inductor = compile_form(form, "inductor", mode)
     other = microseconds(lambda: with_inductor(*inputs))
     plainly = microseconds(lambda: form(*inputs))
     return f"{name:<16} {own:>8,.0f} {other:>9,.0f} {plainly:>8,.0f} {error:>10.2f}x"
@@ -162,7 +162,7 @@ def main(given: Sequence[str] | None = None) -> int:
     mode = "max-autotune-no-cudagraphs" if arguments.autotune else None
     print(f"{'':<16} {'TLF us':>8} {'Inductor':>9} {'eager':>8} {'error':>11}")
     for name in arguments.only.split(",") if arguments.only else FORMS:
-        print(measure(name, inputs, mode), flush=True)
+        print(measure_form(name, inputs, mode), flush=True)
     return 0
 
 

@@ -1,10 +1,10 @@
 """
-Number of GPU kernels and NPU loop nests for computations with dependent reductions.
+Count GPU kernels and NPU loop nests of computations with cascaded reductions.
 
     python bench/cascades.py
     python bench/cascades.py causal sink
 
-The computations are those of `cascade_forms.py`, in bf16. `kernels` counts the groups
+The computations are those of `cascade_cases.py`, in bf16. `kernels` counts the groups
 that `triton-pipeline` makes for the preset `h200`, `nests` the loops over tiles that
 `npu-pipeline` makes between L3 and L2 of the preset `npu`, and `groups` what it makes
 of them between L2 and L1. Reductions in one loop are one of each.
@@ -18,8 +18,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from attention import Tensor
-from cascade_forms import CASES, Case, T
-from known_names import are_known
+from cascade_cases import CASES, CascadeCase, T
+from name_check import are_known
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -28,13 +28,13 @@ from tlf.compiler.driver.driver import PASSES, new_context
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
 from tlf.dialects import graph, tile
-from tlf.dialects.prepared import is_preparation
-from tlf.dialects.target import load
+from tlf.dialects.prepack import is_preparation
+from tlf.dialects.target import load_target_spec
 from tlf.frontend.torch import from_torch
 from tlf.lowering.pipelines import pipelines_for
 
 
-def module_of(case: Case, inputs: Sequence[Tensor]) -> Any:
+def module_of(case: CascadeCase, inputs: Sequence[Tensor]) -> Any:
     """A computation as a module that holds its weights, and takes the other inputs."""
 
     class Module(T.nn.Module):
@@ -51,15 +51,15 @@ def module_of(case: Case, inputs: Sequence[Tensor]) -> Any:
     return module
 
 
-def imported(case: Case, inputs: Sequence[Tensor]) -> ModuleOp:
+def import_case(case: CascadeCase, inputs: Sequence[Tensor]) -> ModuleOp:
     """A computation of inputs as a program."""
     given = [e for place, e in enumerate(inputs) if place not in case.weights]
     return from_torch(module_of(case, inputs), given).module
 
 
-def grouped(module: ModuleOp, target: str, level: int) -> ModuleOp:
+def group_module(module: ModuleOp, target: str, level: int) -> ModuleOp:
     """A copy of a program once a target's pipeline has made groups so many times."""
-    chip, copy = load(target), module.clone()
+    chip, copy = load_target_spec(target), module.clone()
     chip.attach(copy)
     passes = build_passes(f"{chip.backend}-pipeline", PASSES, pipelines_for(chip))
     ends = [end for end, each in enumerate(passes, 1) if each.name == "graph-group"]
@@ -67,7 +67,7 @@ def grouped(module: ModuleOp, target: str, level: int) -> ModuleOp:
     return copy
 
 
-def count(module: ModuleOp, matches: Callable[[Operation], bool]) -> int:
+def count_operations(module: ModuleOp, matches: Callable[[Operation], bool]) -> int:
     """
     Return the number of operations of a kind in the functions that run at every call.
     """
@@ -88,12 +88,14 @@ def is_nest(op: Operation) -> bool:
     return isinstance(op, tile.WhileOp) and not isinstance(op.parent_op(), tile.WhileOp)
 
 
-def line(name: str) -> str:
+def format_line(name: str) -> str:
     """A row of the table."""
-    module = imported(CASES[name], CASES[name].inputs())
-    kernels = count(grouped(module, "h200", 1), is_group)
-    near_engines = grouped(module, "npu", 2)
-    nests, groups = (count(near_engines, each) for each in (is_nest, is_group))
+    module = import_case(CASES[name], CASES[name].inputs())
+    kernels = count_operations(group_module(module, "h200", 1), is_group)
+    near_engines = group_module(module, "npu", 2)
+    nests, groups = (
+        count_operations(near_engines, each) for each in (is_nest, is_group)
+    )
     return f"{name:20} {kernels:7} {nests:5} {groups:6}"
 
 
@@ -106,7 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     print(f"{'computation':20} {'kernels':>7} {'nests':>5} {'groups':>6}")
     for name in names:
-        print(line(name), flush=True)
+        print(format_line(name), flush=True)
     return 0
 
 

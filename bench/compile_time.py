@@ -1,5 +1,5 @@
 """
-Compile time of workloads of `bench/zoo.py` for an NPU, and effort of the group search.
+Compile time of the workloads of `zoo.py` for an NPU, and work of the group search.
 
     python bench/compile_time.py
     python bench/compile_time.py resnet50 mobilenet-v2 --target npu
@@ -24,12 +24,12 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.compiler.driver.driver import PASSES, new_context, parse
-from tlf.compiler.driver.garbage import few_collections
+from tlf.compiler.driver.gc_tuning import reduce_collections
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
 from tlf.compiler.driver.source import Source
-from tlf.dialects.target import Target, load
-from tlf.dialects.target.levels import level_named
+from tlf.dialects.target import TargetSpec, load_target_spec
+from tlf.dialects.target.level_lookup import find_tile_level
 from tlf.lowering.pipelines import pipelines_for
 from tlf.passes.plan.graph_partition import GraphPartitionPass
 from tlf.support.partition import Statistics
@@ -43,7 +43,7 @@ HEADER = (
 
 
 @dataclass(frozen=True)
-class Effort:
+class SearchEffort:
     """Effort of the search of a program."""
 
     groups: int
@@ -56,7 +56,9 @@ class Effort:
     seconds: float
 
 
-def run(text: str, context: Context, module: ModuleOp, target: Target) -> float:
+def run_passes(
+    text: str, context: Context, module: ModuleOp, target: TargetSpec
+) -> float:
     """Run some passes; return the CPU seconds that they took."""
     passes = build_passes(text, PASSES, pipelines_for(target))
     start = process_time()
@@ -64,38 +66,47 @@ def run(text: str, context: Context, module: ModuleOp, target: Target) -> float:
     return process_time() - start
 
 
-def efforts(module: ModuleOp, target: Target) -> list[Effort]:
+def measure_search(module: ModuleOp, target: TargetSpec) -> list[SearchEffort]:
     """Return the effort of the search of each part of a program."""
     context = new_context()
     target.attach(module)
-    level = level_named(target, None)
-    run(f"graph-pipeline,graph-group{{level={level.name}}}", context, module, target)
-    found: list[Effort] = []
-    with few_collections():
+    level = find_tile_level(target, None)
+    run_passes(
+        f"graph-pipeline,graph-group{{level={level.name}}}", context, module, target
+    )
+    found: list[SearchEffort] = []
+    with reduce_collections():
         start = process_time()
-        for each in GraphPartitionPass().partitions(context, module, target, level):
+        for each in GraphPartitionPass().search_partitions(
+            context, module, target, level
+        ):
             seconds = process_time() - start
-            groups, costs = len(each.stated.nodes), each.costs
-            looked = groups, costs.priced, costs.tilings, each.found.statistics
-            found.append(Effort(*looked, seconds))
+            groups, costs = len(each.block_problem.nodes), each.costs
+            looked = (
+                groups,
+                costs.evaluated_groups,
+                costs.tiling_count,
+                each.result.statistics,
+            )
+            found.append(SearchEffort(*looked, seconds))
             start = process_time()
     return found
 
 
-def line(name: str, layers: int, target: Target) -> str:
+def format_line(name: str, layers: int, target: TargetSpec) -> str:
     """One workload, as a line of the table."""
     text = str(zoo.workload(name).module(layers=layers))
     context = new_context()
-    found = efforts(parse(context, Source(text, name)), target)
+    found = measure_search(parse(context, Source(text, name)), target)
     module = parse(context, Source(text, name))
     target.attach(module)
-    whole = run("npu-pipeline", context, module, target)
+    whole = run_passes("npu-pipeline", context, module, target)
     told = [each.statistics for each in found]
     return (
         f"{name:14} {layers:6} {sum(each.groups for each in found):6} "
         f"{sum(each.priced for each in found):6} "
         f"{sum(each.tilings for each in found):7} "
-        f"{sum(each.asked for each in told):6} {sum(each.states for each in told):6} "
+        f"{sum(each.queries for each in told):6} {sum(each.states for each in told):6} "
         f"{sum(each.seconds for each in found):7.1f} {whole:7.1f}"
     )
 
@@ -107,12 +118,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--layers", default="1", help="of a transformer: such as 3,6")
     parser.add_argument("--target", default="npu")
     options = parser.parse_args(arguments)
-    target = load(options.target)
+    target = load_target_spec(options.target)
     print(HEADER)
     try:
         for name in options.names:
             for layers in map(int, options.layers.split(",")):
-                print(line(name, layers, target), flush=True)
+                print(format_line(name, layers, target), flush=True)
     except (zoo.ZooError, ValueError) as error:
         print(f"compile_time: error: {error}", file=sys.stderr)
         return 1

@@ -24,7 +24,7 @@ from tlf.runtime import npu
 ZOO = Path(__file__).parent / "zoo.py"
 
 
-class Options(argparse.Namespace):
+class CoresOptions(argparse.Namespace):
     """The command line."""
 
     target: str
@@ -71,7 +71,7 @@ func.func @attention(%q: {piece}, %k: {turned}, %v: {piece}) -> {piece} {{
 """
 
 
-def zoo(*words: str) -> str:
+def zoo_program(*words: str) -> str:
     """A program of bench/zoo.py."""
     command = [sys.executable, str(ZOO), *words]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -82,24 +82,28 @@ PROGRAMS: Mapping[str, Callable[[], str]] = {
     "matmul f16 1024": partial(matmul, 1024, "f16"),
     "softmax 1024x512": partial(softmax, 1024, 512),
     "attention 8x256x64": partial(attention, 8, 256, 64),
-    "bottleneck f16 56": partial(zoo, "bottleneck", "--size", "56", "--dtype", "f16"),
-    "bottleneck f32 56": partial(zoo, "bottleneck", "--size", "56", "--dtype", "f32"),
+    "bottleneck f16 56": partial(
+        zoo_program, "bottleneck", "--size", "56", "--dtype", "f16"
+    ),
+    "bottleneck f32 56": partial(
+        zoo_program, "bottleneck", "--size", "56", "--dtype", "f32"
+    ),
     "transformer f16 128": partial(
-        zoo, "transformer", "--size", "128", "--dtype", "f16"
+        zoo_program, "transformer", "--size", "128", "--dtype", "f16"
     ),
 }
 
 
-def timed(text: str, target: str) -> npu.Report:
+def simulate_program(text: str, target: str) -> npu.Report:
     """The time of a program, without values."""
     code = tlf.compile(text, target=target).ir("program.npu")
     return npu.run(npu.parse(code), {}, functional=False)
 
 
-def row(name: str, target: str, counts: Sequence[int]) -> str:
+def format_row(name: str, target: str, counts: Sequence[int]) -> str:
     """One line of the table."""
     text = PROGRAMS[name]()
-    reports = [timed(text, f"{target}:cores={count}") for count in counts]
+    reports = [simulate_program(text, f"{target}:cores={count}") for count in counts]
     first = reports[0].cycles
     gains = "".join(f"{first / report.cycles:>9.2f}" for report in reports[1:])
     return f"{name:22}{first:>12,}{gains}{first / reports[-1].floor.cycles:>9.2f}"
@@ -112,13 +116,13 @@ def main() -> None:
     parser.add_argument("--target", default="npu-4core")
     parser.add_argument("--cores", default="1,2,4")
     parser.add_argument("--only", default="", help="words that names start with")
-    options = parser.parse_args(namespace=Options())
+    options = parser.parse_args(namespace=CoresOptions())
     counts = [int(each) for each in options.cores.split(",")]
     head = "".join(f"{count:>9}" for count in counts[1:])
     print(f"{'cores':22}{counts[0]:>12}{head}{'floor':>9}")
     for name in PROGRAMS:
         if name.startswith(tuple(options.only.split(","))):
-            print(row(name, options.target, counts), flush=True)
+            print(format_row(name, options.target, counts), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Kernels of many kinds and shapes, as programs of `graph` and in PyTorch."""
+"""Kernels of many kinds and shapes, in `graph` and in PyTorch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Tensors: TypeAlias = Sequence[Any]
 
 
 @dataclass(frozen=True)
-class Case:
+class KernelCase:
     """One program: the types of its arguments, and what it computes of them."""
 
     name: str
@@ -40,7 +40,7 @@ class Case:
     def bytes(self) -> int:
         """Of all arguments and the result."""
         width = {"f32": 4, "f16": 2, "bf16": 2}[self.element]
-        return width * sum(map(_count, (*self.arguments, self.result)))
+        return width * sum(map(_element_count, (*self.arguments, self.result)))
 
 
 def tensor(shape: Sequence[int], element: str) -> str:
@@ -48,18 +48,18 @@ def tensor(shape: Sequence[int], element: str) -> str:
     return f"tensor<{'x'.join(map(str, (*shape, element)))}>"
 
 
-def _count(shape: Sequence[int]) -> int:
+def _element_count(shape: Sequence[int]) -> int:
     count = 1
     for extent in shape:
         count *= extent
     return count
 
 
-def product(rows: int, columns: int, depth: int, element: str) -> Case:
+def product(rows: int, columns: int, depth: int, element: str) -> KernelCase:
     """A product of two matrices."""
     left, right, out = (rows, depth), (depth, columns), (rows, columns)
     types = f"({tensor(left, element)}, {tensor(right, element)})"
-    return Case(
+    return KernelCase(
         f"matmul {rows}x{columns}x{depth} {element}",
         (left, right),
         element,
@@ -69,12 +69,12 @@ def product(rows: int, columns: int, depth: int, element: str) -> Case:
     )
 
 
-def linear(rows: int, columns: int, depth: int, element: str) -> Case:
+def linear(rows: int, columns: int, depth: int, element: str) -> KernelCase:
     """A product with a bias, and what is positive of it."""
     left, right, out = (rows, depth), (depth, columns), (rows, columns)
     whole, bias = tensor(out, element), tensor((columns,), element)
     types = f"({tensor(left, element)}, {tensor(right, element)})"
-    return Case(
+    return KernelCase(
         f"linear {rows}x{columns}x{depth} {element}",
         (left, right, (columns,)),
         element,
@@ -86,7 +86,9 @@ def linear(rows: int, columns: int, depth: int, element: str) -> Case:
     )
 
 
-def unary(name: str, shape: tuple[int, ...], element: str, option: str = "") -> Case:
+def unary(
+    name: str, shape: tuple[int, ...], element: str, option: str = ""
+) -> KernelCase:
     """An elementwise function."""
     whole = tensor(shape, element)
 
@@ -94,7 +96,7 @@ def unary(name: str, shape: tuple[int, ...], element: str, option: str = "") -> 
         found = getattr(torch, name, None) or getattr(torch.nn.functional, name)
         return found(given[0])
 
-    return Case(
+    return KernelCase(
         f"{name} {'x'.join(map(str, shape))} {element}",
         (shape,),
         element,
@@ -104,10 +106,10 @@ def unary(name: str, shape: tuple[int, ...], element: str, option: str = "") -> 
     )
 
 
-def added(shape: tuple[int, ...], element: str) -> Case:
+def addition(shape: tuple[int, ...], element: str) -> KernelCase:
     """A sum of two tensors."""
     whole = tensor(shape, element)
-    return Case(
+    return KernelCase(
         f"add {'x'.join(map(str, shape))} {element}",
         (shape, shape),
         element,
@@ -117,11 +119,11 @@ def added(shape: tuple[int, ...], element: str) -> Case:
     )
 
 
-def reduced(rows: int, columns: int, axis: int, element: str) -> Case:
+def reduction(rows: int, columns: int, axis: int, element: str) -> KernelCase:
     """Sums along an axis."""
     shape, out = (rows, columns), (columns if axis == 0 else rows,)
     types = f"({tensor(shape, element)}) -> {tensor(out, element)}"
-    return Case(
+    return KernelCase(
         f"sum {rows}x{columns} axis {axis} {element}",
         (shape,),
         element,
@@ -131,11 +133,11 @@ def reduced(rows: int, columns: int, axis: int, element: str) -> Case:
     )
 
 
-def softmax(rows: int, columns: int, element: str) -> Case:
+def softmax(rows: int, columns: int, element: str) -> KernelCase:
     """Softmax of rows."""
     shape = (rows, columns)
     whole = tensor(shape, element)
-    return Case(
+    return KernelCase(
         f"softmax {rows}x{columns} {element}",
         (shape,),
         element,
@@ -145,11 +147,11 @@ def softmax(rows: int, columns: int, element: str) -> Case:
     )
 
 
-def layer_norm(rows: int, columns: int, element: str) -> Case:
+def layer_norm(rows: int, columns: int, element: str) -> KernelCase:
     """Layer normalisation of rows."""
     shape, row = (rows, columns), (columns,)
     whole, vector = tensor(shape, element), tensor(row, element)
-    return Case(
+    return KernelCase(
         f"layer norm {rows}x{columns} {element}",
         (shape, row, row),
         element,
@@ -162,11 +164,11 @@ def layer_norm(rows: int, columns: int, element: str) -> Case:
     )
 
 
-def transpose(rows: int, columns: int, element: str) -> Case:
+def transpose(rows: int, columns: int, element: str) -> KernelCase:
     """A matrix with its axes exchanged."""
     shape, out = (rows, columns), (columns, rows)
     types = f"({tensor(shape, element)}) -> {tensor(out, element)}"
-    return Case(
+    return KernelCase(
         f"transpose {rows}x{columns} {element}",
         (shape,),
         element,
@@ -187,7 +189,7 @@ class Window:
 
 def convolution(
     images: int, channels: tuple[int, int], size: int, window: Window, element: str
-) -> Case:
+) -> KernelCase:
     """A convolution of square images, channels first."""
     before, after = channels
     out = (size + 2 * window.padding - window.extent) // window.stride + 1
@@ -196,7 +198,7 @@ def convolution(
     result = (images, after, out, out)
     steps, around = [window.stride] * 2, [window.padding] * 4
     types = f"({tensor(image, element)}, {tensor(weights, element)})"
-    return Case(
+    return KernelCase(
         f"conv {window.extent}x{window.extent}/{window.stride} {images}x{before}x"
         f"{size} to {after} {element}",
         (image, weights),
@@ -210,15 +212,15 @@ def convolution(
     )
 
 
-def cases() -> Iterator[Case]:
+def all_cases() -> Iterator[KernelCase]:
     """All cases, those first of which most is to be learnt."""
     yield product(4096, 4096, 4096, "bf16")
-    yield added((4096, 4096), "f32")
+    yield addition((4096, 4096), "f32")
     yield unary("relu", (1024,), "f32")
     yield softmax(32768, 4096, "bf16")
     yield product(1000, 1000, 1000, "f32")
-    yield reduced(16384, 4096, 1, "f32")
-    yield reduced(4096, 16384, 0, "f32")
+    yield reduction(16384, 4096, 1, "f32")
+    yield reduction(4096, 16384, 0, "f32")
     yield convolution(8, (64, 64), 56, Window(3, 1, 1), "f16")
     yield layer_norm(32768, 4096, "bf16")
     yield product(128, 4096, 4096, "bf16")
@@ -241,4 +243,4 @@ def cases() -> Iterator[Case]:
     yield transpose(4096, 4096, "f32")
     yield unary("exp", (10_000_001,), "f32")
     yield unary("tanh", (1000, 777), "f16")
-    yield reduced(300, 1000, 1, "f16")
+    yield reduction(300, 1000, 1, "f16")

@@ -1,5 +1,5 @@
 """
-The facts gate: what the kernels of the GPU gate take of a Hopper GPU, without one.
+Check the resources of the GPU gate's kernels on a Hopper GPU, without one.
 
     python bench/gpu_facts.py
     python bench/gpu_facts.py --tier full --jobs 4
@@ -24,26 +24,26 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import torch
-from gpu_gate_rows import CORE, Row, Work, rows
+from gpu_gate_rows import CORE, GateRow, RowWork, gate_rows
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
-from tlf.analysis.tiling.group_members import members_of_group
+from tlf.analysis.tiling.group_members import members_of_group_op
 from tlf.compiler.driver.driver import PASSES, new_context
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
 from tlf.dialects import graph
 from tlf.dialects.interfaces import ContractionInterface
-from tlf.dialects.numerics import ATTRIBUTE
-from tlf.dialects.target import load
+from tlf.dialects.numerics import NUMERICS_ATTRIBUTE
+from tlf.dialects.target import load_target_spec
 from tlf.dialects.types import dtype_of, tensor_type
 from tlf.frontend.torch.export import from_torch
 from tlf.lowering.mem_to_triton.triton_target import build_plan
 from tlf.lowering.pipelines import PIPELINES
 from tlf.planner.cost.gpu.chip import Chip
-from tlf.planner.cost.gpu.tiles import GpuTiles
-from tlf.runtime.triton.offline import OfflineCompiler, Resources
-from tlf.runtime.triton.plan import Launch, Loop, Plan, load_plan
-from tlf.runtime.triton.report import faults
+from tlf.planner.cost.gpu.gpu_estimator import GpuEstimator
+from tlf.runtime.triton.launch_plan import HostLoop, Launch, Plan, load_plan
+from tlf.runtime.triton.offline_compiler import KernelResources, OfflineCompiler
+from tlf.runtime.triton.report import find_faults
 
 SPILLS = {2: 512, 4: 3072}
 """The most bytes of a thread that a kernel may spill, by bytes of its elements."""
@@ -54,7 +54,7 @@ LANES_MICROSECONDS = 1.0
 STEP = "graph-select-tile-sizes"
 
 
-class Options(argparse.Namespace):
+class FactsOptions(argparse.Namespace):
     """The command line."""
 
     tier: str
@@ -67,7 +67,7 @@ class Options(argparse.Namespace):
 class Facts:
     """Resources and faults of the kernels of a row."""
 
-    kernels: tuple[Resources, ...]
+    kernels: tuple[KernelResources, ...]
     faults: tuple[str, ...]
 
     @property
@@ -83,10 +83,10 @@ class Facts:
         )
 
 
-class Function(torch.nn.Module):
+class FunctionModule(torch.nn.Module):
     """A function of tensors as a module."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: RowWork) -> None:
         super().__init__()
         self.function = work.function
 
@@ -94,14 +94,14 @@ class Function(torch.nn.Module):
         return self.function(*arguments)
 
 
-def facts_of(row: Row) -> Facts:
+def facts_of(row: GateRow) -> Facts:
     """Compile the kernels of a row."""
     assert row.make is not None
     work = row.make("cpu")
     with torch.no_grad():
-        module = from_torch(Function(work), work.arguments).module
-    module.attributes[ATTRIBUTE] = StringAttr(row.numerics)
-    target = load("h200")
+        module = from_torch(FunctionModule(work), work.arguments).module
+    module.attributes[NUMERICS_ATTRIBUTE] = StringAttr(row.numerics)
+    target = load_target_spec("h200")
     target.attach(module)
     context = new_context()
     before, after = PIPELINES["triton-pipeline"].split(f"{STEP},")
@@ -111,7 +111,7 @@ def facts_of(row: Row) -> Facts:
     plan = load_plan(build_plan(module).json)
     with OfflineCompiler() as compiler:
         found = compiler.compile(plan)
-    said = [each for kernel in found for each in objections(kernel, plan)]
+    said = [each for kernel in found for each in check_kernel(kernel, plan)]
     if (count := _count_dots(plan)) < wanted:
         said.append(f"{wanted - count} of {wanted} products use no matrix instructions")
     return Facts(found, tuple(said))
@@ -119,48 +119,48 @@ def facts_of(row: Row) -> Facts:
 
 def _count_matrix_products(module: ModuleOp) -> int:
     """The products of 16 bits in groups that matrix instructions suit."""
-    target = load("h200")
-    tiles, chip = GpuTiles.of(target, target.tile_levels[0]), Chip.of(target)
+    target = load_target_spec("h200")
+    tiles, chip = GpuEstimator.of(target, target.tile_levels[0]), Chip.of(target)
     assert tiles is not None
     assert chip is not None
     most = LANES_MICROSECONDS * 1e3 * target.clock_ghz * chip.lanes * chip.processors
     count = 0
     for group in module.walk():
         if isinstance(group, graph.GroupOp):
-            members = members_of_group(group)
+            members = members_of_group_op(group)
             count += sum(
-                tiles.is_matrix(members, op)
-                and _width(op) == 2
-                and math.prod(members.forms.of(op).extents) > most
+                tiles.has_matrix_shape(members, op)
+                and _element_bytes(op) == 2
+                and math.prod(members.op_facts.of(op).extents) > most
                 for op in members.operations
                 if isinstance(op, ContractionInterface)
             )
     return count
 
 
-def _width(op: ContractionInterface) -> int:
+def _element_bytes(op: ContractionInterface) -> int:
     """The bytes of an element of the first factor."""
     return dtype_of(tensor_type(op.operands[0]).element_type).itemsize
 
 
 def _count_dots(plan: Plan) -> int:
     sources = {kernel.name: kernel.source for kernel in plan.kernels}
-    return sum(sources[name].count("tl.dot(") for name in _launched(plan.steps))
+    return sum(sources[name].count("tl.dot(") for name in _launched_kernels(plan.steps))
 
 
-def _launched(steps: Sequence[Launch | Loop]) -> Iterator[str]:
+def _launched_kernels(steps: Sequence[Launch | HostLoop]) -> Iterator[str]:
     for step in steps:
-        if isinstance(step, Loop):
-            yield from _launched(step.steps)
+        if isinstance(step, HostLoop):
+            yield from _launched_kernels(step.steps)
         else:
             yield step.kernel
 
 
-def objections(found: Resources, plan: Plan) -> Iterator[str]:
+def check_kernel(found: KernelResources, plan: Plan) -> Iterator[str]:
     """Yield the faults of one kernel."""
     (kernel,) = (each for each in plan.kernels if each.name == found.kernel)
     is_narrow = any(f"tl.{name}" in kernel.source for name in ("float16", "bfloat16"))
-    for fault in faults(found):
+    for fault in find_faults(found):
         spilled = found.facts.spilled
         if "spills" not in fault or spilled > SPILLS[2 if is_narrow else 4]:
             yield fault
@@ -170,9 +170,9 @@ def objections(found: Resources, plan: Plan) -> Iterator[str]:
             yield f"kernel '{found.kernel}' has no matrix instructions"
 
 
-def attempt(name: str, seed: int) -> tuple[str, str, tuple[str, ...]]:
+def check_row(name: str, seed: int) -> tuple[str, str, tuple[str, ...]]:
     """A row by its name: what it takes, and what must not be."""
-    (row,) = (row for row in rows(seed) if row.name == name)
+    (row,) = (row for row in gate_rows(seed) if row.name == name)
     try:
         found = facts_of(row)
     except Exception as error:
@@ -188,10 +188,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", default="", help="part of the names of rows")
     parser.add_argument("--seed", type=int, default=0, help="of drawn sizes")
     parser.add_argument("--jobs", type=int, default=1, help="rows at a time")
-    options = parser.parse_args(arguments, namespace=Options())
+    options = parser.parse_args(arguments, namespace=FactsOptions())
     names = [
         row.name
-        for row in rows(options.seed)
+        for row in gate_rows(options.seed)
         if row.make is not None
         and options.only in row.name
         and (options.tier != CORE or row.tier == CORE)
@@ -200,7 +200,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     context: Any = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(options.jobs, mp_context=context) as pool:
         seeds = [options.seed] * len(names)
-        for name, text, said in pool.map(attempt, names, seeds):
+        for name, text, said in pool.map(check_row, names, seeds):
             print(f"{name:<40} {text}", flush=True)
             for each in said:
                 print(f"  {each}", flush=True)

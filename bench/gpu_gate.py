@@ -35,25 +35,25 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from gpu_gate_record import Record, compare, read, write
-from needs_gpu import lacks_gpu
+from gpu_check import lacks_gpu
+from gpu_gate_record import Record, compare_rows, read_record, write_record
 
 WORKER = Path(__file__).with_name("gpu_gate_worker.py")
 
 ROW_SECONDS = 420
 """The most seconds that a row may compile."""
 
-TOGETHER = {"": 64, "kernelbench level 2": 12, "kernelbench level 1": 6}
+BATCH_SIZES = {"": 64, "kernelbench level 2": 12, "kernelbench level 1": 6}
 """
 Rows that are compiled before they are timed, one after the other, by how their names
 begin: some hold gigabytes.
 """
 
-COMPILING = 0.65
+COMPILE_SHARE = 0.65
 """The part of the time that is left which rows may compile, before they are timed."""
 
 
-class Options(argparse.Namespace):
+class GateOptions(argparse.Namespace):
     """The command line."""
 
     tier: str
@@ -69,18 +69,20 @@ class Options(argparse.Namespace):
 
 
 @dataclass
-class Started:
+class StartedRow:
     """A row in its process, ready to be timed, or with what came of it."""
 
     name: str
     process: subprocess.Popen[str]
     ready: bool = False
-    said: str = ""
+    output: str = ""
     is_cut_off: bool = False
     """True if the run ended before the row had its seconds to compile."""
 
 
-def start(name: str, options: Options, lock: Path, deadline: float) -> Started:
+def start_row(
+    name: str, options: GateOptions, lock: Path, deadline: float
+) -> StartedRow:
     """Compile and check a row; return once it can be timed, or at the deadline."""
     checkout = [] if options.kernelbench is None else [str(options.kernelbench)]
     process = subprocess.Popen(
@@ -90,24 +92,24 @@ def start(name: str, options: Options, lock: Path, deadline: float) -> Started:
         stderr=subprocess.DEVNULL,
         text=True,
     )
-    started = Started(name, process)
+    started = StartedRow(name, process)
     limit = min(ROW_SECONDS, max(1.0, deadline - time.monotonic()))
     with ThreadPoolExecutor(1) as reader:
         assert process.stdout is not None
         line = reader.submit(process.stdout.readline)
         try:
-            started.said = line.result(limit).strip()
+            started.output = line.result(limit).strip()
         except TimeoutError:
             process.kill()
-            started.said = json.dumps({"failed": f"not compiled in {limit:.0f} s"})
+            started.output = json.dumps({"failed": f"not compiled in {limit:.0f} s"})
             started.is_cut_off = limit < ROW_SECONDS
-    started.ready = started.said == "ready"
+    started.ready = started.output == "ready"
     return started
 
 
-def finish(started: Started) -> dict[str, Any]:
+def finish_row(started: StartedRow) -> dict[str, Any]:
     """Time a row that is ready, and return what came of it."""
-    text = started.said
+    text = started.output
     if started.ready:
         try:
             text, _ = started.process.communicate("go\n", timeout=60)
@@ -121,44 +123,44 @@ def finish(started: Started) -> dict[str, Any]:
         return {"failed": f"ended with status {started.process.wait()}"}
 
 
-def batches(names: Sequence[str]) -> Iterator[Sequence[str]]:
+def split_batches(names: Sequence[str]) -> Iterator[Sequence[str]]:
     """Parts of the rows that fit into the memory of a GPU together."""
-    parts: dict[str, list[str]] = {start: [] for start in TOGETHER}
+    parts: dict[str, list[str]] = {start: [] for start in BATCH_SIZES}
     for name in names:
         parts[max(filter(name.startswith, parts), key=len)].append(name)
     for start, part in parts.items():
-        size = TOGETHER[start]
+        size = BATCH_SIZES[start]
         for at in range(0, len(part), size):
             yield part[at : at + size]
 
 
-def run(names: Sequence[str], options: Options, found: dict[str, Any]) -> bool:
+def run_rows(names: Sequence[str], options: GateOptions, found: dict[str, Any]) -> bool:
     """Run rows until the time is over; return whether all were run."""
     deadline = time.monotonic() + 60 * options.minutes
     is_whole = True
     with tempfile.TemporaryDirectory() as folder:
         lock = Path(folder, "gpu.lock")
-        for part in batches(names):
+        for part in split_batches(names):
             if time.monotonic() > deadline - 60:
                 return False
-            left = COMPILING * (deadline - time.monotonic())
+            left = COMPILE_SHARE * (deadline - time.monotonic())
             until = time.monotonic() + left
-            one = partial(start, options=options, lock=lock, deadline=until)
+            one = partial(start_row, options=options, lock=lock, deadline=until)
             with ThreadPoolExecutor(options.jobs) as pool:
                 started = list(pool.map(one, part))
             for each in started:
-                row = finish(each)
-                print(f"{each.name:<40} {shown(row)}", flush=True)
+                row = finish_row(each)
+                print(f"{each.name:<40} {format_row(row)}", flush=True)
                 if each.is_cut_off:
                     is_whole = False
                     continue
                 found[each.name] = row
                 if options.state is not None:
-                    write(options.state, {"rows": found})
+                    write_record(options.state, {"rows": found})
     return is_whole
 
 
-def shown(row: dict[str, Any]) -> str:
+def format_row(row: dict[str, Any]) -> str:
     """A row in one line."""
     if "failed" in row:
         return f"failed: {row['failed']}"
@@ -177,29 +179,29 @@ def shown(row: dict[str, Any]) -> str:
     )
 
 
-def described(commit: str) -> tuple[str, Record]:
+def describe_run(commit: str) -> tuple[str, Record]:
     """The card, and what is known of the run."""
     torch: Any = import_module("torch")
     triton: Any = import_module("triton")
     return str(torch.cuda.get_device_name()), {
-        "commit": commit or _commit(),
+        "commit": commit or _current_commit(),
         "torch": torch.__version__,
         "triton": triton.__version__,
         "cuda": str(torch.version.cuda),
     }
 
 
-def _commit() -> str:
+def _current_commit() -> str:
     command = ["git", "rev-parse", "HEAD"]
     found = subprocess.run(command, capture_output=True, text=True, check=False)
     return found.stdout.strip()
 
 
-def selected(options: Options) -> list[str]:
+def select_rows(options: GateOptions) -> list[str]:
     """The names of the rows to run; the seed says where the full tier starts."""
-    from gpu_gate_rows import CORE, rows
+    from gpu_gate_rows import CORE, gate_rows
 
-    known = rows(options.seed, options.kernelbench)
+    known = gate_rows(options.seed, options.kernelbench)
     names = [
         row.name
         for row in known
@@ -215,11 +217,11 @@ def _rows_of(card: str, path: Path | None) -> dict[str, Any]:
     """The rows of a card in a record, if it is there."""
     if path is None:
         return {}
-    found: dict[str, Any] = read(path)["cards"].get(card, {"rows": {}})
+    found: dict[str, Any] = read_record(path)["cards"].get(card, {"rows": {}})
     return found["rows"]
 
 
-def parse_arguments(arguments: Sequence[str] | None) -> Options:
+def parse_arguments(arguments: Sequence[str] | None) -> GateOptions:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().split("\n")[0])
     parser.add_argument("--tier", default="core", choices=("core", "full"))
@@ -232,7 +234,7 @@ def parse_arguments(arguments: Sequence[str] | None) -> Options:
     parser.add_argument("--against", type=Path, help="record to compare with")
     parser.add_argument("--commit", default="", help="what is run, if git does not say")
     parser.add_argument("--kernelbench", type=Path, help="checkout to take rows from")
-    return parser.parse_args(arguments, namespace=Options())
+    return parser.parse_args(arguments, namespace=GateOptions())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -242,20 +244,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     found: dict[str, Any] = {}
     if options.state is not None and options.state.exists():
-        found = read(options.state)["rows"]
-    names = [name for name in selected(options) if name not in found]
-    is_whole = run(names, options, found)
-    card, about = described(options.commit)
-    said = compare(found, _rows_of(card, options.against))
+        found = read_record(options.state)["rows"]
+    names = [name for name in select_rows(options) if name not in found]
+    is_whole = run_rows(names, options, found)
+    card, about = describe_run(options.commit)
+    said = compare_rows(found, _rows_of(card, options.against))
     if options.record is not None:
-        record = read(options.record)
+        record = read_record(options.record)
         dated = {
             name: {**row, "commit": about["commit"]} for name, row in found.items()
         }
         rows = {**_rows_of(card, options.record), **dated}
         record["cards"][card] = {**about, "rows": rows}
         record["commit"] = about["commit"]
-        write(options.record, record)
+        write_record(options.record, record)
     print("\n".join(said))
     print(f"{len(found)} rows on {card}, {len(said)} faults")
     if not is_whole:

@@ -1,4 +1,4 @@
-"""Functions of tensors that rows of the GPU gate run, as users write them."""
+"""Functions of tensors that rows of the GPU gate run."""
 
 from __future__ import annotations
 

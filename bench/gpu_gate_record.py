@@ -1,6 +1,4 @@
-"""
-The record of the GPU gate: what rows gave on a card, and whether others fall behind it.
-"""
+"""Records of the GPU gate: results by card, and regressions against them."""
 
 from __future__ import annotations
 
@@ -21,14 +19,14 @@ least `LEAST` is granted: strict numerics round more often than PyTorch does.
 Record = dict[str, Any]
 
 
-def read(path: Path) -> Record:
+def read_record(path: Path) -> Record:
     """The record in a file, or an empty one."""
     if not path.exists():
         return {"commit": "", "cards": {}}
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def write(path: Path, record: Record) -> None:
+def write_record(path: Path, record: Record) -> None:
     """Replace a file by a record, rows in the order of their names."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(record, indent=1, sort_keys=True)
@@ -37,7 +35,7 @@ def write(path: Path, record: Record) -> None:
     fresh.replace(path)
 
 
-def faults(row: Mapping[str, Any]) -> Iterator[str]:
+def find_faults(row: Mapping[str, Any]) -> Iterator[str]:
     """Yield the faults of a row by itself, as sentences."""
     if "failed" in row:
         yield f"failed: {row['failed']}"
@@ -50,7 +48,9 @@ def faults(row: Mapping[str, Any]) -> Iterator[str]:
             yield f"{name} {row[name]:.1e}, PyTorch's {row['eager error']:.1e}"
 
 
-def losses(row: Mapping[str, Any], before: Mapping[str, Any]) -> Iterator[str]:
+def find_regressions(
+    row: Mapping[str, Any], before: Mapping[str, Any]
+) -> Iterator[str]:
     """
     Yield the regressions of a row since another run on a card of the same model, as
     sentences.
@@ -67,10 +67,10 @@ def losses(row: Mapping[str, Any], before: Mapping[str, Any]) -> Iterator[str]:
         yield f"ratio to the best peer {found:.2f}, where it was {known:.2f}"
 
 
-def compare(rows: Mapping[str, Any], before: Mapping[str, Any]) -> list[str]:
+def compare_rows(rows: Mapping[str, Any], before: Mapping[str, Any]) -> list[str]:
     """A line for each row that is wrong, failed, or fell behind."""
     found: list[str] = []
     for name, row in rows.items():
-        said = [*faults(row), *losses(row, before.get(name, {}))]
+        said = [*find_faults(row), *find_regressions(row, before.get(name, {}))]
         found += [f"{name}: {each}" for each in said]
     return found

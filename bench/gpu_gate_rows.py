@@ -1,4 +1,4 @@
-"""The workloads of the GPU gate: networks, kernels and layers, and sizes drawn anew."""
+"""Rows of the GPU gate: networks, kernels, layers and randomly drawn sizes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import Any
 
 import gpu_gate_functions as functions
 import torch
-from kernelbench import LEVELS, problems
-from kernelbench_problem import load_full
-from networks import moved
+from kernelbench import LEVELS, development_problems
+from kernelbench_problem import load_full_size
+from networks import move_to_device
 from torch import nn
 from torch_model import T, cast_all
 from torch_models import MODELS
@@ -35,7 +35,7 @@ CONVOLUTIONAL = ("resnet-18", "resnet-50", "mobilenet-v2", "mbconv", "u-net")
 
 
 @dataclass(frozen=True)
-class Work:
+class RowWork:
     """Work of a row: a function of tensors, and peers that compute the same."""
 
     function: Callable[..., Any]
@@ -46,12 +46,12 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Row:
+class GateRow:
     """A workload: `make` returns it on a device of PyTorch."""
 
     name: str
     tier: str
-    make: Callable[[str], Work] | None
+    make: Callable[[str], RowWork] | None
     numerics: str = "strict"
     program: Path | None = None
     """A program that `tlf-run` checks, instead of what `make` returns."""
@@ -64,18 +64,20 @@ def network(
     *,
     batch: int = 0,
     is_channels_last: bool = False,
-) -> Work:
+) -> RowWork:
     """A network at full size; of `batch` images if that is given."""
     (model,) = (model for model in MODELS if model.name == name)
     module, arguments = model.build("full")
     if batch:
         arguments = tuple(T.randn(batch, *each.shape[1:]) for each in arguments)
-    arguments = cast_all(moved(arguments, device), DTYPES[dtype])
-    work = Work(module.to(device, DTYPES[dtype]), arguments)
+    arguments = cast_all(move_to_device(arguments, device), DTYPES[dtype])
+    work = RowWork(module.to(device, DTYPES[dtype]), arguments)
     return channels_last(work) if is_channels_last else work
 
 
-def drawn(device: str, *shapes: Sequence[int], dtype: str = "bf16") -> tuple[Any, ...]:
+def random_tensors(
+    device: str, *shapes: Sequence[int], dtype: str = "bf16"
+) -> tuple[Any, ...]:
     """Random tensors on a device."""
     T.manual_seed(0)
     return tuple(T.randn(*shape, device=device).to(DTYPES[dtype]) for shape in shapes)
@@ -83,24 +85,24 @@ def drawn(device: str, *shapes: Sequence[int], dtype: str = "bf16") -> tuple[Any
 
 def elementwise(
     function: Callable[..., Any], shapes: Sequence[Sequence[int]], device: str
-) -> Work:
+) -> RowWork:
     """A function of tensors of 16 bits."""
-    return Work(function, drawn(device, *shapes))
+    return RowWork(function, random_tensors(device, *shapes))
 
 
 def product(
     rows: int, columns: int, depth: int, device: str, *, last: str = "relu"
-) -> Work:
+) -> RowWork:
     """A product of matrices with a bias and what follows it."""
     shapes = (rows, depth), (depth, columns), (columns,), (rows, columns)
-    x, weight, bias, residual = drawn(device, *shapes)
+    x, weight, bias, residual = random_tensors(device, *shapes)
     factors = x, weight / math.sqrt(depth), bias
     if last == "relu":
-        return Work(functions.linear_relu, factors, {"addmm": functions.addmm})
+        return RowWork(functions.linear_relu, factors, {"addmm": functions.addmm})
     if last == "gelu":
-        return Work(functions.linear_gelu_add, (*factors, residual))
-    scale, shift = drawn(device, (columns,), (columns,))
-    return Work(functions.linear_add_norm, (*factors, residual, scale, shift))
+        return RowWork(functions.linear_gelu_add, (*factors, residual))
+    scale, shift = random_tensors(device, (columns,), (columns,))
+    return RowWork(functions.linear_add_norm, (*factors, residual, scale, shift))
 
 
 def attention(
@@ -109,22 +111,22 @@ def attention(
     *,
     is_causal: bool = False,
     dtype: str = "bf16",
-) -> Work:
+) -> RowWork:
     """Attention written out; `sizes` are batch, heads, tokens, and width of a head."""
-    arguments = drawn(device, sizes, sizes, sizes, dtype=dtype)
+    arguments = random_tensors(device, sizes, sizes, sizes, dtype=dtype)
     if is_causal:
         whole = T.ones(sizes[2], sizes[2], dtype=torch.bool, device=device)
         arguments = (*arguments, whole.triu(1))
     peers = {"sdpa": functions.fused_attention}
-    return Work(functions.attention, arguments, peers)
+    return RowWork(functions.attention, arguments, peers)
 
 
-def layer(batch: int, tokens: int, width: int, device: str) -> Work:
+def layer(batch: int, tokens: int, width: int, device: str) -> RowWork:
     """A pre-norm layer of a transformer, with heads of 64."""
     T.manual_seed(0)
     module = PreNormLayer(width, width // 64, is_fused=False).eval()
-    arguments = drawn(device, (batch, tokens, width))
-    return Work(module.to(device, torch.bfloat16), arguments)
+    arguments = random_tensors(device, (batch, tokens, width))
+    return RowWork(module.to(device, torch.bfloat16), arguments)
 
 
 def bottleneck(
@@ -134,33 +136,37 @@ def bottleneck(
     device: str,
     *,
     is_channels_last: bool = False,
-) -> Work:
+) -> RowWork:
     """A bottleneck of ResNet in f16, whose middle has a quarter of the channels."""
     T.manual_seed(0)
     module: Any = Bottleneck(channels, channels // 4, 1).eval()
     module = module.to(device, torch.float16)
-    (x,) = drawn(device, (batch, channels, extent, extent), dtype="f16")
-    return channels_last(Work(module, (x,))) if is_channels_last else Work(module, (x,))
+    (x,) = random_tensors(device, (batch, channels, extent, extent), dtype="f16")
+    return (
+        channels_last(RowWork(module, (x,)))
+        if is_channels_last
+        else RowWork(module, (x,))
+    )
 
 
-def channels_last(work: Work) -> Work:
+def channels_last(work: RowWork) -> RowWork:
     """A module and its images with channels as the last axis in memory."""
     layout: Any = torch.channels_last
     module: Any = work.function
     images = tuple(each.to(memory_format=layout) for each in work.arguments)
-    return Work(module.to(memory_format=layout), images)
+    return RowWork(module.to(memory_format=layout), images)
 
 
-def decode(tokens: int, heads: int, shared: int, device: str) -> Work:
+def decode(tokens: int, heads: int, shared: int, device: str) -> RowWork:
     """Attention of one new token to those before, whose heads are shared."""
     width = 128
     kept = 1, shared, tokens, width
     peers = {"sdpa": functions.fused_grouped_attention}
-    arguments = drawn(device, (1, heads, 1, width), kept, kept)
-    return Work(functions.grouped_attention, arguments, peers)
+    arguments = random_tensors(device, (1, heads, 1, width), kept, kept)
+    return RowWork(functions.grouped_attention, arguments, peers)
 
 
-def odd(seed: int, device: str) -> Work:
+def random_mlp(seed: int, device: str) -> RowWork:
     """An MLP whose extents are drawn, behind a norm."""
     source = random.Random(seed)
     rows, width, hidden = (source.randrange(17, 1500) for _ in range(3))
@@ -172,27 +178,29 @@ def odd(seed: int, device: str) -> Work:
         nn.Linear(hidden, width),
     )
     dtype = source.choice(list(DTYPES))
-    arguments = drawn(device, (rows, width), dtype=dtype)
-    return Work(module.eval().to(device, DTYPES[dtype]), arguments)
+    arguments = random_tensors(device, (rows, width), dtype=dtype)
+    return RowWork(module.eval().to(device, DTYPES[dtype]), arguments)
 
 
-def _networks() -> Iterator[Row]:
+def _network_rows() -> Iterator[GateRow]:
     for model in MODELS:
         for dtype in DTYPES:
             name = f"{model.name} {dtype}"
             is_core = (dtype == "bf16" and model.name not in LONG) or name in EXTRA
             tier = CORE if is_core else FULL
-            yield Row(name, tier, partial(network, model.name, dtype))
+            yield GateRow(name, tier, partial(network, model.name, dtype))
             tier = CORE if name in RELAXED else FULL
             make = partial(network, model.name, dtype)
-            yield Row(f"{name} relaxed", tier, make, "relaxed")
+            yield GateRow(f"{name} relaxed", tier, make, "relaxed")
     for name in CONVOLUTIONAL:
         last = partial(network, name, "f16", is_channels_last=True)
         many = partial(network, name, "f16", batch=32)
         both = partial(network, name, "f16", batch=32, is_channels_last=True)
-        yield Row(f"{name} f16 channels last", FULL, last)
-        yield Row(f"{name} f16 batch 32", CORE if name == "resnet-50" else FULL, many)
-        yield Row(f"{name} f16 batch 32 channels last", FULL, both)
+        yield GateRow(f"{name} f16 channels last", FULL, last)
+        yield GateRow(
+            f"{name} f16 batch 32", CORE if name == "resnet-50" else FULL, many
+        )
+        yield GateRow(f"{name} f16 batch 32 channels last", FULL, both)
 
 
 LONG = ("densenet-121",)
@@ -205,7 +213,7 @@ RELAXED = ("transformer layer bf16", "bert block bf16", "mixer block bf16")
 """Networks that are run with relaxed numerics in the core tier, too."""
 
 
-def _pointwise() -> Iterator[Row]:
+def _pointwise_rows() -> Iterator[GateRow]:
     wide, rows, weights = (16384, 8192), (32768, 4096), ((4096,), (4096,))
     known: Sequence[tuple[str, str, Callable[..., Any], Sequence[Sequence[int]]]] = (
         ("gelu", CORE, functions.gelu, [wide]),
@@ -217,38 +225,48 @@ def _pointwise() -> Iterator[Row]:
         ("add + layer norm", CORE, functions.add_norm, [rows, rows, *weights]),
     )
     for name, tier, function, shapes in known:
-        yield Row(f"{name} bf16", tier, partial(elementwise, function, shapes))
+        yield GateRow(f"{name} bf16", tier, partial(elementwise, function, shapes))
 
 
-def _suite() -> Iterator[Row]:
-    yield from _pointwise()
+def _suite_rows() -> Iterator[GateRow]:
+    yield from _pointwise_rows()
     for sizes in ((4096, 4096, 4096), (8192, 8192, 8192), (8192, 4096, 1024)):
-        yield Row(f"matmul {_x(sizes)}", CORE, partial(product, *sizes))
+        yield GateRow(f"matmul {_format_sizes(sizes)}", CORE, partial(product, *sizes))
     for sizes in ((8192, 1024, 4096), (128, 4096, 4096)):
-        yield Row(f"matmul {_x(sizes)}", CORE, partial(product, *sizes))
+        yield GateRow(f"matmul {_format_sizes(sizes)}", CORE, partial(product, *sizes))
     sizes = 8192, 4096, 4096
-    yield Row(f"matmul gelu {_x(sizes)}", CORE, partial(product, *sizes, last="gelu"))
+    yield GateRow(
+        f"matmul gelu {_format_sizes(sizes)}",
+        CORE,
+        partial(product, *sizes, last="gelu"),
+    )
     sizes = 16384, 1024, 4096
-    yield Row(f"matmul norm {_x(sizes)}", CORE, partial(product, *sizes, last="norm"))
+    yield GateRow(
+        f"matmul norm {_format_sizes(sizes)}",
+        CORE,
+        partial(product, *sizes, last="norm"),
+    )
     for sizes, causal in (
         ((4, 16, 4096, 64), False),
         ((4, 16, 4096, 128), False),
         ((4, 16, 4096, 128), True),
     ):
-        name = f"{'causal ' if causal else ''}attention {_x(sizes)}"
-        yield Row(name, CORE, partial(attention, sizes, is_causal=causal))
+        name = f"{'causal ' if causal else ''}attention {_format_sizes(sizes)}"
+        yield GateRow(name, CORE, partial(attention, sizes, is_causal=causal))
     sizes = 8, 1, 4096, 16
-    yield Row("attention f32", CORE, partial(attention, sizes, dtype="f32"))
+    yield GateRow("attention f32", CORE, partial(attention, sizes, dtype="f32"))
     for sizes in ((1, 128, 1024), (8, 1024, 1024), (8, 2048, 4096)):
         tier = FULL if sizes[2] == 4096 else CORE
-        yield Row(f"layer {_x(sizes)}", tier, partial(layer, *sizes))
+        yield GateRow(f"layer {_format_sizes(sizes)}", tier, partial(layer, *sizes))
     for sizes in ((32, 256, 56), (32, 1024, 14), (4, 256, 256)):
-        yield Row(f"bottleneck {_x(sizes)}", CORE, partial(bottleneck, *sizes))
+        yield GateRow(
+            f"bottleneck {_format_sizes(sizes)}", CORE, partial(bottleneck, *sizes)
+        )
         last = partial(bottleneck, *sizes, is_channels_last=True)
-        yield Row(f"bottleneck {_x(sizes)} channels last", CORE, last)
+        yield GateRow(f"bottleneck {_format_sizes(sizes)} channels last", CORE, last)
 
 
-def _x(sizes: Sequence[int]) -> str:
+def _format_sizes(sizes: Sequence[int]) -> str:
     return "x".join(map(str, sizes))
 
 
@@ -256,13 +274,16 @@ SLOW = ("gpt-2", "bert", "vit", "resnet-50", "mobilenet-v2", "transformer", "lay
 """Parts of the names of rows that take long to compile, the longest first."""
 
 
-def rows(seed: int, kernelbench: Path | None = None) -> list[Row]:
+def gate_rows(seed: int, kernelbench: Path | None = None) -> list[GateRow]:
     """
     All rows, those that take long to compile first; `seed` draws sizes of some of the
     full tier, which has the problems of a checkout of KernelBench, too.
     """
-    found = [*_rows(seed), *(_problems(kernelbench) if kernelbench is not None else ())]
-    return sorted(found, key=_rank)
+    found = [
+        *_base_rows(seed),
+        *(_problem_rows(kernelbench) if kernelbench is not None else ()),
+    ]
+    return sorted(found, key=_compile_order)
 
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -271,37 +292,41 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 TILE_OPERATION = re.compile(r"^(?!\s*//).*\btile\.\w", re.MULTILINE)
 
 
-def _examples() -> Iterator[Row]:
+def _example_rows() -> Iterator[GateRow]:
     """The programs of whole tensors among the examples."""
     for path in sorted(EXAMPLES.glob("*.mlir")):
         if not TILE_OPERATION.search(path.read_text(encoding="utf-8")):
-            yield Row(f"example {path.stem}", CORE, None, program=path)
+            yield GateRow(f"example {path.stem}", CORE, None, program=path)
 
 
-def _problems(checkout: Path) -> Iterator[Row]:
+def _problem_rows(checkout: Path) -> Iterator[GateRow]:
     """The development half of KernelBench, at its sizes."""
-    for level, file in problems(checkout, LEVELS):
-        make = partial(_problem, file)
-        yield Row(f"kernelbench level {level} {file.stem}", FULL, make)
+    for level, file in development_problems(checkout, LEVELS):
+        make = partial(_problem_work, file)
+        yield GateRow(f"kernelbench level {level} {file.stem}", FULL, make)
 
 
-def _problem(file: Path, device: str) -> Work:
-    problem = load_full(file)
-    return Work(problem.model.to(device), moved(tuple(problem.inputs), device))
+def _problem_work(file: Path, device: str) -> RowWork:
+    problem = load_full_size(file)
+    return RowWork(
+        problem.model.to(device), move_to_device(tuple(problem.inputs), device)
+    )
 
 
-def _rank(row: Row) -> int:
+def _compile_order(row: GateRow) -> int:
     return next((at for at, part in enumerate(SLOW) if part in row.name), len(SLOW))
 
 
-def _rows(seed: int) -> list[Row]:
+def _base_rows(seed: int) -> list[GateRow]:
     source = random.Random(seed)
-    found = [*_networks(), *_suite(), *_examples()]
-    found.append(Row("decode 4096", CORE, partial(decode, 4096, 32, 8)))
+    found = [*_network_rows(), *_suite_rows(), *_example_rows()]
+    found.append(GateRow("decode 4096", CORE, partial(decode, 4096, 32, 8)))
     tokens = source.randrange(100, 9000)
-    found.append(Row(f"decode {tokens}", FULL, partial(decode, tokens, 16, 4)))
-    found.append(Row("odd 0", CORE, partial(odd, 0)))
+    found.append(GateRow(f"decode {tokens}", FULL, partial(decode, tokens, 16, 4)))
+    found.append(GateRow("odd 0", CORE, partial(random_mlp, 0)))
     for _ in range(3):
         drawn_seed = source.randrange(1, 1 << 30)
-        found.append(Row(f"odd {drawn_seed}", FULL, partial(odd, drawn_seed)))
+        found.append(
+            GateRow(f"odd {drawn_seed}", FULL, partial(random_mlp, drawn_seed))
+        )
     return found

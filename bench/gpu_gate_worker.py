@@ -1,5 +1,5 @@
 """
-One row of the GPU gate, in a process of its own.
+Check and time one row of the GPU gate, in a process of its own.
 
     python bench/gpu_gate_worker.py "NAME" SEED LOCK [KERNELBENCH]
 
@@ -27,8 +27,8 @@ from typing import Any, cast
 os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
 
 import torch
-from gpu_gate_rows import Row, Work, rows
-from torch_errors import error, tensors
+from gpu_gate_rows import GateRow, RowWork, gate_rows
+from torch_errors import relative_error, tensors_of
 from torch_model import T, cast_all
 
 from tlf.compiler.api import torch_backend
@@ -49,20 +49,20 @@ ROUNDS = 2
 def main(name: str, seed: int, lock: Path, kernelbench: Path | None = None) -> None:
     """Run one row."""
     torch.set_num_threads(1)
-    (row,) = (row for row in rows(seed, kernelbench) if row.name == name)
+    (row,) = (row for row in gate_rows(seed, kernelbench) if row.name == name)
     record: dict[str, Any] = {}
     try:
         if row.program is not None:
-            record |= _example(row.program)
+            record |= _check_example(row.program)
         else:
-            record |= _measured(row, lock)
+            record |= _measure_row(row, lock)
     except Exception as error:
         text = " ".join(str(error).split())
         record["failed"] = f"{type(error).__name__}: {text[:300]}"
     print(json.dumps(record), flush=True)
 
 
-def _example(path: Path) -> dict[str, Any]:
+def _check_example(path: Path) -> dict[str, Any]:
     """
     Return the result of `tlf-run --check` for a program: its error against the
     reference.
@@ -81,23 +81,23 @@ def _example(path: Path) -> dict[str, Any]:
     return {"example error": max(map(float, errors))}
 
 
-def _measured(row: Row, lock: Path) -> dict[str, Any]:
+def _measure_row(row: GateRow, lock: Path) -> dict[str, Any]:
     """Check and time a row; wait for the word to do so between the two."""
     record: dict[str, Any] = {}
     assert row.make is not None
-    with torch.no_grad(), exclusive(lock):
-        exact = _exact(row.make("cuda"))
+    with torch.no_grad(), exclusive_lock(lock):
+        exact = _compute_exact(row.make("cuda"))
     work = row.make("cuda")
     with torch.no_grad():
-        runs = _checked(row, work, exact, record, lock)
+        runs = _check_row(row, work, exact, record, lock)
         print("ready", flush=True)
         sys.stdin.readline()
-        _time(runs, work, record)
+        _time_runs(runs, work, record)
     return record
 
 
 @contextmanager
-def exclusive(lock: Path) -> Generator[None]:
+def exclusive_lock(lock: Path) -> Generator[None]:
     """Alone among the processes that use the same file."""
     with lock.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -109,17 +109,17 @@ def exclusive(lock: Path) -> Generator[None]:
             fcntl.flock(file, fcntl.LOCK_UN)
 
 
-def _exact(work: Work) -> list[Any]:
+def _compute_exact(work: RowWork) -> list[Any]:
     """The results in f64, on the host; a module of `work` is widened."""
     function: Any = work.function
     if isinstance(function, torch.nn.Module):
         function = cast(Any, function).double()
     found = function(*cast_all(work.arguments, torch.float64))
-    return [each.cpu() for each in tensors(found)]
+    return [each.cpu() for each in tensors_of(found)]
 
 
-def _checked(
-    row: Row, work: Work, exact: list[Any], record: dict[str, Any], lock: Path
+def _check_row(
+    row: GateRow, work: RowWork, exact: list[Any], record: dict[str, Any], lock: Path
 ) -> dict[str, Run]:
     """Compile the row for all who run it, and note errors and what kernels take."""
     runs: dict[str, Run] = {"eager": work.function, **work.peers}
@@ -130,7 +130,7 @@ def _checked(
         found = runs[name](*work.arguments)
         cuda.synchronize()
         record[f"{name} first s"] = round(time.perf_counter() - started, 2)
-        record[f"{name} error"] = error(found, exact)
+        record[f"{name} error"] = relative_error(found, exact)
     REPORT.clear()
     options = {"target": "triton", "numerics": row.numerics, "fallback": "strict"}
     runs["tlf"] = T.compile(work.function, backend=torch_backend.tlf, options=options)
@@ -138,19 +138,19 @@ def _checked(
     found = runs["tlf"](*work.arguments)
     cuda.synchronize()
     record["tlf first s"] = round(time.perf_counter() - started, 2)
-    record["tlf error"] = error(found, exact)
+    record["tlf error"] = relative_error(found, exact)
     # A hazard between launches shows when they follow each other closely.
-    record["tlf error again"] = error(runs["tlf"](*work.arguments), exact)
+    record["tlf error again"] = relative_error(runs["tlf"](*work.arguments), exact)
     record["left to PyTorch"] = sorted(REPORT.eager)
     del found
-    with exclusive(lock):
+    with exclusive_lock(lock):
         for name in ("eager", "tlf"):
-            record[f"{name} peak MB"] = _peak(runs[name], work.arguments)
-    record |= _facts()
+            record[f"{name} peak MB"] = _peak_megabytes(runs[name], work.arguments)
+    record |= _collect_facts()
     return runs
 
 
-def _peak(run: Run, arguments: tuple[Any, ...]) -> float:
+def _peak_megabytes(run: Run, arguments: tuple[Any, ...]) -> float:
     """Megabytes that a call allocates beside what was there."""
     before = cuda.memory_allocated()
     cuda.reset_peak_memory_stats()
@@ -159,7 +159,7 @@ def _peak(run: Run, arguments: tuple[Any, ...]) -> float:
     return round((cuda.max_memory_allocated() - before) / 1e6, 1)
 
 
-def _facts() -> dict[str, Any]:
+def _collect_facts() -> dict[str, Any]:
     """Return the resources of the programs' kernels, at worst."""
     programs = [each for each in gc.get_objects() if isinstance(each, Executable)]
     facts = [fact for program in programs for fact in program.facts.values()]
@@ -170,13 +170,13 @@ def _facts() -> dict[str, Any]:
     }
 
 
-def _time(runs: dict[str, Run], work: Work, record: dict[str, Any]) -> None:
+def _time_runs(runs: dict[str, Run], work: RowWork, record: dict[str, Any]) -> None:
     """Note how long calls take, in microseconds: as called, and in a CUDA graph."""
     testing: Any = import_module("triton.testing")
     calls = {
         f"{name} {kind} us": timed
         for name, run in runs.items()
-        for kind, timed in _ways(run, work)
+        for kind, timed in _timed_calls(run, work)
     }
     graphs = [key for key in calls if key.endswith("graph us")]
     for key in [*calls, *graphs * (ROUNDS - 1)]:
@@ -193,18 +193,18 @@ def _time(runs: dict[str, Run], work: Work, record: dict[str, Any]) -> None:
         record["ratio"] = round(min(peers) / record["tlf graph us"], 3)
 
 
-def _ways(run: Run, work: Work) -> Iterator[tuple[str, Run]]:
+def _timed_calls(run: Run, work: RowWork) -> Iterator[tuple[str, Run]]:
     """A call as it is, and its graph if it can be captured."""
 
     def call() -> Any:
         return run(*work.arguments)
 
     yield "called", call
-    if (graph := _graphed(call)) is not None:
+    if (graph := _capture_graph(call)) is not None:
         yield "graph", graph
 
 
-def _graphed(call: Run) -> Run | None:
+def _capture_graph(call: Run) -> Run | None:
     """The replay of a graph of one call, or None where it cannot be captured."""
     try:
         side = cuda.Stream()

@@ -1,5 +1,5 @@
 """
-Accuracy of the cost model of a GPU against measured times, kernel by kernel.
+Accuracy of the GPU cost model against measured times, kernel by kernel.
 
     python bench/gpu_prediction.py
     python bench/gpu_prediction.py --out gpu.txt --only matmul --sweep 6
@@ -28,19 +28,19 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from gpu_cases import Case, cases
-from gpu_compiled import Compiled, Compiler
+from gpu_cases import KernelCase, all_cases
+from gpu_compiler import CaseCompiler, CompiledCase
 from xdsl.utils.exceptions import DiagnosticException, PassFailedException
 
 from tlf.compiler.driver.diagnostics import CompileError
-from tlf.dialects.target import load
+from tlf.dialects.target import load_target_spec
 
 TOLERANCE = {"f32": 1e-5, "f16": 4e-3, "bf16": 2e-2}
 """Of the distance to a result in f64, relative to its size."""
 
 
 @dataclass
-class Measured:
+class Measurement:
     """One case on a GPU. Times are microseconds, None where they are not known."""
 
     time: float | None = None
@@ -53,7 +53,7 @@ class Measured:
     trouble: list[str] = field(default_factory=list[str])
 
 
-class Bench:
+class GpuBench:
     """Runs cases on the GPU of this machine."""
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class Bench:
         self.triton: Any = import_module("tlf.runtime.triton")
 
     @staticmethod
-    def is_there() -> bool:
+    def is_available() -> bool:
         """Return `True` if there is a GPU that PyTorch can use."""
         try:
             torch: Any = import_module("torch")
@@ -70,46 +70,51 @@ class Bench:
             return False
         return bool(torch.cuda.is_available())
 
-    def name(self) -> str:
+    def describe_gpu(self) -> str:
         """The GPU, and what runs it."""
         torch = self.torch
         return f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}"
 
-    def measured(
-        self, case: Case, ways: Sequence[Compiled], sweep: Sequence[Compiled]
-    ) -> Measured:
+    def measure_case(
+        self,
+        case: KernelCase,
+        ways: Sequence[CompiledCase],
+        sweep: Sequence[CompiledCase],
+    ) -> Measurement:
         """A case with the model's tiles, without, and with those of a sweep."""
         try:
             given = self.timing.sets(case.arguments, case.element, case.bytes)
         except Exception as error:
-            return Measured(trouble=[_line(error)])
-        found, (chosen, *others) = Measured(), ways
-        found.time = self._attempt(
-            found, lambda: self._time(case, chosen, given, found)
+            return Measurement(trouble=[_format_error(error)])
+        found, (chosen, *others) = Measurement(), ways
+        found.time = self._try_run(
+            found, lambda: self._time_compiled(case, chosen, given, found)
         )
         if others:
-            found.unguided = self._attempt(
-                found, lambda: self._time(case, others[0], given, None)
+            found.unguided = self._try_run(
+                found, lambda: self._time_compiled(case, others[0], given, None)
             )
         elif found.time is not None:
             found.unguided = found.time
         peer = partial(case.torch, self.torch)
-        found.eager = self._attempt(
+        found.eager = self._try_run(
             found, lambda: self.timing.microseconds(peer, given)
         )
         timed = (
-            self._attempt(found, lambda way=way: self._time(case, way, given, None))
+            self._try_run(
+                found, lambda way=way: self._time_compiled(case, way, given, None)
+            )
             for way in sweep
         )
         found.sweep = tuple(each for each in timed if each is not None)
         return found
 
-    def _time(
+    def _time_compiled(
         self,
-        case: Case,
-        way: Compiled,
+        case: KernelCase,
+        way: CompiledCase,
         given: Sequence[list[Any]],
-        into: Measured | None,
+        into: Measurement | None,
     ) -> float:
         """The time of a compiled case; its error goes `into` what was measured."""
         executable = self.triton.prepare(way.plan)
@@ -120,11 +125,11 @@ class Bench:
             into.error = self.timing.error(result, case.torch(self.torch, wide))
         return self.timing.microseconds(executable, given)
 
-    def _attempt(self, found: Measured, run: Callable[[], float]) -> float | None:
+    def _try_run(self, found: Measurement, run: Callable[[], float]) -> float | None:
         try:
             return run()
         except Exception as error:
-            found.trouble.append(_line(error))
+            found.trouble.append(_format_error(error))
             return None
         finally:
             # What a fault leaves behind is told by the next attempt.
@@ -133,7 +138,7 @@ class Bench:
                 self.torch.cuda.empty_cache()
 
 
-def _line(error: Exception) -> str:
+def _format_error(error: Exception) -> str:
     """An error in a line."""
     return " ".join(f"{type(error).__name__}: {error}".split())[:160]
 
@@ -145,7 +150,7 @@ HEADER = (
 
 
 @dataclass
-class Table:
+class PredictionTable:
     """Prints a line for each case, and keeps what is to be said of all."""
 
     outputs: Sequence[io.TextIOBase | Any]
@@ -155,28 +160,32 @@ class Table:
     regrets: list[float] = field(default_factory=list[float])
     wrong: list[str] = field(default_factory=list[str])
 
-    def say(self, line: str) -> None:
+    def print_line(self, line: str) -> None:
         """Print a line everywhere."""
         for output in self.outputs:
             print(line, file=output, flush=True)
 
-    def add(self, case: Case, ways: Sequence[Compiled], found: Measured) -> None:
+    def add_case(
+        self, case: KernelCase, ways: Sequence[CompiledCase], found: Measurement
+    ) -> None:
         """Print the line of a case."""
         chosen, unguided = ways[0], ways[-1]
-        bound = ", ".join(dict.fromkeys(each.binding for each in chosen.prices))
+        bound = ", ".join(dict.fromkeys(each.bottleneck for each in chosen.estimates))
         ratio = chosen.microseconds / found.time if found.time else None
         error = f"{found.error:.0e}" if found.error is not None else "-"
-        self.say(
-            f"{case.name:<38}{len(chosen.prices):>8}{chosen.microseconds:>11.1f}"
-            f"{_number(found.time):>10}{_number(ratio, 2):>7}{error:>9}"
-            f"{_number(found.unguided):>10}{unguided.microseconds:>11.1f}"
-            f"{_number(found.eager):>9}  {bound}: {chosen.tiles}"
+        self.print_line(
+            f"{case.name:<38}{len(chosen.estimates):>8}{chosen.microseconds:>11.1f}"
+            f"{_format_number(found.time):>10}{_format_number(ratio, 2):>7}{error:>9}"
+            f"{_format_number(found.unguided):>10}{unguided.microseconds:>11.1f}"
+            f"{_format_number(found.eager):>9}  {bound}: {chosen.tiles}"
         )
         for each in found.trouble:
-            self.say(f"    {each}")
-        self._keep(case, found, ratio)
+            self.print_line(f"    {each}")
+        self._record_ratios(case, found, ratio)
 
-    def _keep(self, case: Case, found: Measured, ratio: float | None) -> None:
+    def _record_ratios(
+        self, case: KernelCase, found: Measurement, ratio: float | None
+    ) -> None:
         if found.error is not None and not found.error <= TOLERANCE[case.element]:
             self.wrong.append(case.name)
         if found.time is None or ratio is None:
@@ -190,13 +199,13 @@ class Table:
             best = min(found.sweep)
             self.regrets.append(found.time / min(best, found.time))
             times = ", ".join(f"{each:.1f}" for each in found.sweep)
-            self.say(f"    other tiles, best predicted first: {times}")
+            self.print_line(f"    other tiles, best predicted first: {times}")
 
-    def end(self) -> None:
+    def print_summary(self) -> None:
         """Print what is to be said of all."""
         if self.ratios:
             off = [max(each, 1 / each) for each in self.ratios]
-            self.say(
+            self.print_line(
                 f"predicted and measured differ by a factor of {median(off):.2f} in "
                 f"the median, {max(off):.2f} at most, over {len(off)} cases"
             )
@@ -206,24 +215,25 @@ class Table:
             ("chosen tiles take, of the best that were timed,", self.regrets),
         ):
             if found:
-                self.say(
-                    f"{title} {_mean(found):.2f} times as long in the mean, from "
+                self.print_line(
+                    f"{title} {_geometric_mean(found):.2f} times as long in the "
+                    "mean, from "
                     f"{min(found):.2f} to {max(found):.2f}"
                 )
         if self.wrong:
-            self.say(f"wrong results: {', '.join(self.wrong)}")
+            self.print_line(f"wrong results: {', '.join(self.wrong)}")
 
 
-def _mean(values: Sequence[float]) -> float:
+def _geometric_mean(values: Sequence[float]) -> float:
     """The geometric mean."""
     return prod(value ** (1 / len(values)) for value in values)
 
 
-def _number(value: float | None, digits: int = 1) -> str:
+def _format_number(value: float | None, digits: int = 1) -> str:
     return "-" if value is None else f"{value:.{digits}f}"
 
 
-class Options(argparse.Namespace):
+class GpuPredictionOptions(argparse.Namespace):
     """The command line."""
 
     target: str
@@ -233,7 +243,7 @@ class Options(argparse.Namespace):
     seconds: float
 
 
-def parsed(arguments: Sequence[str] | None) -> Options:
+def parse_arguments(arguments: Sequence[str] | None) -> GpuPredictionOptions:
     """The command line, read."""
     text = (__doc__ or "").strip().split("\n")[0]
     parser = argparse.ArgumentParser(prog="gpu_prediction", description=text)
@@ -244,41 +254,47 @@ def parsed(arguments: Sequence[str] | None) -> Options:
     parser.add_argument(
         "--seconds", type=float, default=270, help="after which no case is begun"
     )
-    return parser.parse_args(arguments, namespace=Options())
+    return parser.parse_args(arguments, namespace=GpuPredictionOptions())
 
 
-def print_table(options: Options, outputs: Sequence[Any]) -> bool:
+def print_table(options: GpuPredictionOptions, outputs: Sequence[Any]) -> bool:
     """Print a line for each case; whether all results are right."""
-    started, table = time.perf_counter(), Table(outputs)
-    compiler = Compiler(load(options.target))
-    bench = Bench() if Bench.is_there() else None
+    started, table = time.perf_counter(), PredictionTable(outputs)
+    compiler = CaseCompiler(load_target_spec(options.target))
+    bench = GpuBench() if GpuBench.is_available() else None
     if bench is None:
-        table.say("no GPU here: predictions alone")
+        table.print_line("no GPU here: predictions alone")
     else:
-        table.say(bench.name())
-    table.say(HEADER)
-    for case in cases():
+        table.print_line(bench.describe_gpu())
+    table.print_line(HEADER)
+    for case in all_cases():
         if options.only not in case.name:
             continue
         if time.perf_counter() - started > options.seconds:
-            table.say(f"{case.name:<38} not begun: {options.seconds:g} s are over")
+            table.print_line(
+                f"{case.name:<38} not begun: {options.seconds:g} s are over"
+            )
             continue
-        ways = [compiler.compiled(case)]
-        unguided = compiler.compiled(case, "{strategy=largest}")
+        ways = [compiler.compile_case(case)]
+        unguided = compiler.compile_case(case, "{strategy=largest}")
         if unguided.tiles != ways[0].tiles:
             ways.append(unguided)
-        others = compiler.choices(case)[1 : 1 + options.sweep] if options.sweep else []
-        sweep = [compiler.compiled(case, choice=each) for each in others]
-        found = bench.measured(case, ways, sweep) if bench else Measured()
-        table.add(case, ways, found)
-    table.end()
-    table.say(f"{time.perf_counter() - started:.0f} s in all")
+        others = (
+            compiler.candidate_tiles(case)[1 : 1 + options.sweep]
+            if options.sweep
+            else []
+        )
+        sweep = [compiler.compile_case(case, choice=each) for each in others]
+        found = bench.measure_case(case, ways, sweep) if bench else Measurement()
+        table.add_case(case, ways, found)
+    table.print_summary()
+    table.print_line(f"{time.perf_counter() - started:.0f} s in all")
     return not table.wrong
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command."""
-    options = parsed(arguments)
+    options = parse_arguments(arguments)
     try:
         if not options.out:
             return int(not print_table(options, [sys.stdout]))

@@ -1,5 +1,5 @@
 """
-Tables of the pages that tell what was measured on GPUs, made of the gate's record.
+Render tables of GPU measurements on pages, from the record of the GPU gate.
 
     python bench/gpu_tables.py            # rewrite the tables in docs/
     python bench/gpu_tables.py --check    # exit with 1 if one is another
@@ -18,7 +18,7 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gpu_gate_record import Record, read
+from gpu_gate_record import Record, read_record
 
 ROOT = Path(__file__).parents[1]
 
@@ -35,28 +35,28 @@ DTYPES = ("f32", "bf16", "f16")
 COLUMNS = ("eager", "inductor", "tlf")
 
 
-def render(name: str, record: Record) -> str:
+def render_table(name: str, record: Record) -> str:
     """The table of a name, for each card that the record knows."""
     core = core_names()
-    parts = [
-        f"{_told(card, about)}\n\n{_table(TABLES[name](_named(core, about['rows'])))}"
-        for card, about in sorted(record["cards"].items())
-    ]
+    parts = list[str]()
+    for card, about in sorted(record["cards"].items()):
+        table = _format_table(TABLES[name](_select_rows(core, about["rows"])))
+        parts += [_describe_run(card, about), table]
     return "\n" + "\n\n".join(parts) + "\n\n"
 
 
 def core_names() -> frozenset[str]:
     """Names of the rows of the core tier."""
-    from gpu_gate_rows import CORE, rows
+    from gpu_gate_rows import CORE, gate_rows
 
-    return frozenset(row.name for row in rows(0) if row.tier == CORE)
+    return frozenset(row.name for row in gate_rows(0) if row.tier == CORE)
 
 
-def _named(names: Container[str], rows: Rows) -> Rows:
+def _select_rows(names: Container[str], rows: Rows) -> Rows:
     return {name: row for name, row in rows.items() if name in names}
 
 
-def _told(card: str, about: Mapping[str, Any]) -> str:
+def _describe_run(card: str, about: Mapping[str, Any]) -> str:
     """Return the card, the versions and the commit of the measured rows."""
     return (
         f"One {card}, PyTorch {about['torch']}, Triton {about['triton']}, "
@@ -64,14 +64,14 @@ def _told(card: str, about: Mapping[str, Any]) -> str:
     )
 
 
-def _table(rows: Iterator[Sequence[str]]) -> str:
+def _format_table(rows: Iterator[Sequence[str]]) -> str:
     """Lines of a table, the first of which names the columns."""
     header, *lines = rows
     every = [header, ["---"] * len(header), *lines]
     return "\n".join(f"| {' | '.join(line)} |" for line in every)
 
 
-def networks(rows: Rows) -> Iterator[Sequence[str]]:
+def network_rows(rows: Rows) -> Iterator[Sequence[str]]:
     """Networks: errors, and milliseconds in a CUDA graph and as called."""
     yield (
         "network", "error", "PyTorch's", "PyTorch, ms", "its compiler", "TLF",
@@ -79,10 +79,10 @@ def networks(rows: Rows) -> Iterator[Sequence[str]]:
     )  # fmt: skip
     for name, row in rows.items():
         if _is_network(name):
-            yield name, *_measured(row, 1e3)
+            yield name, *_measured_columns(row, 1e3)
 
 
-def workloads(rows: Rows) -> Iterator[Sequence[str]]:
+def workload_rows(rows: Rows) -> Iterator[Sequence[str]]:
     """Kernels and layers: errors, and microseconds in a CUDA graph."""
     yield "workload", "error", "PyTorch's", "best of others, us", "TLF", "ratio"
     for name, row in rows.items():
@@ -98,7 +98,7 @@ def workloads(rows: Rows) -> Iterator[Sequence[str]]:
         )  # fmt: skip
 
 
-def examples(rows: Rows) -> Iterator[Sequence[str]]:
+def example_rows(rows: Rows) -> Iterator[Sequence[str]]:
     """Examples: errors against the reference."""
     yield "example", "relative error"
     for name, row in rows.items():
@@ -108,9 +108,9 @@ def examples(rows: Rows) -> Iterator[Sequence[str]]:
 
 
 TABLES: Mapping[str, Callable[[Rows], Iterator[Sequence[str]]]] = {
-    "networks": networks,
-    "workloads": workloads,
-    "examples": examples,
+    "networks": network_rows,
+    "workloads": workload_rows,
+    "examples": example_rows,
 }
 
 
@@ -122,7 +122,7 @@ def _is_network(name: str) -> bool:
     )
 
 
-def _measured(row: Mapping[str, Any], unit: float) -> Sequence[str]:
+def _measured_columns(row: Mapping[str, Any], unit: float) -> Sequence[str]:
     if "failed" in row:
         return ("failed", *[""] * 6)
     times = [row.get(f"{column} graph us") for column in COLUMNS]
@@ -135,14 +135,14 @@ def _measured(row: Mapping[str, Any], unit: float) -> Sequence[str]:
     )
 
 
-def rewritten(text: str, record: Record) -> str:
+def rewrite_page(text: str, record: Record) -> str:
     """A page with its tables as the record has them."""
     return _BLOCK.sub(
-        lambda found: found[1] + render(found["name"], record) + found[4], text
+        lambda found: found[1] + render_table(found["name"], record) + found[4], text
     )
 
 
-def pages() -> Iterator[Path]:
+def pages_with_tables() -> Iterator[Path]:
     """The pages that have such tables."""
     for path in sorted((ROOT / "docs").glob("*.md")):
         if _BLOCK.search(path.read_text(encoding="utf-8")):
@@ -154,10 +154,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().split("\n")[0])
     parser.add_argument("--check", action="store_true", help="change nothing")
     options = parser.parse_args(arguments)
-    record, status = read(RECORD), 0
-    for path in pages():
+    record, status = read_record(RECORD), 0
+    for path in pages_with_tables():
         before = path.read_text(encoding="utf-8")
-        after = rewritten(before, record)
+        after = rewrite_page(before, record)
         if before == after:
             continue
         print(f"{path.relative_to(ROOT)}: tables differ from the record")

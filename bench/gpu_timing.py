@@ -1,4 +1,4 @@
-"""Time of functions of tensors on a GPU, without launch overhead."""
+"""Time functions of tensors on a GPU, without launch overhead."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ seed: Callable[[int], object] = getattr(torch, "manual_seed")
 DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
 
 
-def tensors(shapes: Sequence[Sequence[int]], element: str) -> list[Any]:
+def random_tensors(shapes: Sequence[Sequence[int]], element: str) -> list[Any]:
     """Random tensors on the GPU."""
     return [random(*shape, device="cuda").to(DTYPES[element]) for shape in shapes]
 
@@ -35,7 +35,7 @@ def sets(shapes: Sequence[Sequence[int]], element: str, size: int) -> list[list[
     """As many sets of tensors as do not fit in the cache, `size` bytes each."""
     seed(0)
     count = max(2, min(MOST_SETS, -(-COLD // max(1, size))))
-    return [tensors(shapes, element) for _ in range(count)]
+    return [random_tensors(shapes, element) for _ in range(count)]
 
 
 def microseconds(
@@ -58,10 +58,10 @@ def microseconds(
     with cuda.graph(graph):
         for _ in range(rounds):
             kept.append([run(each) for each in given])
-    return _replayed(graph) / (rounds * len(given))
+    return _time_replay(graph) / (rounds * len(given))
 
 
-def _replayed(graph: Any) -> float:
+def _time_replay(graph: Any) -> float:
     """The median time of a graph, in microseconds."""
     for _ in range(2):
         graph.replay()

@@ -21,36 +21,40 @@ def hot_spots(profile: Profile, count: int = 3) -> list[str]:
     of TLF with the code of libraries that they call.
     """
     entries = profile.getstats()
-    ours = [each for each in entries if _is_ours(each.code)]
+    ours = [each for each in entries if _is_tlf_code(each.code)]
     tables = {
         "own time, any code": [(each.inlinetime, each.code) for each in entries],
         "own time, TLF": [(each.inlinetime, each.code) for each in ours],
-        "with libraries, TLF": [(_with_libraries(each), each.code) for each in ours],
+        "with libraries, TLF": [
+            (_time_with_libraries(each), each.code) for each in ours
+        ],
     }
     lines: list[str] = []
     for title, rows in tables.items():
         hottest = sorted(rows, key=lambda row: -row[0])[:count]
         lines.append(title)
-        lines += [f"  {seconds:8.3f}  {_name(code)}" for seconds, code in hottest]
+        lines += [
+            f"  {seconds:8.3f}  {_function_name(code)}" for seconds, code in hottest
+        ]
     return lines
 
 
-def _with_libraries(entry: profiler_entry) -> float:
+def _time_with_libraries(entry: profiler_entry) -> float:
     """The seconds of a function less those of TLF's functions that it calls."""
     calls = entry.calls or []
-    inside = sum(each.totaltime for each in calls if _is_ours(each.code))
+    inside = sum(each.totaltime for each in calls if _is_tlf_code(each.code))
     return entry.totaltime - inside
 
 
-def _is_ours(code: CodeType | str) -> bool:
+def _is_tlf_code(code: CodeType | str) -> bool:
     """Return `True` if code is TLF's; that of builtin functions is text."""
     return not isinstance(code, str) and Path(code.co_filename).is_relative_to(SOURCES)
 
 
-def _name(code: CodeType | str) -> str:
+def _function_name(code: CodeType | str) -> str:
     """A function with the end of its file's path."""
     if isinstance(code, str):
         return code
     path = Path(code.co_filename)
-    file = path.relative_to(SOURCES) if _is_ours(code) else Path(*path.parts[-2:])
+    file = path.relative_to(SOURCES) if _is_tlf_code(code) else Path(*path.parts[-2:])
     return f"{file.as_posix()} {code.co_qualname}"

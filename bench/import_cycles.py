@@ -1,4 +1,4 @@
-"""Cycles of imports between the children of folders, which are files and packages."""
+"""Find cycles of imports between the children of folders."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 
-def import_cycles(root: Path, folders: Sequence[str]) -> dict[str, list[str]]:
+def find_import_cycles(root: Path, folders: Sequence[str]) -> dict[str, list[str]]:
     """
     A cycle of the children of each folder that has one, by the name of the folder as a
     package below `tlf`. Imports inside of functions count, imports for types do not.
@@ -18,14 +18,14 @@ def import_cycles(root: Path, folders: Sequence[str]) -> dict[str, list[str]]:
     children: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for module, file in files.items():
         for imported in imports_of(file, files):
-            parent, source, target = _children(module, imported)
+            parent, source, target = _sibling_children(module, imported)
             if source != target:
                 children[parent][source].add(target)
-    found = {parent: _cycle(graph) for parent, graph in children.items()}
+    found = {parent: _find_cycle(graph) for parent, graph in children.items()}
     return {parent: cycle for parent, cycle in found.items() if cycle}
 
 
-def _cycle(graph: Mapping[str, set[str]]) -> list[str]:
+def _find_cycle(graph: Mapping[str, set[str]]) -> list[str]:
     """The nodes of a cycle, or none."""
     try:
         TopologicalSorter(graph).prepare()
@@ -48,7 +48,7 @@ def imported_modules(file: Path, *, at_run_time: bool = False) -> Iterator[str]:
     `at_run_time` without those that are imported for types.
     """
     tree = ast.parse(file.read_text(encoding="utf-8"))
-    left_out = set(_imported_for_types(tree)) if at_run_time else set[ast.AST]()
+    left_out = set(_type_only_imports(tree)) if at_run_time else set[ast.AST]()
     for node in ast.walk(tree):
         match node:
             case _ if node in left_out:
@@ -61,7 +61,7 @@ def imported_modules(file: Path, *, at_run_time: bool = False) -> Iterator[str]:
                 pass
 
 
-def _imported_for_types(tree: ast.AST) -> Iterator[ast.AST]:
+def _type_only_imports(tree: ast.AST) -> Iterator[ast.AST]:
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             for each in node.body:
@@ -76,7 +76,7 @@ def imports_of(file: Path, known: Mapping[str, Path]) -> Iterator[str]:
             yield module if module in known else module.rpartition(".")[0]
 
 
-def _children(module: str, imported: str) -> tuple[str, str, str]:
+def _sibling_children(module: str, imported: str) -> tuple[str, str, str]:
     """
     The innermost folder that holds both modules, and its children that they are in; a
     package and what is in it are the same child.

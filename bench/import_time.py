@@ -1,5 +1,5 @@
 """
-Time of importing a PyTorch network as an optimised graph, step by step.
+Time the import of a PyTorch network as an optimised graph, step by step.
 
     python bench/import_time.py
     python bench/import_time.py --networks bert --profile
@@ -21,7 +21,7 @@ from functools import partial
 
 import torch
 from hot_spots import hot_spots
-from scaling import table
+from scaling import format_table
 from torch_model import Model
 from torch_models import MODELS
 
@@ -29,7 +29,7 @@ from tlf.compiler.driver.driver import PASSES, new_context
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
 from tlf.compiler.driver.timing import Timing
-from tlf.frontend.torch.export import decomposed, exported, import_program
+from tlf.frontend.torch.export import decompose_program, export_module, import_program
 from tlf.lowering.pipelines import PIPELINES
 
 NETWORKS = {model.name: model for model in MODELS}
@@ -37,7 +37,7 @@ NETWORKS = {model.name: model for model in MODELS}
 Seconds = Mapping[str, float]
 
 
-class Options(argparse.Namespace):
+class ImportTimeOptions(argparse.Namespace):
     """The command line."""
 
     networks: str
@@ -53,9 +53,9 @@ def import_and_optimise(
     """The operations of the graph that is imported, and the seconds of each step."""
     timing = Timing()
     with timing.measure("export (PyTorch)"):
-        program = exported(network, inputs)
+        program = export_module(network, inputs)
     with timing.measure("decompose (PyTorch)"):
-        program = decomposed(program)
+        program = decompose_program(program)
     with timing.measure("convert"):
         module = import_program(program).module
     operations = sum(1 for _ in module.walk())
@@ -64,7 +64,7 @@ def import_and_optimise(
     return operations, timing.seconds
 
 
-def start() -> float:
+def measure_start() -> float:
     """The seconds of the first import in a process."""
     timing = Timing()
     with timing.measure("start"):
@@ -90,9 +90,9 @@ def seconds_table(columns: Mapping[str, Seconds]) -> list[str]:
     return [*lines, f"  {'total':24}{totals}"]
 
 
-def report_networks(models: Sequence[Model], options: Options) -> None:
+def report_networks(models: Sequence[Model], options: ImportTimeOptions) -> None:
     """The time of each network, and where it goes if that is asked for."""
-    first = start()
+    first = measure_start()
     columns: dict[str, Seconds] = {}
     spots: list[str] = []
     for model in models:
@@ -106,9 +106,11 @@ def report_networks(models: Sequence[Model], options: Options) -> None:
     print("\n".join([*seconds_table(columns), *spots]))
 
 
-def report_layers(model: Model, layers: Sequence[int], options: Options) -> None:
+def report_layers(
+    model: Model, layers: Sequence[int], options: ImportTimeOptions
+) -> None:
     """The time per operation for several numbers of layers."""
-    start()
+    measure_start()
     counts: list[int] = []
     found: list[Seconds] = []
     for number in layers:
@@ -116,7 +118,7 @@ def report_layers(model: Model, layers: Sequence[int], options: Options) -> None
         count, seconds = best_of(run, options.runs)
         counts.append(count)
         found.append({step: 1e6 * each / count for step, each in seconds.items()})
-    print("\n".join(table(model.name, counts, found)))
+    print("\n".join(format_table(model.name, counts, found)))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -127,7 +129,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--layers", default="", help="numbers of layers to compare")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--profile", action="store_true", help="tell the hot spots")
-    options = parser.parse_args(arguments, namespace=Options())
+    options = parser.parse_args(arguments, namespace=ImportTimeOptions())
     names = options.networks.split(",")
     if unknown := [name for name in names if name not in NETWORKS]:
         known = ", ".join(NETWORKS)

@@ -1,5 +1,5 @@
 """
-Number of KernelBench problems that TLF imports, compiles and computes correctly.
+Count the KernelBench problems that TLF imports, compiles and computes correctly.
 
     python bench/kernelbench.py CHECKOUT
     python bench/kernelbench.py CHECKOUT --levels 1,2 --target triton --full-size
@@ -25,7 +25,7 @@ from pathlib import Path
 from queue import Empty
 from typing import Any
 
-from kernelbench_problem import Outcome, attempt
+from kernelbench_problem import ProblemOutcome, check_problem
 
 LEVELS = 1, 2, 3
 
@@ -34,7 +34,7 @@ RECURRENT = {3: {*range(33, 43), 48, 49}}
 
 
 @dataclass(frozen=True)
-class Options:
+class KernelBenchOptions:
     """The command line."""
 
     checkout: Path
@@ -46,7 +46,9 @@ class Options:
     jobs: int
 
 
-def problems(checkout: Path, levels: Sequence[int]) -> Iterator[tuple[int, Path]]:
+def development_problems(
+    checkout: Path, levels: Sequence[int]
+) -> Iterator[tuple[int, Path]]:
     """The level and file of each problem of the development half, in order."""
     for level in levels:
         folder = checkout / "KernelBench" / f"level{level}"
@@ -56,41 +58,45 @@ def problems(checkout: Path, levels: Sequence[int]) -> Iterator[tuple[int, Path]
                 yield level, files[number]
 
 
-def _work(results: multiprocessing.Queue[Outcome], *arguments: object) -> None:
+def _run_in_process(
+    results: multiprocessing.Queue[ProblemOutcome], *arguments: object
+) -> None:
     file, target, full_size = arguments
-    results.put(attempt(Path(str(file)), str(target), bool(full_size)))
+    results.put(check_problem(Path(str(file)), str(target), bool(full_size)))
 
 
-def run(file: Path, options: Options) -> Outcome:
+def run_problem(file: Path, options: KernelBenchOptions) -> ProblemOutcome:
     """Try one problem in a process of its own."""
     context: Any = multiprocessing.get_context("spawn" if options.full_size else "fork")
-    results: multiprocessing.Queue[Outcome] = context.Queue()
+    results: multiprocessing.Queue[ProblemOutcome] = context.Queue()
     arguments = (results, file, options.target, options.full_size)
-    process = context.Process(target=_work, args=arguments, daemon=True)
+    process = context.Process(target=_run_in_process, args=arguments, daemon=True)
     process.start()
     try:
         return results.get(timeout=options.timeout)
     except Empty:
-        return Outcome("timeout", f"more than {options.timeout:g} s")
+        return ProblemOutcome("timeout", f"more than {options.timeout:g} s")
     finally:
         process.kill()
         process.join()
 
 
-def timed(file: Path, options: Options) -> tuple[Outcome, float]:
+def time_problem(
+    file: Path, options: KernelBenchOptions
+) -> tuple[ProblemOutcome, float]:
     """Try one problem, and how many seconds it took."""
     started = time.perf_counter()
-    return run(file, options), time.perf_counter() - started
+    return run_problem(file, options), time.perf_counter() - started
 
 
-def report(options: Options) -> None:
+def report_problems(options: KernelBenchOptions) -> None:
     """Run all problems, a line for each, and count them."""
     for level in options.levels:
         counts: Counter[str] = Counter()
-        found = (file for _, file in problems(options.checkout, [level]))
+        found = (file for _, file in development_problems(options.checkout, [level]))
         files = [file for file in found if options.only in file.stem]
         with ThreadPoolExecutor(options.jobs) as pool:
-            tried = pool.map(partial(timed, options=options), files)
+            tried = pool.map(partial(time_problem, options=options), files)
             for file, (outcome, seconds) in zip(files, tried, strict=True):
                 counts[outcome.status] += 1
                 line = f"level{level} {file.stem:<64.64} {outcome.status:<8}"
@@ -100,7 +106,7 @@ def report(options: Options) -> None:
         print(f"level{level} on {options.target}: {right}; {parts}")
 
 
-def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
+def parse_arguments(arguments: Sequence[str] | None = None) -> KernelBenchOptions:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().split("\n")[0])
     parser.add_argument("checkout", type=Path)
@@ -114,7 +120,7 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
     if not (found.checkout / "KernelBench").is_dir():
         parser.error(f"expected a checkout of KernelBench, got `{found.checkout}`")
     levels = tuple(int(level) for level in found.levels.split(","))
-    return Options(
+    return KernelBenchOptions(
         found.checkout,
         levels,
         found.target,
@@ -126,4 +132,4 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
 
 
 if __name__ == "__main__":
-    report(parse_arguments())
+    report_problems(parse_arguments())

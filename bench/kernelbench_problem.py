@@ -1,4 +1,4 @@
-"""One problem of KernelBench: at its size or a smaller one, by PyTorch and by TLF."""
+"""Check one problem of KernelBench, at its size or a smaller one, against PyTorch."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ seed: Callable[[int], object] = getattr(torch, "manual_seed")
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ProblemOutcome:
     """Outcome of a problem, in a word, and in a line."""
 
     status: str
     text: str = ""
 
 
-def halved(value: int, most: int) -> int:
+def halve_to(value: int, most: int) -> int:
     """A number halved until it is at most `most`; an odd one stays odd."""
     odd = value % 2
     while value > most:
@@ -45,30 +45,30 @@ def halved(value: int, most: int) -> int:
     return value
 
 
-def _all_sizes(most: int) -> Rule:
+def _shrink_all(most: int) -> Rule:
     def rule(name: str, value: int) -> int:
-        return halved(value, 2 if "batch" in name.lower() else most)
+        return halve_to(value, 2 if "batch" in name.lower() else most)
 
     return rule
 
 
-def _batch_only(name: str, value: int) -> int:
+def _shrink_batch(name: str, value: int) -> int:
     return min(value, 2) if "batch" in name.lower() else value
 
 
-def _as_it_is(name: str, value: int) -> int:
+def _original_size(name: str, value: int) -> int:
     return value
 
 
-FULL_SIZE: tuple[str, Rule] = "full size", _as_it_is
+FULL_SIZE: tuple[str, Rule] = "full size", _original_size
 
 
 RULES: Sequence[tuple[str, Rule]] = (
-    ("sizes up to 32", _all_sizes(32)),
-    ("sizes up to 64", _all_sizes(64)),
-    ("sizes up to 256", _all_sizes(256)),
-    ("all numbers up to 32", lambda _, value: halved(value, 32)),
-    ("batch of 2", _batch_only),
+    ("sizes up to 32", _shrink_all(32)),
+    ("sizes up to 64", _shrink_all(64)),
+    ("sizes up to 256", _shrink_all(256)),
+    ("all numbers up to 32", lambda _, value: halve_to(value, 32)),
+    ("batch of 2", _shrink_batch),
 )
 """
 Rules that shrink sizes: numbers of the module are halved until they are small. The
@@ -106,7 +106,7 @@ class Problem:
     rule: str
 
 
-def load(file: Path, rule: Rule, name: str) -> Problem:
+def load_problem(file: Path, rule: Rule, name: str) -> Problem:
     """Run the source of a problem, its sizes shrunk by a rule."""
     tree = _Shrink(rule).visit(ast.parse(file.read_text(encoding="utf-8")))
     names: dict[str, Any] = {"__name__": file.stem}
@@ -116,35 +116,35 @@ def load(file: Path, rule: Rule, name: str) -> Problem:
     seed(1)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     with torch.device(device):
-        inputs = [_on(device, each) for each in names["get_inputs"]()]
+        inputs = [_to_device(device, each) for each in names["get_inputs"]()]
     return Problem(model.to(device), inputs, name)
 
 
-def _on(device: str, value: Any) -> Any:
+def _to_device(device: str, value: Any) -> Any:
     return value.to(device) if isinstance(value, torch.Tensor) else value
 
 
-def load_full(file: Path) -> Problem:
+def load_full_size(file: Path) -> Problem:
     """Run the source of a problem, its sizes as they are."""
     name, rule = FULL_SIZE
-    return load(file, rule, name)
+    return load_problem(file, rule, name)
 
 
-def candidates(file: Path, full_size: bool) -> Iterator[Problem]:
+def candidate_problems(file: Path, full_size: bool) -> Iterator[Problem]:
     """The problem at the sizes to try, in order."""
     rules = RULES[::-1] if file.parent.name == "level3" else RULES
     rules = [FULL_SIZE] if full_size else rules
     for name, rule in rules:
         try:
-            problem = load(file, rule, name)
+            problem = load_problem(file, rule, name)
             with torch.no_grad():
                 problem.model(*problem.inputs)
-            yield load(file, rule, name)
+            yield load_problem(file, rule, name)
         except Exception:
             continue
 
 
-class Watch(TorchDispatchMode):
+class OperationRecorder(TorchDispatchMode):
     """Notes the operations that PyTorch computes."""
 
     def __init__(self) -> None:
@@ -159,56 +159,62 @@ class Watch(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-def attempt(file: Path, target: str, full_size: bool) -> Outcome:
+def check_problem(file: Path, target: str, full_size: bool) -> ProblemOutcome:
     """Import, compile and run one problem, and compare it with PyTorch."""
     torch.set_num_threads(1)
     torch.backends.cudnn.allow_tf32 = False
-    problem = next(candidates(file, full_size), None)
+    problem = next(candidate_problems(file, full_size), None)
     if problem is None:
-        return Outcome("skipped", "PyTorch does not run it at any size")
+        return ProblemOutcome("skipped", "PyTorch does not run it at any size")
     try:
         with torch.no_grad():
-            return _compared(problem, target)
+            return _compare_results(problem, target)
     except Exception as error:
         text = " ".join(str(error).split()) or type(error).__name__
-        return Outcome("failed", f"{type(error).__name__}: {text}"[:200])
+        return ProblemOutcome("failed", f"{type(error).__name__}: {text}"[:200])
 
 
-def _compared(problem: Problem, target: str) -> Outcome:
+def _compare_results(problem: Problem, target: str) -> ProblemOutcome:
     compiled = compile_module(problem.model, problem.inputs, target=target)
-    with Watch() as watch:
+    with OperationRecorder() as watch:
         found = compiled(*problem.inputs)
     if watch.seen:
-        return Outcome("eager", ", ".join(sorted(set(watch.seen))))
+        return ProblemOutcome("eager", ", ".join(sorted(set(watch.seen))))
     exact_model = copy.deepcopy(problem.model)
-    expected = _tensors(problem.model(*problem.inputs))
-    for place, (mine, theirs) in enumerate(zip(_tensors(found), expected, strict=True)):
+    expected = _as_tensors(problem.model(*problem.inputs))
+    for place, (mine, theirs) in enumerate(
+        zip(_as_tensors(found), expected, strict=True)
+    ):
         if mine.shape != theirs.shape or mine.dtype != theirs.dtype:
-            return Outcome("wrong", f"{theirs.dtype} expected, got {mine.dtype}")
+            return ProblemOutcome("wrong", f"{theirs.dtype} expected, got {mine.dtype}")
         if not torch.allclose(mine, theirs, TOLERANCE, TOLERANCE, equal_nan=True):
-            exact = _tensors(exact_model.double()(*map(_wide, problem.inputs)))[place]
-            return _judged(_distance(mine, exact), _distance(theirs, exact), problem)
-    return Outcome("right", problem.rule)
+            exact = _as_tensors(exact_model.double()(*map(_to_f64, problem.inputs)))[
+                place
+            ]
+            return _classify_mismatch(
+                _distance(mine, exact), _distance(theirs, exact), problem
+            )
+    return ProblemOutcome("right", problem.rule)
 
 
-def _judged(mine: float, theirs: float, problem: Problem) -> Outcome:
+def _classify_mismatch(mine: float, theirs: float, problem: Problem) -> ProblemOutcome:
     """
     Return the outcome for a result outside of the tolerance, by its distance from that
     in f64 and that of PyTorch's own: a problem that magnifies rounding is not decided.
     """
     text = f"{mine:.2g} from f64, PyTorch {theirs:.2g}, {problem.rule}"
-    return Outcome("unstable" if mine <= 2 * theirs else "wrong", text)
+    return ProblemOutcome("unstable" if mine <= 2 * theirs else "wrong", text)
 
 
 def _distance(found: torch.Tensor, exact: torch.Tensor) -> float:
     return (found.double() - exact.double()).abs().max().item()
 
 
-def _wide(value: Any) -> Any:
+def _to_f64(value: Any) -> Any:
     """A tensor of floats in f64."""
     is_float = isinstance(value, torch.Tensor) and value.is_floating_point()
     return value.double() if is_float else value
 
 
-def _tensors(value: Any) -> list[torch.Tensor]:
+def _as_tensors(value: Any) -> list[torch.Tensor]:
     return [value] if isinstance(value, torch.Tensor) else list(value)

@@ -1,6 +1,5 @@
 """
-Networks of PyTorch through `torch.compile(backend="tlf")`: whether they agree with
-PyTorch, how many operations stay with it, and how long they take.
+Check and time networks of PyTorch through `torch.compile(backend="tlf")`.
 
     python bench/networks.py
     python bench/networks.py --size small --target reference --only gpt
@@ -23,7 +22,7 @@ from typing import Any, cast
 
 import torch
 from torch import Tensor
-from torch_errors import error
+from torch_errors import relative_error
 from torch_model import Model, T, cast_all
 from torch_models import MODELS
 
@@ -32,7 +31,7 @@ from tlf.compiler.api import torch_backend
 Run = Callable[[], Any]
 
 
-class Options(argparse.Namespace):
+class NetworkOptions(argparse.Namespace):
     """The command line."""
 
     target: str
@@ -43,16 +42,18 @@ class Options(argparse.Namespace):
     runs: int
 
 
-def moved(value: Any, device: str) -> Any:
+def move_to_device(value: Any, device: str) -> Any:
     """Arguments with their tensors on a device."""
     if isinstance(value, Tensor):
         return value.to(device)
     if isinstance(value, tuple):
-        return tuple(moved(each, device) for each in cast(tuple[Any, ...], value))
+        return tuple(
+            move_to_device(each, device) for each in cast(tuple[Any, ...], value)
+        )
     return value
 
 
-def median(run: Run, runs: int) -> float:
+def median_milliseconds(run: Run, runs: int) -> float:
     """Milliseconds."""
     run()
     if torch.cuda.is_available():
@@ -65,12 +66,12 @@ def median(run: Run, runs: int) -> float:
     return statistics.median(times) * 1e3
 
 
-def tried(model: Model, options: Options) -> str:
+def measure_network(model: Model, options: NetworkOptions) -> str:
     """One network: a line of the table."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
     dtype = cast(torch.dtype, getattr(torch, options.dtype))
     network, arguments = model.build(options.size)
-    network, arguments = network.to(device), moved(arguments, device)
+    network, arguments = network.to(device), move_to_device(arguments, device)
     arguments = cast_all(arguments, dtype)
     network = network.to(dtype)
     exact = copy.deepcopy(network).double()(*cast_all(arguments, torch.float64))
@@ -83,16 +84,18 @@ def tried(model: Model, options: Options) -> str:
     seconds = time.perf_counter() - started
     report = torch_backend.REPORT
     columns = [
-        f"{error(found, exact):9.1e}",
-        f"{error(network(*arguments), exact):9.1e}",
+        f"{relative_error(found, exact):9.1e}",
+        f"{relative_error(network(*arguments), exact):9.1e}",
         f"{report.compiled:9}{report.eager.total():7}{seconds:11.1f}",
-        f"{median(lambda: network(*arguments), options.runs):10.3f}",
-        f"{median(lambda: compiled(*arguments), options.runs):10.3f}",
+        f"{median_milliseconds(lambda: network(*arguments), options.runs):10.3f}",
+        f"{median_milliseconds(lambda: compiled(*arguments), options.runs):10.3f}",
     ]
     if options.peer:
         torch.compiler.reset()
         peer: Any = T.compile(network)
-        columns.append(f"{median(lambda: peer(*arguments), options.runs):10.3f}")
+        columns.append(
+            f"{median_milliseconds(lambda: peer(*arguments), options.runs):10.3f}"
+        )
     return f"{model.name:<18}{''.join(columns)}"
 
 
@@ -111,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--only", default="", help="part of the names of networks")
     parser.add_argument("--peer", action="store_true", help="time torch.compile too")
     parser.add_argument("--runs", type=int, default=3, help="runs to time on a CPU")
-    options = parser.parse_args(arguments, namespace=Options())
+    options = parser.parse_args(arguments, namespace=NetworkOptions())
     torch.backends.cudnn.allow_tf32 = False
     print(f"{HEADER}{'inductor':>10}" if options.peer else HEADER)
     with torch.no_grad():
@@ -119,7 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             if options.only in model.name:
                 torch.compiler.reset()
                 try:
-                    print(tried(model, options), flush=True)
+                    print(measure_network(model, options), flush=True)
                 except Exception as error:
                     text = " ".join(str(error).split())[:120]
                     print(f"{model.name:<18}  {type(error).__name__}: {text}")

@@ -1,12 +1,12 @@
 """
-Correctness of TLF on every operation of PyTorch's database of operations.
+Check TLF on every operation of PyTorch's OpInfo database.
 
     python bench/opinfo.py --dtypes f32,bf16,f16,i64,bool --jobs 2
     python bench/opinfo.py --target npu --samples 3 --seed 0
     python bench/opinfo.py --only 'nn.functional.*pool*' --way compile
 
 Each operation runs in a process of its own, sample by sample, through the backend of
-`torch.compile`, or `tlf.compile`; `bench/opinfo_attempt.py` says how. With `--out FILE`
+`torch.compile`, or `tlf.compile`; `bench/opinfo_call.py` says how. With `--out FILE`
 what was run is kept, a line of JSON for each operation, and not run again. A line is
 printed for each fault, with the samples that have it, then a summary.
 """
@@ -25,9 +25,9 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import torch
-from opinfo_attempt import FAULTS, WAYS, Outcome
-from opinfo_samples import Choice, operations, why_skipped
-from opinfo_worker import Task, outcomes, warm_up
+from opinfo_call import FAULTS, WAYS, CallOutcome
+from opinfo_samples import SampleChoice, operations, skip_reason
+from opinfo_worker import SampleTask, run_samples, warm_up
 
 DTYPES: Mapping[str, torch.dtype] = {
     "f32": torch.float32,
@@ -42,7 +42,7 @@ COMPUTED = ("tlf", "mixed", "pytorch", "refused")
 
 
 @dataclass(frozen=True)
-class Record:
+class OperationRecord:
     """Outcomes of the samples of an operation."""
 
     operation: str
@@ -70,7 +70,9 @@ class Record:
             self.seed,
         )
 
-    def done(self, found: Sequence[tuple[int, str, Outcome]]) -> Record:
+    def with_outcomes(
+        self, found: Sequence[tuple[int, str, CallOutcome]]
+    ) -> OperationRecord:
         """The same with the outcomes of samples, by their numbers and texts."""
         faults = [
             [str(place), text, outcome.status, outcome.text]
@@ -82,7 +84,7 @@ class Record:
         reason = next(reasons, "")
         return replace(self, counts=dict(counts), faults=faults, reason=reason)
 
-    def show(self) -> None:
+    def print_faults(self) -> None:
         """Print a line for each kind of fault, with the first sample that has it."""
         kinds: dict[str, list[list[str]]] = {}
         for fault in self.faults:
@@ -97,62 +99,66 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Options:
+class OpInfoOptions:
     """The command line."""
 
     target: str
     way: str
     dtypes: tuple[str, ...]
     only: str
-    choice: Choice
+    choice: SampleChoice
     jobs: int
     timeout: float
     out: Path | None
 
 
-def records(options: Options) -> Iterator[Record]:
+def requested_records(options: OpInfoOptions) -> Iterator[OperationRecord]:
     """Yield the requested records, in order."""
     samples, seed = options.choice.count, options.choice.seed
     for dtype in options.dtypes:
         for name in operations():
             if fnmatchcase(name, options.only):
-                yield Record(name, dtype, options.target, options.way, samples, seed)
+                yield OperationRecord(
+                    name, dtype, options.target, options.way, samples, seed
+                )
 
 
-def read(file: Path | None) -> dict[tuple[object, ...], Record]:
+def read_records(file: Path | None) -> dict[tuple[object, ...], OperationRecord]:
     """Return the records of earlier runs, by key."""
     if file is None or not file.exists():
         return {}
     lines = file.read_text(encoding="utf-8").splitlines()
-    found = [Record(**json.loads(line)) for line in lines]
+    found = [OperationRecord(**json.loads(line)) for line in lines]
     return {each.key: each for each in found}
 
 
-def run(record: Record, options: Options) -> Record:
+def run_record(record: OperationRecord, options: OpInfoOptions) -> OperationRecord:
     """Run the samples of an operation."""
     operation, dtype = operations()[record.operation], DTYPES[record.dtype]
-    if (reason := why_skipped(operation, dtype)) is not None:
-        return record.done([(0, "", Outcome("skipped", reason))])
-    task = Task(record.operation, dtype, record.way, record.target, options.choice)
-    return record.done(list(outcomes(task, options.timeout)))
+    if (reason := skip_reason(operation, dtype)) is not None:
+        return record.with_outcomes([(0, "", CallOutcome("skipped", reason))])
+    task = SampleTask(
+        record.operation, dtype, record.way, record.target, options.choice
+    )
+    return record.with_outcomes(list(run_samples(task, options.timeout)))
 
 
-def report(options: Options) -> Sequence[Record]:
+def report_records(options: OpInfoOptions) -> Sequence[OperationRecord]:
     """Run what was not run yet, print faults, and count outcomes."""
-    known = read(options.out)
-    wanted = list(records(options))
+    known = read_records(options.out)
+    wanted = list(requested_records(options))
     if not wanted:
         raise SystemExit(f"opinfo: error: no operation matches `{options.only}`")
     left = [each for each in wanted if each.key not in known]
     for each in wanted:
         if each.key in known:
-            known[each.key].show()
+            known[each.key].print_faults()
     if left:
         warm_up()
     with ProcessPoolExecutor(options.jobs, get_context("fork")) as pool:
-        for record in pool.map(partial(run, options=options), left):
+        for record in pool.map(partial(run_record, options=options), left):
             known[record.key] = record
-            record.show()
+            record.print_faults()
             if options.out is not None:
                 with options.out.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(asdict(record)) + "\n")
@@ -162,7 +168,7 @@ def report(options: Options) -> Sequence[Record]:
     return found
 
 
-def _summarise(dtype: str, found: Sequence[Record]) -> None:
+def _summarise(dtype: str, found: Sequence[OperationRecord]) -> None:
     """Print the skipped operations, then counts of operations and of samples."""
     ran = [each for each in found if any(each.counts.get(n) for n in COMPUTED + FAULTS)]
     by_reason: dict[str, list[str]] = {}
@@ -179,7 +185,7 @@ def _summarise(dtype: str, found: Sequence[Record]) -> None:
     print(f"{dtype}: {len(right)} of {len(ran)} operations right; {', '.join(parts)}")
 
 
-def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
+def parse_arguments(arguments: Sequence[str] | None = None) -> OpInfoOptions:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().split("\n")[0])
     parser.add_argument("--target", default="reference")
@@ -195,12 +201,12 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
     dtypes = tuple(found.dtypes.split(","))
     if unknown := [each for each in dtypes if each not in DTYPES]:
         parser.error(f"expected dtypes among {','.join(DTYPES)}, got {unknown[0]}")
-    return Options(
+    return OpInfoOptions(
         found.target,
         found.way,
         dtypes,
         found.only,
-        Choice(found.samples, found.seed),
+        SampleChoice(found.samples, found.seed),
         found.jobs,
         found.timeout,
         found.out,
@@ -208,4 +214,4 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
 
 
 if __name__ == "__main__":
-    report(parse_arguments())
+    report_records(parse_arguments())

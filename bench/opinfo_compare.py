@@ -1,4 +1,4 @@
-"""Results of TLF against those of PyTorch."""
+"""Compare results of TLF with those of PyTorch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COMPONENTS: Callable[[torch.Tensor], torch.Tensor] = getattr(torch, "view_as_re
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ResultComparison:
     """Comparison of results."""
 
     tolerance: tuple[float, float]
@@ -38,37 +38,37 @@ class Comparison:
         if spec != wanted:
             return f"structure: expected {wanted}, got {spec}"
         for place, (left, right) in enumerate(zip(mine, theirs, strict=True)):
-            if (text := self._leaf(left, right, place)) is not None:
+            if (text := self._compare_leaf(left, right, place)) is not None:
                 return text if len(mine) == 1 else f"result {place}: {text}"
         return None
 
-    def _leaf(self, found: Any, expected: Any, place: int) -> str | None:
+    def _compare_leaf(self, found: Any, expected: Any, place: int) -> str | None:
         if not isinstance(expected, torch.Tensor):
             return _number_difference(found, expected)
         if not isinstance(found, torch.Tensor):
             return f"type: expected a tensor, got {found!r}"
-        if (text := _form_difference(found, expected)) is not None:
+        if (text := _metadata_difference(found, expected)) is not None:
             return text
         if not self.has_values or _has_equal_elements(self.source, found, expected):
             return None
-        left, right = _plain(found), _plain(expected)
-        tolerance = wider(self.tolerance, right.dtype)
+        left, right = _to_dense(found), _to_dense(expected)
+        tolerance = widen_tolerance(self.tolerance, right.dtype)
         wrong = ~_is_close(left, right, tolerance)
         if not bool(wrong.any()):
             return None
-        exact = self._exact(place, right)
+        exact = self._exact_leaf(place, right)
         if exact is not None:
             wrong &= ~_is_as_exact(left, right, exact, tolerance)
-        return _described(left, right, exact, wrong) if bool(wrong.any()) else None
+        return _describe_wrong(left, right, exact, wrong) if bool(wrong.any()) else None
 
-    def _exact(self, place: int, like: torch.Tensor) -> torch.Tensor | None:
+    def _exact_leaf(self, place: int, like: torch.Tensor) -> torch.Tensor | None:
         if not like.is_floating_point():
             return None
         leaves: Sequence[Any] = pytree.tree_leaves(self.exact())
         leaf = leaves[place] if place < len(leaves) else None
         if not isinstance(leaf, torch.Tensor) or leaf.shape[: like.dim()] != like.shape:
             return None
-        plain = _plain(leaf)
+        plain = _to_dense(leaf)
         return plain if plain.shape == like.shape else None
 
 
@@ -99,7 +99,9 @@ def _is_within(source: torch.Tensor, indices: torch.Tensor, axis: int) -> bool:
     return all(place == axis or left == right for place, (left, right) in pairs)
 
 
-def wider(tolerance: tuple[float, float], dtype: torch.dtype) -> tuple[float, float]:
+def widen_tolerance(
+    tolerance: tuple[float, float], dtype: torch.dtype
+) -> tuple[float, float]:
     """A tolerance, or that of `assert_close` for a type where it is wider."""
     library: Any = import_module("torch.testing._comparison")
     known: tuple[float, float] = library.default_tolerances(dtype)
@@ -114,7 +116,7 @@ def _number_difference(found: Any, expected: Any) -> str | None:
     return None if is_same else f"value: expected {expected!r}, got {found!r}"
 
 
-def _form_difference(found: torch.Tensor, expected: torch.Tensor) -> str | None:
+def _metadata_difference(found: torch.Tensor, expected: torch.Tensor) -> str | None:
     """
     Return the difference of two tensors in anything but elements; None if there is
     none.
@@ -136,7 +138,7 @@ def _strides(tensor: torch.Tensor) -> tuple[int, ...]:
     return tuple(stride if extent > 1 else 0 for extent, stride in pairs)
 
 
-def _plain(tensor: torch.Tensor) -> torch.Tensor:
+def _to_dense(tensor: torch.Tensor) -> torch.Tensor:
     """The elements as real numbers, densely."""
     dense = tensor.detach()
     if tensor.layout != torch.strided:
@@ -191,7 +193,7 @@ def _error_by_size(expected: torch.Tensor, exact: torch.Tensor) -> torch.Tensor:
     return found.reshape(exact.shape)
 
 
-def _described(
+def _describe_wrong(
     found: torch.Tensor,
     expected: torch.Tensor,
     exact: torch.Tensor | None,

@@ -1,4 +1,4 @@
-"""Operations of PyTorch's database of operations, and samples of their arguments."""
+"""Operations of PyTorch's OpInfo database, and samples of their arguments."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ seed_torch: Callable[[int], object] = getattr(torch, "manual_seed")
 
 
 @dataclass(frozen=True)
-class Choice:
+class SampleChoice:
     """Choice of the samples of an operation."""
 
     count: int = 0
@@ -41,27 +41,27 @@ class Choice:
 class Sample:
     """A call of an operation."""
 
-    place: int
+    index: int
     """Its number among all samples of the operation."""
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
     options: Mapping[str, Any]
 
-    def copied(self) -> Sample:
+    def copy_tensors(self) -> Sample:
         """The same call on tensors of its own, which lie in memory in the same way."""
-        arguments, options = copied((self.arguments, dict(self.options)))
-        return Sample(self.place, self.function, arguments, options)
+        arguments, options = copy_tree((self.arguments, dict(self.options)))
+        return Sample(self.index, self.function, arguments, options)
 
-    def widened(self, dtype: torch.dtype) -> Sample:
+    def to_f64(self, dtype: torch.dtype) -> Sample:
         """The same call in f64, where it is in a type."""
 
-        def wide(leaf: Any) -> Any:
+        def promote(leaf: Any) -> Any:
             if isinstance(leaf, torch.Tensor) and leaf.dtype == dtype:
                 return leaf.to(torch.float64)
             return torch.float64 if leaf == dtype else leaf
 
-        arguments, options = mapped(wide, (self.arguments, dict(self.options)))
-        return Sample(self.place, self.function, arguments, options)
+        arguments, options = map_leaves(promote, (self.arguments, dict(self.options)))
+        return Sample(self.index, self.function, arguments, options)
 
     def run(self, seed: int = 0) -> Any:
         """The result, by PyTorch, and random numbers from a seed."""
@@ -70,32 +70,34 @@ class Sample:
 
     def __str__(self) -> str:
         """The shapes and the numbers of the call."""
-        given = [_shown(each) for each in self.arguments]
-        named = [f"{name}={_shown(each)}" for name, each in self.options.items()]
+        given = [_format_value(each) for each in self.arguments]
+        named = [f"{name}={_format_value(each)}" for name, each in self.options.items()]
         return ", ".join([*given, *named])
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, torch.Tensor):
-        strides = "" if value.layout != torch.strided else _strides(value)
+        strides = "" if value.layout != torch.strided else _format_strides(value)
         shape = ",".join(map(str, value.shape))
         return f"{str(value.dtype).removeprefix('torch.')}[{shape}]{strides}"
     if isinstance(value, list | tuple):
-        return f"[{', '.join(_shown(each) for each in cast(Sequence[Any], value))}]"
+        return (
+            f"[{', '.join(_format_value(each) for each in cast(Sequence[Any], value))}]"
+        )
     return repr(value)
 
 
-def _strides(value: torch.Tensor) -> str:
+def _format_strides(value: torch.Tensor) -> str:
     return "" if value.is_contiguous() else f" strides {tuple(value.stride())}"
 
 
-def mapped(function: Callable[[Any], Any], tree: Any) -> Any:
+def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
     """A tree with what `function` makes of each leaf."""
     leaves, spec = pytree.tree_flatten(tree)
     return pytree.tree_unflatten([function(leaf) for leaf in leaves], spec)
 
 
-def copied(tree: Any) -> Any:
+def copy_tree(tree: Any) -> Any:
     """A tree whose tensors share memory with each other as before, and no other."""
     storages: dict[int, Any] = {}
 
@@ -111,7 +113,7 @@ def copied(tree: Any) -> Any:
         place, shape, strides = leaf.storage_offset(), leaf.shape, leaf.stride()
         return made.set_(storages[key], place, shape, strides)
 
-    return mapped(copy, tree)
+    return map_leaves(copy, tree)
 
 
 @cache
@@ -126,12 +128,16 @@ def name_of(operation: Any) -> str:
     return f"{operation.name}.{operation.variant_test_name}".removesuffix(".")
 
 
-def samples(operation: Any, dtype: torch.dtype, choice: Choice) -> Sequence[Sample]:
+def samples_of(
+    operation: Any, dtype: torch.dtype, choice: SampleChoice
+) -> Sequence[Sample]:
     """Calls of an operation; the same ones each time."""
-    return list(_chosen(operation, dtype, choice))
+    return list(_select_samples(operation, dtype, choice))
 
 
-def _chosen(operation: Any, dtype: torch.dtype, choice: Choice) -> Iterator[Sample]:
+def _select_samples(
+    operation: Any, dtype: torch.dtype, choice: SampleChoice
+) -> Iterator[Sample]:
     random.seed(0)
     seed_torch(0)
     source = operation.sample_inputs("cpu", dtype, requires_grad=False)
@@ -147,7 +153,7 @@ def _chosen(operation: Any, dtype: torch.dtype, choice: Choice) -> Iterator[Samp
         yield Sample(place, operation, (each.input, *each.args), dict(each.kwargs))
 
 
-def why_skipped(operation: Any, dtype: torch.dtype) -> str | None:
+def skip_reason(operation: Any, dtype: torch.dtype) -> str | None:
     """Return why an operation is not run in a type; None if it is."""
     if not operation.supports_dtype(dtype, "cpu"):
         return "PyTorch has it not in this type"
@@ -156,7 +162,7 @@ def why_skipped(operation: Any, dtype: torch.dtype) -> str | None:
     return None
 
 
-class _Draws(TorchDispatchMode):
+class _RandomnessRecorder(TorchDispatchMode):
     """Notes whether an operation draws random numbers."""
 
     def __init__(self) -> None:
@@ -172,8 +178,8 @@ class _Draws(TorchDispatchMode):
 
 def is_random(sample: Sample) -> bool:
     """Return `True` if a call draws random numbers."""
-    with _Draws() as draws:
-        sample.copied().run()
+    with _RandomnessRecorder() as draws:
+        sample.copy_tensors().run()
     return draws.found
 
 
@@ -184,8 +190,8 @@ def tolerance_of(operation: Any, dtype: torch.dtype) -> tuple[float, float]:
     """
     comparison: Any = import_module("torch.testing._comparison")
     relative, absolute = comparison.default_tolerances(dtype)
-    for decorator, owner in _decorators(operation, dtype):
-        if owner in _COMPARING and dtype in (known := _overrides(decorator)):
+    for decorator, owner in _test_decorators(operation, dtype):
+        if owner in _COMPARING and dtype in (known := _tolerance_overrides(decorator)):
             absolute = max(absolute, known[dtype].atol)
             relative = max(relative, known[dtype].rtol)
     return relative, absolute
@@ -195,7 +201,7 @@ _COMPARING = frozenset([None, "TestCommon", "TestDecomp", "TestInductorOpInfo"])
 """Of PyTorch's tests, those that compare implementations; none is all of them."""
 
 
-def _decorators(
+def _test_decorators(
     operation: Any, dtype: torch.dtype
 ) -> Iterator[tuple[object, str | None]]:
     """
@@ -210,7 +216,7 @@ def _decorators(
                 yield decorator, each.cls_name
 
 
-def _overrides(decorator: object) -> Mapping[torch.dtype, Any]:
+def _tolerance_overrides(decorator: object) -> Mapping[torch.dtype, Any]:
     """The tolerances by type that a decorator gives; none for others."""
     library: Any = import_module("torch.testing._internal.common_device_type")
     if isinstance(decorator, library.toleranceOverride):

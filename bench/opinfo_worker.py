@@ -1,4 +1,4 @@
-"""Samples of an operation in processes that may crash or hang."""
+"""Run samples of an operation in processes that may crash or hang."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 import torch
-from opinfo_attempt import WAYS, Outcome, attempt
-from opinfo_samples import Choice, operations, samples
+from opinfo_call import WAYS, CallOutcome, check_call
+from opinfo_samples import SampleChoice, operations, samples_of
 
-from tlf.runtime.triton.device import choose_mode
+from tlf.runtime.triton.device_selection import choose_mode
 
-Found = tuple[int, str, Outcome]
+Found = tuple[int, str, CallOutcome]
 """The number and the text of a sample, and what became of it."""
 
 
 @dataclass(frozen=True)
-class Task:
+class SampleTask:
     """Samples of an operation, and how they are run."""
 
     operation: str
     dtype: torch.dtype
     way: str
     target: str
-    choice: Choice
+    choice: SampleChoice
 
 
 def warm_up() -> None:
@@ -37,12 +37,12 @@ def warm_up() -> None:
     logging.disable(logging.WARNING)
     choose_mode()
     operation = operations()["add"]
-    (sample,) = samples(operation, torch.float32, Choice(1))
+    (sample,) = samples_of(operation, torch.float32, SampleChoice(1))
     for way in WAYS:
-        attempt(sample, operation, torch.float32, way, "reference")
+        check_call(sample, operation, torch.float32, way, "reference")
 
 
-def outcomes(task: Task, timeout: float) -> Iterator[Found]:
+def run_samples(task: SampleTask, timeout: float) -> Iterator[Found]:
     """
     Yield the outcome of each sample, where one may take `timeout` seconds. A process
     that crashes or hangs is followed by another for the samples that are left. It is
@@ -53,34 +53,36 @@ def outcomes(task: Task, timeout: float) -> Iterator[Found]:
     start: int | None = 0
     while start is not None:
         ours, theirs = context.Pipe(duplex=False)
-        process = context.Process(target=_work, args=(theirs, task, start), daemon=True)
+        process = context.Process(
+            target=_run_in_process, args=(theirs, task, start), daemon=True
+        )
         process.start()
         theirs.close()
         try:
-            start = yield from _received(ours, process, timeout, start)
+            start = yield from _receive_outcomes(ours, process, timeout, start)
         finally:
             process.kill()
             process.join()
             ours.close()
 
 
-def _work(results: Connection, task: Task, start: int) -> None:
+def _run_in_process(results: Connection, task: SampleTask, start: int) -> None:
     """Announce and run samples, from the one after `start` others."""
     warnings.simplefilter("ignore")
     operation = operations()[task.operation]
     try:
-        chosen = samples(operation, task.dtype, task.choice)
+        chosen = samples_of(operation, task.dtype, task.choice)
     except Exception as error:
-        results.send((0, "", Outcome("skipped", f"no samples: {error}")))
+        results.send((0, "", CallOutcome("skipped", f"no samples: {error}")))
         return results.send(None)
     for sample in chosen[start:]:
-        results.send((sample.place, str(sample)))
-        outcome = attempt(sample, operation, task.dtype, task.way, task.target)
-        results.send((sample.place, str(sample), outcome))
+        results.send((sample.index, str(sample)))
+        outcome = check_call(sample, operation, task.dtype, task.way, task.target)
+        results.send((sample.index, str(sample), outcome))
     results.send(None)
 
 
-def _received(
+def _receive_outcomes(
     results: Connection, process: Any, timeout: float, start: int
 ) -> Generator[Found, None, int | None]:
     """
@@ -94,7 +96,7 @@ def _received(
         except EOFError:
             process.join()
             code = process.exitcode
-            yield place, text, Outcome("crash", f"the process ended with {code}")
+            yield place, text, CallOutcome("crash", f"the process ended with {code}")
             return start + 1
         if message is None:
             return None
@@ -103,5 +105,5 @@ def _received(
             continue
         start += 1
         yield message
-    yield place, text, Outcome("hang", f"more than {timeout:g} s")
+    yield place, text, CallOutcome("hang", f"more than {timeout:g} s")
     return start + 1

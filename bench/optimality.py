@@ -23,11 +23,11 @@ from statistics import mean, median, quantiles
 from typing import TypeAlias
 
 from optimality_chip import Chip, small_chips
-from optimality_exhaustive import Exhaustive, Known
+from optimality_exhaustive import ExhaustiveSearch, PlanCache
 from optimality_graphs import small_network
-from optimality_space import Nodes
+from optimality_search_space import ProgramNodes
 
-from tlf.dialects.target import Target
+from tlf.dialects.target import TargetSpec
 from tlf.support.partition import STRATEGIES
 
 HEADER = (
@@ -42,7 +42,7 @@ OPTIONS = "max-group-size=8 max-contractions=8 traffic-weight=1000"
 
 
 @dataclass(frozen=True)
-class Row:
+class OptimalityRow:
     """Results of one graph."""
 
     seed: int
@@ -61,7 +61,7 @@ class Row:
         return None if compiled is None else compiled / self.best - 1
 
     @property
-    def won(self) -> str:
+    def winner(self) -> str:
         """The first strategy that nothing beats."""
         known = {name: each for name, each in self.cycles.items() if each is not None}
         return min(known, key=lambda name: known[name], default="none")
@@ -72,31 +72,36 @@ class Row:
         return (
             f"{self.seed:>5} {self.chip:<6}{self.nodes:>6}"
             + "".join(f"{text:>10}" for text in texts)
-            + f"{self.best:>10,}{gap:>8}  {self.won:<9}{'beam' if self.beam else 'dp'}"
+            + f"{self.best:>10,}{gap:>8}  "
+            f"{self.winner:<9}{'beam' if self.beam else 'dp'}"
         )
 
 
-def row(
-    seed: int, name: str, chip: Chip, known: Known, tries: int | None = None
-) -> Row:
+def measure_row(
+    seed: int, name: str, chip: Chip, known: PlanCache, tries: int | None = None
+) -> OptimalityRow:
     """
     Compile a graph in all ways, with so many `tries` of `graph-partition` if they are
     given, and look for the best.
     """
-    grouped = chip.grouped(small_network(seed))
+    grouped = chip.group_module(small_network(seed))
     limits = OPTIONS if tries is None else f"{OPTIONS} max-evaluations={tries}"
     cycles: dict[str, int | None] = {}
     for strategy in STRATEGIES:
-        made = chip.partitioned(grouped, f"strategy={strategy} {limits}")
-        figures = chip.figures(made)
+        made = chip.partition_module(grouped, f"strategy={strategy} {limits}")
+        figures = chip.simulate_cached(made)
         cycles[strategy] = None if figures is None else figures.cycles
-    best = Exhaustive(chip, known).best(grouped).cycles
+    best = ExhaustiveSearch(chip, known).find_best(grouped).cycles
     least = min([best, *(each for each in cycles.values() if each is not None)])
-    beam = any(told.statistics.strategy == "beam" for told in chip.searched(grouped))
-    return Row(seed, name, len(Nodes(grouped).operations), cycles, least, beam)
+    beam = any(
+        told.statistics.strategy == "beam" for told in chip.search_partitions(grouped)
+    )
+    return OptimalityRow(
+        seed, name, len(ProgramNodes(grouped).operations), cycles, least, beam
+    )
 
 
-def summary(rows: Sequence[Row]) -> str:
+def format_summary(rows: Sequence[OptimalityRow]) -> str:
     """Return a summary of the rows."""
     gaps = [each.gap for each in rows if each.gap is not None]
     refused = len(rows) - len(gaps)
@@ -105,24 +110,24 @@ def summary(rows: Sequence[Row]) -> str:
     if gaps:
         lines.append(
             f"gap: mean {100 * mean(gaps):.2f} %, median {100 * median(gaps):.2f} %, "
-            f"90th percentile {100 * _ninetieth(gaps):.2f} %, "
+            f"90th percentile {100 * _ninetieth_percentile(gaps):.2f} %, "
             f"largest {100 * max(gaps):.2f} %; "
             f"none in {sum(gap == 0 for gap in gaps)}, "
             f"at most 2 % in {sum(gap <= 0.02 for gap in gaps)}"
         )
-    wins = {name: sum(each.won == name for each in rows) for name in STRATEGIES}
+    wins = {name: sum(each.winner == name for each in rows) for name in STRATEGIES}
     lines.append("won: " + ", ".join(f"{name} {count}" for name, count in wins.items()))
     return "\n".join(lines)
 
 
-def _ninetieth(figures: Sequence[float]) -> float:
+def _ninetieth_percentile(figures: Sequence[float]) -> float:
     """Return the 90th percentile of some figures."""
     if len(figures) < 2:
         return max(figures)
     return quantiles(figures, n=10, method="inclusive")[-1]
 
 
-def chips_of(names: Sequence[str]) -> dict[str, Target]:
+def chips_of(names: Sequence[str]) -> dict[str, TargetSpec]:
     """The chips by names; exits with a message where there is none of a name."""
     known = small_chips()
     for name in names:
@@ -138,7 +143,7 @@ schedules are tried; None where the compiler chooses.
 """
 
 
-def rows_of(tasks: Sequence[Task], jobs: int) -> Iterator[Row]:
+def rows_of(tasks: Sequence[Task], jobs: int) -> Iterator[OptimalityRow]:
     """Yield the rows of graphs, in order, from `jobs` processes."""
     if jobs < 2:
         yield from map(task_row, tasks)
@@ -147,16 +152,16 @@ def rows_of(tasks: Sequence[Task], jobs: int) -> Iterator[Row]:
         yield from pool.map(task_row, tasks)
 
 
-def task_row(task: Task) -> Row:
+def task_row(task: Task) -> OptimalityRow:
     """Return the row of one graph; a process caches the groups it has met."""
     seed, name, operations, tries = task
-    chip, known = _prepared(name, operations)
-    return row(seed, name, chip, known, tries)
+    chip, known = _chip_and_cache(name, operations)
+    return measure_row(seed, name, chip, known, tries)
 
 
 @cache
-def _prepared(name: str, operations: int | None) -> tuple[Chip, Known]:
-    return Chip(chips_of([name])[name], operations), Known()
+def _chip_and_cache(name: str, operations: int | None) -> tuple[Chip, PlanCache]:
+    return Chip(chips_of([name])[name], operations), PlanCache()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -175,11 +180,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     limits = options.operations, options.tries
     tasks = [(seed, names[seed % len(names)], *limits) for seed in seeds]
     print(HEADER)
-    rows: list[Row] = []
+    rows: list[OptimalityRow] = []
     for found in rows_of(tasks, options.jobs):
         rows.append(found)
         print(found, flush=True)
-    print(summary(rows))
+    print(format_summary(rows))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Simulated time and traffic of a program with given plans on a small chip."""
+"""Simulate time and traffic of a program with given plans on a small chip."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tlf.compiler.driver.diagnostics import CompileError
 from tlf.compiler.driver.driver import PASSES, TARGETS, emit, new_context
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes, build_target
-from tlf.dialects.prepared import is_preparation
-from tlf.dialects.target import Level, Target, load
-from tlf.dialects.target.description import Data, from_data
+from tlf.dialects.prepack import is_preparation
+from tlf.dialects.target import Level, TargetSpec, load_target_spec
+from tlf.dialects.target.description import Data, target_from_data
 from tlf.lowering.evaluator import LoweringEvaluator
 from tlf.lowering.pipelines import pipelines_for
 from tlf.passes.plan.graph_partition import GraphPartitionPass
@@ -33,7 +33,7 @@ GROUP = "graph-group"
 
 
 @dataclass(frozen=True)
-class Figures:
+class SimulatedRun:
     """Time and traffic of a simulated run."""
 
     cycles: int
@@ -48,10 +48,10 @@ class Chip:
     their plans are not. With `operations`, a group of `graph-group` holds so many.
     """
 
-    target: Target
+    target: TargetSpec
     operations: int | None = None
-    known: dict[str, Figures | None] = field(
-        default_factory=dict[str, "Figures | None"]
+    known: dict[str, SimulatedRun | None] = field(
+        default_factory=dict[str, "SimulatedRun | None"]
     )
     """The figures of programs that were simulated, by their text."""
     simulated: int = 0
@@ -62,49 +62,51 @@ class Chip:
         return self.target.tile_levels[0]
 
     @cached_property
-    def _steps(self) -> Sequence[str]:
+    def _pipeline_steps(self) -> Sequence[str]:
         text = pipelines_for(self.target)["npu-pipeline"]
-        steps = [step for step in _flat(text) if not step.startswith(PARTITION)]
+        steps = [
+            step for step in _split_pipeline(text) if not step.startswith(PARTITION)
+        ]
         if self.operations is None:
             return steps
         limit = f"{GROUP}{{level={self.level.name} max-operations={self.operations}}}"
         at = next(n for n, step in enumerate(steps) if step.startswith(GROUP))
         return [*steps[:at], limit, *steps[at + 1 :]]
 
-    def passes(self, *steps: str) -> Sequence[ModulePass]:
+    def passes_of(self, *steps: str) -> Sequence[ModulePass]:
         """Passes by their names and options."""
         return build_passes(",".join(steps), PASSES, pipelines_for(self.target))
 
     @cached_property
-    def before(self) -> Sequence[ModulePass]:
+    def group_passes(self) -> Sequence[ModulePass]:
         """The passes that make the groups."""
-        return self.passes(*self._steps[: self._cut])
+        return self.passes_of(*self._pipeline_steps[: self._split_index])
 
     @cached_property
-    def after(self) -> Sequence[ModulePass]:
+    def program_passes(self) -> Sequence[ModulePass]:
         """The passes that make a program of groups."""
-        return self.passes(*self._steps[self._cut :])
+        return self.passes_of(*self._pipeline_steps[self._split_index :])
 
     @cached_property
-    def _cut(self) -> int:
-        names = [step.partition("{")[0] for step in self._steps]
+    def _split_index(self) -> int:
+        names = [step.partition("{")[0] for step in self._pipeline_steps]
         return names.index(LAYOUTS)
 
-    def grouped(self, module: ModuleOp) -> ModuleOp:
+    def group_module(self, module: ModuleOp) -> ModuleOp:
         """A copy of a program after the passes that make its groups."""
         made = module.clone()
         self.target.attach(made)
-        self.run(self.before, made)
+        self.run_passes(self.group_passes, made)
         return made
 
-    def partitioned(self, grouped: ModuleOp, options: str = "") -> ModuleOp:
+    def partition_module(self, grouped: ModuleOp, options: str = "") -> ModuleOp:
         """A copy of a grouped program, with the partition that the compiler chooses."""
         made = grouped.clone()
         level = f"level={self.level.name}"
-        self.run(self.passes(f"{PARTITION}{{{level} {options}}}"), made)
+        self.run_passes(self.passes_of(f"{PARTITION}{{{level} {options}}}"), made)
         return made
 
-    def searched(
+    def search_partitions(
         self, grouped: ModuleOp, strategy: str = "dp", keep: bool = True
     ) -> list[Result]:
         """
@@ -114,11 +116,11 @@ class Chip:
         choice = GraphPartitionPass(
             self.level.name, strategy, residency=keep, max_evaluations=0
         )
-        target = Target.of(made)
-        partitions = choice.partitions(Context(), made, target, self.level)
-        return [each.found for each in partitions]
+        target = TargetSpec.of(made)
+        partitions = choice.search_partitions(Context(), made, target, self.level)
+        return [each.result for each in partitions]
 
-    def run(self, passes: Sequence[ModulePass], module: ModuleOp) -> None:
+    def run_passes(self, passes: Sequence[ModulePass], module: ModuleOp) -> None:
         """Apply passes. Raises `CompileError`."""
         PassManager(passes, verifies=False).run(new_context(), module)
 
@@ -126,14 +128,14 @@ class Chip:
     def _evaluator(self) -> LoweringEvaluator:
         return LoweringEvaluator(self.target, sys.maxsize)
 
-    def predicted(self, grouped: ModuleOp) -> int | None:
+    def predict_cycles(self, grouped: ModuleOp) -> int | None:
         """
         Return the cycles of a grouped program by the event model; None if it is
         refused.
         """
-        return self._evaluator.cycles(grouped.clone())
+        return self._evaluator.evaluate_program(grouped.clone())
 
-    def figures(self, grouped: ModuleOp) -> Figures | None:
+    def simulate_cached(self, grouped: ModuleOp) -> SimulatedRun | None:
         """
         Return the simulated figures of a grouped program; None where it is refused.
         Raises `CompileError` for what is no refusal but a fault of the compiler.
@@ -143,9 +145,9 @@ class Chip:
             self.known[key] = self._simulate(grouped.clone())
         return self.known[key]
 
-    def _simulate(self, module: ModuleOp) -> Figures | None:
+    def _simulate(self, module: ModuleOp) -> SimulatedRun | None:
         try:
-            self.run(self.after, module)
+            self.run_passes(self.program_passes, module)
         except CompileError as error:
             if error.diagnostic.message.startswith("internal error"):
                 raise
@@ -155,10 +157,10 @@ class Chip:
         self.simulated += 1
         report = npu.run(npu.parse(text, Path()), {}, functional=False)
         traffic = report.traffic[self.target.outermost.name]
-        return Figures(report.cycles, traffic.read + traffic.written)
+        return SimulatedRun(report.cycles, traffic.read + traffic.written)
 
 
-def _flat(text: str) -> Sequence[str]:
+def _split_pipeline(text: str) -> Sequence[str]:
     """The steps of a pipeline, each with its options."""
     steps: list[str] = []
     depth = 0
@@ -171,26 +173,28 @@ def _flat(text: str) -> Sequence[str]:
     return steps
 
 
-def changed(target: Target, name: str, **figures: int) -> Target:
+def with_level(target: TargetSpec, name: str, **figures: int) -> TargetSpec:
     """A target with other figures of one level."""
     levels = cast(Sequence[Mapping[str, Data]], target.data["levels"])
     made = [
         {**level, **figures} if level["name"] == name else level for level in levels
     ]
-    return from_data({**target.data, "levels": made})
+    return target_from_data({**target.data, "levels": made})
 
 
-def small_chips() -> Mapping[str, Target]:
+def small_chips() -> Mapping[str, TargetSpec]:
     """
     Variants of `npu-tiny` by name, on which small programs have something to choose:
     little of L2, and a slow L3.
     """
-    tiny = changed(load("npu-tiny"), "L3", bandwidth=1, latency=400, burst=32)
-    tiny = changed(changed(tiny, "L1", capacity=1024), "L2", burst=32)
+    tiny = with_level(
+        load_target_spec("npu-tiny"), "L3", bandwidth=1, latency=400, burst=32
+    )
+    tiny = with_level(with_level(tiny, "L1", capacity=1024), "L2", burst=32)
     return {
-        "roomy": changed(tiny, "L2", capacity=4096),
-        "tight": changed(tiny, "L2", capacity=1024),
-        "near": changed(changed(tiny, "L2", capacity=2048), "L3", latency=100),
+        "roomy": with_level(tiny, "L2", capacity=4096),
+        "tight": with_level(tiny, "L2", capacity=1024),
+        "near": with_level(with_level(tiny, "L2", capacity=2048), "L3", latency=100),
     }
 
 

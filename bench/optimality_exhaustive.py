@@ -1,4 +1,4 @@
-"""The best plan of a small program by trying everything, each in simulated cycles."""
+"""Find the best plan of a small program by exhaustive search in simulated cycles."""
 
 from __future__ import annotations
 
@@ -6,31 +6,31 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from optimality_chip import Chip
-from optimality_space import (
-    Nodes,
+from optimality_search_space import (
     Part,
     Partition,
-    Plan,
-    apart,
+    ProgramNodes,
+    TilePlan,
+    apply_plans,
+    build_merged_program,
+    enumerate_partitions,
+    enumerate_plans,
     is_legal,
-    partitions,
-    planned,
-    plans,
 )
 from xdsl.dialects.builtin import ModuleOp
 
-from tlf.analysis.tiling.group import rules_of
-from tlf.analysis.tiling.group_members import members_of_group
+from tlf.analysis.tiling.group_analysis import tile_rules_of
+from tlf.analysis.tiling.group_members import members_of_group_op
 from tlf.dialects import graph
 from tlf.dialects.types import byte_count, tensor_type
 
-CUTS = 12
+MAX_PARTITIONS = 12
 """Partitions that are run as whole programs, those with the least sums of times."""
 
-CLIMBED = 2
+MAX_CLIMBS = 2
 """The best of them, of which plans and what stays near are then varied."""
 
-SIMULATED = 6
+MAX_SIMULATIONS = 6
 """Plans of a group that are simulated, the fastest of all by the event model."""
 
 RUNNERS_UP = 2
@@ -38,27 +38,27 @@ RUNNERS_UP = 2
 
 
 @dataclass(frozen=True)
-class Best:
+class ProgramPlan:
     """A way to run a program."""
 
     cycles: int
     partition: Partition
-    chosen: Mapping[Part, Plan]
-    near: frozenset[int] = frozenset()
+    plans: Mapping[Part, TilePlan]
+    resident: frozenset[int] = frozenset()
     """Indices of the values passed between parts that are resident near."""
 
 
 @dataclass
-class Known:
+class PlanCache:
     """The plans of groups by time, of all graphs so far."""
 
-    ranked: dict[str, list[tuple[int, Plan]]] = field(
-        default_factory=dict[str, list[tuple[int, Plan]]]
+    ranked: dict[str, list[tuple[int, TilePlan]]] = field(
+        default_factory=dict[str, list[tuple[int, TilePlan]]]
     )
 
 
 @dataclass
-class Exhaustive:
+class ExhaustiveSearch:
     """
     Tries all partitions of a program. Every group of every partition is timed alone,
     with every plan that could be the fastest, on the event model, and simulated with
@@ -68,42 +68,47 @@ class Exhaustive:
     """
 
     chip: Chip
-    known: Known
+    known: PlanCache
 
-    def best(self, grouped: ModuleOp) -> Best:
+    def find_best(self, grouped: ModuleOp) -> ProgramPlan:
         """The best of all programs that were run."""
-        nodes = Nodes(grouped)
-        cuts: list[tuple[int, Best]] = []
-        for partition in partitions(nodes):
+        nodes = ProgramNodes(grouped)
+        cuts: list[tuple[int, ProgramPlan]] = []
+        for partition in enumerate_partitions(nodes):
             ranked = [
-                (part, self._ranked(nodes, part))
+                (part, self._rank_plans(nodes, part))
                 for part in partition
                 if all(map(nodes.is_group, part))
             ]
             if all(each for _, each in ranked):
                 total = sum(each[0][0] for _, each in ranked)
                 chosen = {part: each[0][1] for part, each in ranked}
-                cuts.append((total, Best(0, partition, chosen)))
+                cuts.append((total, ProgramPlan(0, partition, chosen)))
         cuts.sort(key=lambda each: (each[0], len(each[1].partition)))
-        found = [self._run(nodes, best) for _, best in cuts[:CUTS]]
+        found = [self._simulate_plan(nodes, best) for _, best in cuts[:MAX_PARTITIONS]]
         known = sorted(filter(None, found), key=lambda each: each.cycles)
-        climbed = [self._climb(nodes, each) for each in known[:CLIMBED]]
+        climbed = [self._hill_climb(nodes, each) for each in known[:MAX_CLIMBS]]
         return min(climbed, key=lambda each: each.cycles)
 
-    def _run(self, nodes: Nodes, way: Best) -> Best | None:
+    def _simulate_plan(
+        self, nodes: ProgramNodes, way: ProgramPlan
+    ) -> ProgramPlan | None:
         """A way with its time, or None where it is refused."""
-        values = nodes.handed_on(way.partition)
-        near = [values[number] for number in sorted(way.near)]
+        values = nodes.intermediate_values(way.partition)
+        near = [values[number] for number in sorted(way.resident)]
         level = self.chip.level.name
-        module = planned(nodes, way.partition, way.chosen, level, near)
-        if (figures := self.chip.figures(module)) is None:
+        module = apply_plans(nodes, way.partition, way.plans, level, near)
+        if (figures := self.chip.simulate_cached(module)) is None:
             return None
         return replace(way, cycles=figures.cycles)
 
-    def _climb(self, nodes: Nodes, best: Best) -> Best:
+    def _hill_climb(self, nodes: ProgramNodes, best: ProgramPlan) -> ProgramPlan:
         """Go on to the best way that is a little different, while there is a better."""
         while True:
-            ways = [self._run(nodes, each) for each in self._around(nodes, best)]
+            ways = [
+                self._simulate_plan(nodes, each)
+                for each in self._neighbours(nodes, best)
+            ]
             better = min(
                 (each for each in ways if each is not None),
                 key=lambda each: each.cycles,
@@ -113,68 +118,74 @@ class Exhaustive:
                 return best
             best = better
 
-    def _around(self, nodes: Nodes, way: Best) -> Iterator[Best]:
+    def _neighbours(
+        self, nodes: ProgramNodes, way: ProgramPlan
+    ) -> Iterator[ProgramPlan]:
         """Ways with one value more or less near, or with another plan of one part."""
-        count = len(nodes.handed_on(way.partition))
+        count = len(nodes.intermediate_values(way.partition))
         for number in range(count):
-            yield replace(way, near=way.near ^ {number})
+            yield replace(way, resident=way.resident ^ {number})
         if count > 1:
             everything = frozenset(range(count))
-            yield replace(way, near=everything - way.near)
-        for part, plan in way.chosen.items():
-            for _, other in _few(self._ranked(nodes, part)):
+            yield replace(way, resident=everything - way.resident)
+        for part, plan in way.plans.items():
+            for _, other in _select_plans(self._rank_plans(nodes, part)):
                 if other != plan:
-                    yield replace(way, chosen={**way.chosen, part: other})
+                    yield replace(way, plans={**way.plans, part: other})
 
-    def _ranked(self, nodes: Nodes, part: Part) -> list[tuple[int, Plan]]:
+    def _rank_plans(
+        self, nodes: ProgramNodes, part: Part
+    ) -> list[tuple[int, TilePlan]]:
         """The plans of a part with their times, the fastest first."""
         picked = [nodes.operations[number] for number in sorted(part)]
         groups = [op for op in picked if isinstance(op, graph.GroupOp)]
-        alone = apart(groups, nodes.module)
+        alone = build_merged_program(groups, nodes.module)
         key = f"{self.chip.target.name}\n{alone}"
         if key not in self.known.ranked:
-            self.known.ranked[key] = self._run_alone(alone)
+            self.known.ranked[key] = self._simulate_group(alone)
         return self.known.ranked[key]
 
-    def _run_alone(self, alone: ModuleOp) -> list[tuple[int, Plan]]:
+    def _simulate_group(self, alone: ModuleOp) -> list[tuple[int, TilePlan]]:
         """The plans of a group that are the fastest by the event model, simulated."""
         (group,) = (op for op in alone.walk() if isinstance(op, graph.GroupOp))
         level = self.chip.level
-        timed = self._timed(alone, group)
-        found: list[tuple[int, Plan]] = []
+        timed = self._estimate_plans(alone, group)
+        found: list[tuple[int, TilePlan]] = []
         largest = max((plan for _, plan in timed), key=lambda p: p.tile, default=None)
         for number, (_, plan) in enumerate(timed):
-            if number < SIMULATED or plan == largest or not found:
-                group.plan = plan.attribute(level.name)
-                if (figures := self.chip.figures(alone)) is not None:
+            if number < MAX_SIMULATIONS or plan == largest or not found:
+                group.plan = plan.to_attribute(level.name)
+                if (figures := self.chip.simulate_cached(alone)) is not None:
                     found.append((figures.cycles, plan))
         group.plan = None
         found.sort(key=lambda each: each[0])
         return found
 
-    def _timed(self, alone: ModuleOp, group: graph.GroupOp) -> list[tuple[int, Plan]]:
+    def _estimate_plans(
+        self, alone: ModuleOp, group: graph.GroupOp
+    ) -> list[tuple[int, TilePlan]]:
         """All plans of a group that could be the fastest, by the event model."""
         level = self.chip.level
-        members = members_of_group(group)
-        rules = rules_of(self.chip.target, level.name)
+        members = members_of_group_op(group)
+        rules = tile_rules_of(self.chip.target, level.name)
         ordered = sorted(
-            (self._least(group, tiles, plan.stages), tiles, number, plan)
-            for number, (tiles, plan) in enumerate(plans(group))
+            (self._cycle_lower_bound(group, tiles, plan.stages), tiles, number, plan)
+            for number, (tiles, plan) in enumerate(enumerate_plans(group))
         )
-        found: list[tuple[int, Plan]] = []
+        found: list[tuple[int, TilePlan]] = []
         for least, _, _, plan in ordered:
             if any(cycles <= least for cycles, _ in found):
                 break
             if not is_legal(members, plan, rules):
                 continue
-            group.plan = plan.attribute(level.name)
-            if (cycles := self.chip.predicted(alone)) is not None:
+            group.plan = plan.to_attribute(level.name)
+            if (cycles := self.chip.predict_cycles(alone)) is not None:
                 found.append((cycles, plan))
         group.plan = None
         found.sort(key=lambda each: each[0])
         return found
 
-    def _least(self, group: graph.GroupOp, tiles: int, stages: int) -> int:
+    def _cycle_lower_bound(self, group: graph.GroupOp, tiles: int, stages: int) -> int:
         """
         Cycles that so many tiles take at least. All that is read comes over the
         channel of the farthest memory and all results go back; before and after it,
@@ -189,7 +200,7 @@ class Exhaustive:
         return max(moved, waits + loads // far.bandwidth // stages)
 
 
-def _few(ranked: Sequence[tuple[int, Plan]]) -> list[tuple[int, Plan]]:
+def _select_plans(ranked: Sequence[tuple[int, TilePlan]]) -> list[tuple[int, TilePlan]]:
     """The best plans, and that of one tile, which has the largest sizes."""
     largest = max(ranked, key=lambda each: each[1].tile)
     return list(dict.fromkeys([*ranked[: RUNNERS_UP + 1], largest]))

@@ -1,4 +1,4 @@
-"""Small random networks, whose every plan can be tried; the same for the same seed."""
+"""Small random networks whose every plan can be evaluated."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from random import Random
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
-from zoo_builder import GraphBuilder, Sizes
+from zoo_builder import GraphBuilder, WorkloadSizes
 
 from tlf.dialects import graph
-from tlf.dialects.graph.tensors import shape_of
+from tlf.dialects.graph.tensor_types import shape_of
 
 CHANNELS = 4
 IMAGE = (1, CHANNELS, 4, 4)
 ROWS = (4, 8)
 """Shapes of all values but for strides: small, so that graphs have groups in common."""
 
-MOST = 8
+MAX_OPERATIONS = 8
 """The most operations of a graph."""
 
 
@@ -25,13 +25,13 @@ class SmallNetwork:
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
-        self.builder = GraphBuilder(Sizes(1, element="f16", seed=seed))
+        self.builder = GraphBuilder(WorkloadSizes(1, element="f16", seed=seed))
         self.is_image = self.random.random() < 0.6
         shape = IMAGE if self.is_image else ROWS
         self.values = [self.builder.input("x", shape)]
         self.unused = dict.fromkeys(self.values)
 
-    def step(self) -> None:
+    def add_step(self) -> None:
         """Add an operation on one of the latest values, or on two of one shape."""
         x = self.random.choice(self.values[-3:])
         same = [
@@ -42,17 +42,19 @@ class SmallNetwork:
         if same and self.random.random() < 0.3:
             other = self.random.choice(same)
             kind = self.random.choice((graph.AddOp, graph.MulOp, graph.MaximumOp))
-            self._use(self.builder.emit(kind(x, other)), x, other)
+            self._add_value(self.builder.emit(kind(x, other)), x, other)
         else:
-            self._use(self._image(x) if self.is_image else self._rows(x), x)
+            self._add_value(
+                self._image_step(x) if self.is_image else self._row_step(x), x
+            )
 
-    def _use(self, made: SSAValue, *operands: SSAValue) -> None:
+    def _add_value(self, made: SSAValue, *operands: SSAValue) -> None:
         for each in operands:
             self.unused.pop(each, None)
         self.values.append(made)
         self.unused[made] = None
 
-    def _image(self, x: SSAValue) -> SSAValue:
+    def _image_step(self, x: SSAValue) -> SSAValue:
         name = f"step{len(self.values)}"
         kind = self.random.choice(("conv", "conv", "window", "window", "pool", "relu"))
         if kind == "conv":
@@ -64,7 +66,7 @@ class SmallNetwork:
             return self.builder.emit(graph.MaxPool2dOp(x, (3, 3), (1, 1), (1, 1, 1, 1)))
         return self.builder.relu(x)
 
-    def _rows(self, x: SSAValue) -> SSAValue:
+    def _row_step(self, x: SSAValue) -> SSAValue:
         name = f"step{len(self.values)}"
         kind = self.random.choice(("product", "product", "relu", "scale", "centre"))
         if kind == "product":
@@ -83,12 +85,12 @@ class SmallNetwork:
         inner = [each for each in self.values[1:] if each not in self.unused]
         if inner and self.random.random() < 0.2:
             results.append(self.random.choice(inner))
-        return self.builder.finish("small", *results)
+        return self.builder.build_module("small", *results)
 
 
 def small_network(seed: int) -> ModuleOp:
     """A network of 2 to `MOST` operations."""
     made = SmallNetwork(seed)
-    for _ in range(made.random.randint(2, MOST)):
-        made.step()
+    for _ in range(made.random.randint(2, MAX_OPERATIONS)):
+        made.add_step()
     return made.finish()

@@ -1,5 +1,5 @@
 """
-Accuracy of the cost model against the simulator, on the workloads of `zoo.py`.
+Accuracy of the NPU cost model against the simulator, on the workloads of `zoo.py`.
 
     python bench/prediction.py
     python bench/prediction.py --target npu-tiny --only bottleneck
@@ -30,11 +30,11 @@ from tlf.compiler.driver.diagnostics import CompileError
 from tlf.compiler.driver.driver import PASSES, new_context
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
-from tlf.dialects.prepared import is_preparation
-from tlf.dialects.target import Target, load
+from tlf.dialects.prepack import is_preparation
+from tlf.dialects.target import TargetSpec, load_target_spec
 from tlf.lowering.mem_to_npu.npu_target import NpuTarget
 from tlf.lowering.pipelines import PIPELINES, pipelines_for
-from tlf.planner.cost.program.prediction import Prediction, predict
+from tlf.planner.cost.program.cycle_estimate import CycleEstimate, estimate_function
 from tlf.runtime import npu
 
 BUFFERS = "convert-tile-to-mem"
@@ -42,7 +42,7 @@ BUFFERS = "convert-tile-to-mem"
 
 
 @dataclass(frozen=True)
-class Row:
+class PredictionRow:
     """A workload at one size, with its channels divided, on a target."""
 
     name: str
@@ -64,43 +64,43 @@ class Row:
         """The program, for the target."""
         chosen = workload(self.name)
         module = chosen.module(self.size, self.batch, self.dtype, self.divisor)
-        load(self.target).attach(module)
+        load_target_spec(self.target).attach(module)
         return module
 
 
 ROWS = (
-    Row("bottleneck", 32),
-    Row("bottleneck", 56),
-    Row("bottleneck", 56, batch=4),
-    Row("bottleneck", 224),
-    Row("bottleneck", 28, "u85-like", 2),
-    Row("bottleneck", 56, "bm1684x-like"),
-    Row("bottleneck", 17, "npu-tiny", 8),
-    Row("resnet18", 64, divisor=4),
-    Row("mobilenet-v2", 64, divisor=4),
-    Row("mbconv", 28),
-    Row("mbconv", 28, "bm1684x-like"),
-    Row("mbconv", 28, "u85-like", 2),
-    Row("mbconv", 14, "npu-tiny", 8, dtype="f32"),
-    Row("vgg16-head", 56),
-    Row("unet", 64, divisor=4),
-    Row("fsrcnn", 56),
-    Row("fsrcnn", 14, "npu-tiny", dtype="f32"),
-    Row("transformer", 64, divisor=4),
-    Row("swiglu", 64, divisor=8),
-    Row("gemv", 1024),
-    Row("gemv", 256, "npu-tiny", dtype="f32"),
-    Row("random-tree", 24),
-    Row("random-dag", 24),
-    Row("random-dag", 24, "npu-tiny", dtype="f32"),
+    PredictionRow("bottleneck", 32),
+    PredictionRow("bottleneck", 56),
+    PredictionRow("bottleneck", 56, batch=4),
+    PredictionRow("bottleneck", 224),
+    PredictionRow("bottleneck", 28, "u85-like", 2),
+    PredictionRow("bottleneck", 56, "bm1684x-like"),
+    PredictionRow("bottleneck", 17, "npu-tiny", 8),
+    PredictionRow("resnet18", 64, divisor=4),
+    PredictionRow("mobilenet-v2", 64, divisor=4),
+    PredictionRow("mbconv", 28),
+    PredictionRow("mbconv", 28, "bm1684x-like"),
+    PredictionRow("mbconv", 28, "u85-like", 2),
+    PredictionRow("mbconv", 14, "npu-tiny", 8, dtype="f32"),
+    PredictionRow("vgg16-head", 56),
+    PredictionRow("unet", 64, divisor=4),
+    PredictionRow("fsrcnn", 56),
+    PredictionRow("fsrcnn", 14, "npu-tiny", dtype="f32"),
+    PredictionRow("transformer", 64, divisor=4),
+    PredictionRow("swiglu", 64, divisor=8),
+    PredictionRow("gemv", 1024),
+    PredictionRow("gemv", 256, "npu-tiny", dtype="f32"),
+    PredictionRow("random-tree", 24),
+    PredictionRow("random-dag", 24),
+    PredictionRow("random-dag", 24, "npu-tiny", dtype="f32"),
 )
 
 
 @dataclass(frozen=True)
-class Comparison:
+class CycleComparison:
     """Predicted figures, and those of the simulator."""
 
-    predicted: Prediction
+    predicted: CycleEstimate
     cycles: int
     bytes: int
     seconds: float
@@ -112,7 +112,7 @@ class Comparison:
         return 100 * (self.predicted.cycles - self.cycles) / self.cycles
 
 
-def steps(target: Target) -> tuple[str, str]:
+def split_pipeline(target: TargetSpec) -> tuple[str, str]:
     """The passes up to loops over tiles, and those from there on."""
     pipeline = pipelines_for(target)["npu-pipeline"]
     first, rest = pipeline.split(f",{BUFFERS},")
@@ -129,24 +129,24 @@ def main_function(module: ModuleOp) -> func.FuncOp:
     return found
 
 
-def compare(module: ModuleOp, first: str | None = None) -> Comparison:
+def compare_cycles(module: ModuleOp, first: str | None = None) -> CycleComparison:
     """Compile a program, predict its time on the way, and simulate it at the end."""
-    target = Target.of(module)
-    before, after = steps(target)
+    target = TargetSpec.of(module)
+    before, after = split_pipeline(target)
     context = new_context()
-    _run(context, module, before if first is None else first)
+    _run_pipeline(context, module, before if first is None else first)
     start = time.perf_counter()
-    predicted = predict(main_function(module), target)
+    predicted = estimate_function(main_function(module), target)
     seconds = time.perf_counter() - start
-    _run(context, module, after)
+    _run_pipeline(context, module, after)
     text = io.StringIO()
     NpuTarget().emit(context, module, text)
     report = npu.run(npu.parse(text.getvalue(), base_dir="."), {}, functional=False)
     moved = report.traffic[target.outermost.name].payload
-    return Comparison(predicted, report.cycles, moved, seconds)
+    return CycleComparison(predicted, report.cycles, moved, seconds)
 
 
-def _run(context: Context, module: ModuleOp, pipeline: str) -> None:
+def _run_pipeline(context: Context, module: ModuleOp, pipeline: str) -> None:
     passes = build_passes(pipeline, PASSES, PIPELINES)
     PassManager(passes, verifies=False).run(context, module)
 
@@ -157,7 +157,7 @@ HEADER = (
 )
 
 
-def line(title: str, target: str, found: Comparison) -> str:
+def format_line(title: str, target: str, found: CycleComparison) -> str:
     """A line of the table."""
     return "".join(
         [
@@ -170,29 +170,31 @@ def line(title: str, target: str, found: Comparison) -> str:
     )
 
 
-def compared(rows: Sequence[Row]) -> Iterator[tuple[Row, Comparison]]:
+def compare_rows(
+    rows: Sequence[PredictionRow],
+) -> Iterator[tuple[PredictionRow, CycleComparison]]:
     """Each workload with what was found of it."""
     for row in rows:
-        yield row, compare(row.module())
+        yield row, compare_cycles(row.module())
 
 
-class Options(argparse.Namespace):
+class PredictionOptions(argparse.Namespace):
     """The command line."""
 
     target: str
     only: str
 
 
-def parsed(arguments: Sequence[str] | None) -> Options:
+def parse_arguments(arguments: Sequence[str] | None) -> PredictionOptions:
     """The command line, read."""
     text = (__doc__ or "").strip().split("\n")[0]
     parser = argparse.ArgumentParser(prog="prediction", description=text)
     parser.add_argument("--target", default="", help="those for this target alone")
     parser.add_argument("--only", default="", help="part of the names of workloads")
-    return parser.parse_args(arguments, namespace=Options())
+    return parser.parse_args(arguments, namespace=PredictionOptions())
 
 
-def print_table(options: Options) -> None:
+def print_table(options: PredictionOptions) -> None:
     """Print a line for each workload, and how near all are."""
     print(HEADER)
     rows = [
@@ -201,8 +203,8 @@ def print_table(options: Options) -> None:
         if options.only in row.title and options.target in ("", row.target)
     ]
     differences: list[float] = []
-    for row, found in compared(rows):
-        print(line(row.title, row.target, found), flush=True)
+    for row, found in compare_rows(rows):
+        print(format_line(row.title, row.target, found), flush=True)
         differences.append(abs(found.difference))
     if differences:
         print(f"median {median(differences):.2f}%, worst {max(differences):.2f}%")
@@ -211,7 +213,7 @@ def print_table(options: Options) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command."""
     try:
-        print_table(parsed(arguments))
+        print_table(parse_arguments(arguments))
     except (
         ZooError,
         CompileError,

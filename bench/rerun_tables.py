@@ -1,5 +1,5 @@
 """
-Runs the commands of a page again, and puts what they print where it stood before.
+Rerun the commands of a page and replace their output.
 
     python bench/zoo_files.py build/zoo
     python bench/rerun_tables.py docs/evaluation.md --folder build/zoo --only targets
@@ -31,7 +31,7 @@ TABLE = re.compile(
 """A command of a page, and what it printed."""
 
 
-def rewritten(text: str, run: Run, only: str = "") -> str:
+def rewrite_page(text: str, run: Run, only: str = "") -> str:
     """The page with what its commands print now, of those that contain some text."""
     for found in reversed(list(TABLE.finditer(text))):
         command = " ".join(found["command"].replace("\\\n", " ").split())
@@ -42,7 +42,7 @@ def rewritten(text: str, run: Run, only: str = "") -> str:
     return text
 
 
-def _run_in(folder: Path) -> Run:
+def _make_runner(folder: Path) -> Run:
     """Runs the tools that are installed beside this Python."""
     scripts = str(Path(sys.executable).parent)
     path = os.pathsep.join((scripts, os.environ.get("PATH", "")))
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--only", default="", help="text that commands contain")
     options = parser.parse_args(arguments)
     text = options.page.read_text(encoding="utf-8")
-    made = rewritten(text, _run_in(options.folder), options.only)
+    made = rewrite_page(text, _make_runner(options.folder), options.only)
     options.page.write_text(made, encoding="utf-8")
 
 

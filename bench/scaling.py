@@ -1,5 +1,5 @@
 """
-Growth of compile time with the program: microseconds per operation of every step.
+Growth of compile time with program size, step by step.
 
     python bench/scaling.py
     python bench/scaling.py --programs chain,shared --sizes 1000,4000 --runs 3
@@ -29,13 +29,15 @@ def growth(sizes: Sequence[int], figures: Sequence[float]) -> float:
     return (figures[-1] / figures[0]) ** (1 / doublings)
 
 
-def report(name: str, sizes: Sequence[int], runs: int) -> list[str]:
+def format_report(name: str, sizes: Sequence[int], runs: int) -> list[str]:
     """The table of one program; large sizes run once."""
     found = [best_of(name, size, runs if size < 10000 else 1) for size in sizes]
-    return table(name, [count for count, _ in found], [each for _, each in found])
+    return format_table(
+        name, [count for count, _ in found], [each for _, each in found]
+    )
 
 
-def table(
+def format_table(
     name: str, counts: Sequence[int], found: Sequence[Mapping[str, float]]
 ) -> list[str]:
     """
@@ -66,7 +68,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error(f"expected programs among {known}, got {', '.join(unknown)}")
     sizes = [int(size) for size in options.sizes.split(",")]
     for name in names:
-        print("\n".join(report(name, sizes, options.runs)), end="\n\n", flush=True)
+        print(
+            "\n".join(format_report(name, sizes, options.runs)), end="\n\n", flush=True
+        )
 
 
 if __name__ == "__main__":

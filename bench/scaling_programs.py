@@ -1,4 +1,4 @@
-"""Programs of any number of operations, to see how compile time grows."""
+"""Generate programs of any number of operations, to see how compile time grows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Program:
     operations: int
 
 
-def _function(lines: list[str], result: str) -> Program:
+def _build_function(lines: list[str], result: str) -> Program:
     """A function of a body of one operation, or the end of a region, per line."""
     body = "\n".join(f"  {line}" for line in lines)
     text = (
@@ -57,7 +57,7 @@ def chain(operations: int) -> Program:
                 )
             last = f"%{number}"
 
-    return _function(_take(lines(), operations), f"%{operations - 1}")
+    return _build_function(_take(lines(), operations), f"%{operations - 1}")
 
 
 def _layer(source: str, number: int) -> list[str]:
@@ -80,7 +80,7 @@ def layers(operations: int) -> Program:
         for number in range(count)
         for line in _layer(f"%y{number - 1}" if number else "%x", number)
     ]
-    return _function(lines, f"%y{count - 1}")
+    return _build_function(lines, f"%y{count - 1}")
 
 
 def wide(operations: int) -> Program:
@@ -103,7 +103,7 @@ def wide(operations: int) -> Program:
         )
         terms.append(f"%sum{sums}")
         sums += 1
-    return _function(lines, terms[0])
+    return _build_function(lines, terms[0])
 
 
 def _loop(source: str, number: int, low: str, high: str, body: list[str]) -> list[str]:
@@ -136,10 +136,10 @@ def loops(operations: int) -> Program:
         ]
         source = f"%y{number - 1}" if number else "%x"
         lines += _loop(source, number, "0", "64", body)
-    return _function(lines, f"%y{count - 1}")
+    return _build_function(lines, f"%y{count - 1}")
 
 
-def shared(operations: int) -> Program:
+def shared_operands(operations: int) -> Program:
     """Loops that all use the same bounds and constants, and the same weights."""
     count = max(1, operations // 7)
     weights = "tensor<16x64xf32>"
@@ -158,7 +158,7 @@ def shared(operations: int) -> Program:
         ]
         source = f"%y{number - 1}" if number else "%x"
         lines += _loop(source, number, "%low", "%high", body)
-    return _function(lines, f"%y{count - 1}")
+    return _build_function(lines, f"%y{count - 1}")
 
 
 def body(operations: int) -> Program:
@@ -174,7 +174,7 @@ def body(operations: int) -> Program:
         ]
         last = f"%p{number}"
     steps[-1] = steps[-1].replace(f"%p{count - 1} =", "%v0 =")
-    return _function(_loop("%x", 0, "0", "64", steps), "%y0")
+    return _build_function(_loop("%x", 0, "0", "64", steps), "%y0")
 
 
 PROGRAMS: Mapping[str, Callable[[int], Program]] = {
@@ -182,7 +182,7 @@ PROGRAMS: Mapping[str, Callable[[int], Program]] = {
     "layers": layers,
     "wide": wide,
     "loops": loops,
-    "shared": shared,
+    "shared": shared_operands,
     "body": body,
 }
 """By name, what makes a program of about so many operations."""

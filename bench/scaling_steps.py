@@ -1,4 +1,4 @@
-"""The steps of the compiler, each timed by itself."""
+"""Time each step of the compiler by itself."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tlf.compiler.driver.dominance import verify_dominance
 from tlf.compiler.driver.driver import PASSES, TARGETS, emit, new_context, parse
 from tlf.compiler.driver.pipeline import build_passes, build_target
 from tlf.compiler.driver.source import Source
-from tlf.dialects.rewriting import locate_all
-from tlf.dialects.target import load
+from tlf.dialects.located_rewriting import propagate_locations
+from tlf.dialects.target import load_target_spec
 from tlf.lowering.pipelines import PIPELINES
 
 CLEAN = "canonicalize,tlf-cse,dce"
@@ -61,12 +61,12 @@ def time_steps(name: str, program: Program) -> Seconds:
     with clock.measure("print"):
         emit(context, module, build_target("mlir", TARGETS))
     _verify(clock, module)
-    load("npu").attach(module)
+    load_target_spec("npu").attach(module)
     for each in pipeline(name):
         with clock.measure(each.name):
             each.apply(context, module)
         with clock.measure("locations"):
-            locate_all(module)
+            propagate_locations(module)
     module.verify()
     return clock.seconds
 

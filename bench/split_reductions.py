@@ -19,13 +19,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from unittest.mock import patch
 
-from attention import Tensor, grouped, plain
-from cascade_forms import T
-from known_names import are_known
-from needs_gpu import lacks_gpu
+from attention import Tensor, grouped_query, plain
+from cascade_cases import T
+from gpu_check import lacks_gpu
+from name_check import are_known
 
 from tlf.compiler.api.torch_backend import tlf
-from tlf.passes.graph.reassociate.trial import Trial
+from tlf.passes.graph.reassociate.change_evaluation import ChangeEvaluator
 
 BANDWIDTH = 4.8e6
 """Bytes in a microsecond."""
@@ -62,7 +62,7 @@ CASES: Mapping[str, tuple[Form, Sequence[Sequence[int]]]] = {
     "decode": (plain, [(4, 16, 1, 64), (4, 16, 4096, 64), (4, 16, 4096, 64)]),
     "decode_one": (plain, [(1, 16, 1, 128), (1, 16, 16384, 128), (1, 16, 16384, 128)]),
     "decode_grouped": (
-        grouped,
+        grouped_query,
         [(4, 32, 1, 128), (4, 8, 8192, 128), (4, 8, 8192, 128)],
     ),
     "product": (product, [(64, 16384), (16384, 512)]),
@@ -76,7 +76,7 @@ CASES: Mapping[str, tuple[Form, Sequence[Sequence[int]]]] = {
 }
 
 
-def compiled(form: Form, backend: object, mode: str | None = None) -> Any:
+def compile_form(form: Form, backend: object, mode: str | None = None) -> Any:
     """A form, compiled for the shapes that it is called with."""
     T._dynamo.reset()
     return T.compile(form, backend=backend, mode=mode, dynamic=False)
@@ -97,19 +97,19 @@ def kernel_time(run: Callable[[], object], calls: int = 20) -> tuple[float, int]
     return spent / calls, round(sum(e.count for e in found if e.device_time) / calls)
 
 
-def line(name: str, mode: str | None) -> str:
+def format_line(name: str, mode: str | None) -> str:
     """A row of the table."""
     form, shapes = CASES[name]
     T.manual_seed(0)
     inputs = [T.randn(*shape, dtype=T.bfloat16, device="cuda") for shape in shapes]
     right, eager = form(*(each.float() for each in inputs)), form(*inputs).float()
-    with_tlf = compiled(form, tlf)
+    with_tlf = compile_form(form, tlf)
     found = with_tlf(*inputs).float()
     times = [kernel_time(lambda: with_tlf(*inputs))]
-    with patch.object(Trial, "saved", return_value=0):
-        whole = compiled(form, tlf)
+    with patch.object(ChangeEvaluator, "saved_cycles", return_value=0):
+        whole = compile_form(form, tlf)
         times.append(kernel_time(lambda: whole(*inputs)))
-    inductor = compiled(form, "inductor", mode)
+    inductor = compile_form(form, "inductor", mode)
     times.append(kernel_time(lambda: inductor(*inputs)))
     times.append(kernel_time(lambda: form(*inputs)))
     moved = sum(each.nbytes for each in inputs) + found.numel() * 2
@@ -132,7 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     shown = "".join(f"{head:>12}" for head in heads)
     print(f"{'':<16}{'floor':>9}{shown}{'error':>9}")
     for name in found.names:
-        print(line(name, mode), flush=True)
+        print(format_line(name, mode), flush=True)
     return 0
 
 

@@ -1,6 +1,5 @@
 """
-Pages of the operations of each dialect: what they mean, with an example of each, how
-they are written, and what stands for clauses that are left out.
+Generate the pages of the operations of each dialect.
 
     python bench/syntax.py docs
 """
@@ -19,7 +18,7 @@ from xdsl.ir import Attribute, Dialect, Operation
 from xdsl.irdl import BaseAttr, IRDLOperation
 
 from tlf.compiler.driver.universe import TLF_UNIVERSE
-from tlf.support.affine.mixed_index import IntArray
+from tlf.support.affine.mixed_offsets import IntArray
 
 DIALECTS = ("graph", "tile", "mem", "npu", "triton")
 """In the order in which a program meets them."""
@@ -41,19 +40,19 @@ operations by `python bench/syntax.py docs`; [operations.md](operations.md) list
 by family."""
 
 
-def pages() -> dict[str, str]:
+def render_pages() -> dict[str, str]:
     """The text of each page, by its file."""
     known = TLF_UNIVERSE.all_dialects
-    return {f"syntax-{name}.md": page(known[name]()) for name in DIALECTS}
+    return {f"syntax-{name}.md": render_page(known[name]()) for name in DIALECTS}
 
 
-def page(dialect: Dialect) -> str:
+def render_page(dialect: Dialect) -> str:
     """The page of a dialect."""
     head = HEAD.format(name=f"`{dialect.name}`")
-    return "\n\n".join([head, *entries(dialect)]) + "\n"
+    return "\n\n".join([head, *render_entries(dialect)]) + "\n"
 
 
-def entries(dialect: Dialect) -> Iterator[str]:
+def render_entries(dialect: Dialect) -> Iterator[str]:
     """Yield the section of the page on each operation."""
     for op in sorted(dialect.operations, key=lambda op: op.name):
         parts = (f"## `{op.name}`", text_of(op), syntax_of(op), defaults_of(op))
@@ -87,14 +86,14 @@ def defaults_of(op: type[Operation]) -> str:
         return ""
     properties = op.get_irdl_definition().properties.items()
     told = [
-        f"`{name} {_written(each.default_value)}`"
+        f"`{name} {_format_attribute(each.default_value)}`"
         for name, each in properties
         if each.default_value is not None
     ]
     return f"Unless given: {', '.join(told)}." if told else ""
 
 
-def _written(value: Attribute) -> str:
+def _format_attribute(value: Attribute) -> str:
     """An attribute as a clause has it."""
     if isinstance(value, DenseArrayBase):
         return str(list(cast(IntArray, value).get_values()))
@@ -106,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().split("\n")[0])
     parser.add_argument("folder", type=Path, help="where the pages are written")
     folder = parser.parse_args(arguments).folder
-    for name, text in pages().items():
+    for name, text in render_pages().items():
         (folder / name).write_text(text, encoding="utf-8")
 
 

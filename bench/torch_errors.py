@@ -1,4 +1,4 @@
-"""Errors of PyTorch's results against exact ones."""
+"""Relative errors of results against exact ones."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from torch import Tensor
 from torch_model import T
 
 
-def tensors(value: Any) -> Iterator[Tensor]:
+def tensors_of(value: Any) -> Iterator[Tensor]:
     """The tensors of a result, in order."""
     if isinstance(value, Tensor):
         yield value
         return
     is_named = isinstance(value, dict)
     for each in cast("dict[str, Any]", value).values() if is_named else value:
-        yield from tensors(each)
+        yield from tensors_of(each)
 
 
 PART = 1 << 26
 """The most elements that are widened at a time."""
 
 
-def error(found: Any, exact: Any) -> float:
+def relative_error(found: Any, exact: Any) -> float:
     """The greatest relative error of the tensors of a result; absolute if it is 0."""
-    pairs = zip(tensors(found), tensors(exact), strict=True)
-    return max(_error(mine, theirs) for mine, theirs in pairs)
+    pairs = zip(tensors_of(found), tensors_of(exact), strict=True)
+    return max(_norm_error(mine, theirs) for mine, theirs in pairs)
 
 
-def _error(found: Tensor, exact: Tensor) -> float:
+def _norm_error(found: Tensor, exact: Tensor) -> float:
     """The norm of the difference over that of what is exact."""
     distance = length = 0.0
     parts = (T.split(each.reshape(-1), PART) for each in (found, exact))

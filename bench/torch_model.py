@@ -59,7 +59,7 @@ def randomise(module: nn.Module) -> None:
     """
     with torch.no_grad():
         for name, parameter in module.named_parameters():
-            parameter.copy_(_weight(name, parameter))
+            parameter.copy_(_draw_weight(name, parameter))
         for name, buffer in module.named_buffers():
             if name.endswith("running_mean"):
                 buffer.copy_(T.randn(buffer.shape) / 5)
@@ -67,7 +67,7 @@ def randomise(module: nn.Module) -> None:
                 buffer.copy_(T.rand(buffer.shape) + 0.5)
 
 
-def _weight(name: str, parameter: Tensor) -> Tensor:
+def _draw_weight(name: str, parameter: Tensor) -> Tensor:
     drawn: Tensor = T.randn(parameter.shape)
     if parameter.ndim > 1:
         return drawn / max(parameter[0].numel(), 1) ** 0.5

@@ -1,4 +1,4 @@
-"""The networks that tests compile."""
+"""The networks of PyTorch that tests and benchmarks compile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Convolutional networks in which each layer reads what all before it made."""
+"""DenseNet: each layer reads the outputs of all layers before it."""
 
 from __future__ import annotations
 

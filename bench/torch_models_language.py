@@ -239,7 +239,7 @@ class RmsNorm(nn.Module):
         return self.weight * (wide * scale).to(x.dtype)
 
 
-def rotated(x: Tensor, base: float) -> Tensor:
+def apply_rotary_embedding(x: Tensor, base: float) -> Tensor:
     """Rotary embedding: pairs of halves turned by angles that grow with the token."""
     tokens, width = x.shape[-2:]
     dtype = torch.float64 if x.dtype == torch.float64 else torch.float32
@@ -285,8 +285,8 @@ class LlamaBlock(Network):
         query = self.q_proj(x).view(batch, tokens, self.heads, self.head)
         key = self.k_proj(x).view(batch, tokens, self.shared, self.head)
         value = self.v_proj(x).view(batch, tokens, self.shared, self.head)
-        query = rotated(query.transpose(1, 2), 500000.0)
-        key = rotated(key.transpose(1, 2), 500000.0)
+        query = apply_rotary_embedding(query.transpose(1, 2), 500000.0)
+        key = apply_rotary_embedding(key.transpose(1, 2), 500000.0)
         copies = self.heads // self.shared
         key = key.repeat_interleave(copies, dim=1)
         value = value.transpose(1, 2).repeat_interleave(copies, dim=1)

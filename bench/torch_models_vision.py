@@ -107,7 +107,7 @@ def resnet50(counts: Sequence[int] = (3, 4, 6, 3), **sizes: int) -> ResNet:
     return ResNet(Bottleneck, counts, **sizes)
 
 
-def convolved(
+def conv_block(
     inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int = 1
 ) -> nn.Sequential:
     """A convolution, normalised, and clipped to 0 and 6."""
@@ -124,10 +124,10 @@ class InvertedResidual(nn.Module):
         super().__init__()
         self.is_residual = stride == 1 and inputs == outputs
         hidden = inputs * ratio
-        first = [] if ratio == 1 else [convolved(inputs, hidden, 1)]
+        first = [] if ratio == 1 else [conv_block(inputs, hidden, 1)]
         self.conv = nn.Sequential(
             *first,
-            convolved(hidden, hidden, 3, stride, hidden),
+            conv_block(hidden, hidden, 3, stride, hidden),
             nn.Conv2d(hidden, outputs, 1, bias=False),
             nn.BatchNorm2d(outputs),
         )
@@ -162,14 +162,14 @@ class MobileNet(Network):
         super().__init__()
         self.image = image
         inputs, last = 32 // divisor, 1280 // divisor
-        layers: list[nn.Module] = [convolved(3, inputs, 3, 2)]
+        layers: list[nn.Module] = [conv_block(3, inputs, 3, 2)]
         for ratio, channels, count, stride in stages:
             outputs = max(channels // divisor, 2)
             for number in range(count):
                 step = 1 if number else stride
                 layers.append(InvertedResidual(inputs, outputs, step, ratio))
                 inputs = outputs
-        layers.append(convolved(inputs, last, 1))
+        layers.append(conv_block(inputs, last, 1))
         self.features = nn.Sequential(*layers)
         self.classifier = nn.Sequential(nn.Dropout(0.2), nn.Linear(last, classes))
 
@@ -226,7 +226,7 @@ class MbConv(Network):
         return found
 
 
-def twice(inputs: int, outputs: int) -> nn.Sequential:
+def double_conv(inputs: int, outputs: int) -> nn.Sequential:
     """Two convolutions, each normalised and cut off below 0."""
     layers: list[nn.Module] = []
     for channels in (inputs, outputs):
@@ -247,7 +247,7 @@ class Up(nn.Module):
                 nn.Upsample(scale_factor=2, mode="bilinear", align_corners=True),
                 nn.Conv2d(inputs, outputs, 1),
             )
-        self.conv = twice(2 * outputs, outputs)
+        self.conv = double_conv(2 * outputs, outputs)
 
     def forward(self, x: Tensor, beside: Tensor) -> Tensor:
         x = self.up(x)
@@ -270,11 +270,12 @@ class UNet(Network):
     ) -> None:
         super().__init__()
         self.image = image
-        self.first = twice(3, width)
+        self.first = double_conv(3, width)
         sizes = [width << level for level in range(depth + 1)]
         pairs = [*pairwise(sizes)]
         self.down = nn.ModuleList(
-            nn.Sequential(nn.MaxPool2d(2), twice(less, more)) for less, more in pairs
+            nn.Sequential(nn.MaxPool2d(2), double_conv(less, more))
+            for less, more in pairs
         )
         self.up = nn.ModuleList(
             Up(more, less, is_transposed) for less, more in reversed(pairs)

@@ -23,9 +23,9 @@ from statistics import median
 from typing import Any, TypeAlias
 from unittest.mock import patch
 
-from cascade_forms import T
-from cascades_on_gpu import Settings, outputs
-from needs_gpu import lacks_gpu
+from cascade_cases import T
+from cascades_on_gpu import Settings, flatten_outputs
+from gpu_check import lacks_gpu
 from split_reductions import kernel_time
 from torch_models_attention import PreNormLayer
 
@@ -39,7 +39,7 @@ Taken: TypeAlias = tuple[float, int]
 FOLDED, APART = "folded", "norms apart"
 
 
-def kernels(run: Run) -> Iterator[str]:
+def profile_kernels(run: Run) -> Iterator[str]:
     """The kernels of a call, and the microseconds of each."""
     kinds = [T.profiler.ProfilerActivity.CUDA]
     with T.profiler.profile(activities=kinds) as profile:
@@ -50,15 +50,15 @@ def kernels(run: Run) -> Iterator[str]:
             yield f"    {each.device_time:>9,.1f} {each.name[:80]}"
 
 
-def with_norms_apart(
+def compile_without_folding(
     source: Any, inputs: Sequence[Any], *, options: Mapping[str, Any] | None = None
 ) -> Callable[..., Any]:
     """The backend of TLF, where sums are not split."""
-    with patch.object(graph_expose_cascaded_reductions, "expose"):
+    with patch.object(graph_expose_cascaded_reductions, "expose_cascades"):
         return tlf(source, inputs, options=options)
 
 
-def turns(ways: Mapping[str, Run], count: int) -> Iterator[Mapping[str, Taken]]:
+def time_rounds(ways: Mapping[str, Run], count: int) -> Iterator[Mapping[str, Taken]]:
     """
     Yield the times of the ways to run the layer, turn by turn, every other one
     backwards.
@@ -69,7 +69,9 @@ def turns(ways: Mapping[str, Run], count: int) -> Iterator[Mapping[str, Taken]]:
         order.reverse()
 
 
-def summary(ways: Sequence[str], taken: Sequence[Mapping[str, Taken]]) -> Iterator[str]:
+def format_summary(
+    ways: Sequence[str], taken: Sequence[Mapping[str, Taken]]
+) -> Iterator[str]:
     """The times of all turns, in the median, and what folding saves in one."""
     for name in ways:
         time = median(each[name][0] for each in taken)
@@ -79,26 +81,28 @@ def summary(ways: Sequence[str], taken: Sequence[Mapping[str, Taken]]) -> Iterat
     yield f"{'saved':<16}{median(saved):>9,.1f}  in {less} of {len(saved)} turns"
 
 
-def lines(found: argparse.Namespace, settings: Settings) -> Iterator[str]:
+def measure_lines(found: argparse.Namespace, settings: Settings) -> Iterator[str]:
     """All that is measured."""
     T.manual_seed(0)
     layer = PreNormLayer(found.width, found.width // 64, is_fused=True)
     layer = layer.cuda().to(T.bfloat16).eval().requires_grad_(False)
     shape = found.batches, found.tokens, found.width
     x = T.randn(*shape, dtype=T.bfloat16, device="cuda")
-    eager = outputs(layer(x))
-    backends = {FOLDED: tlf, APART: with_norms_apart, "Inductor": "inductor"}
-    compiled = {name: settings.beside(layer, each) for name, each in backends.items()}
+    eager = flatten_outputs(layer(x))
+    backends = {FOLDED: tlf, APART: compile_without_folding, "Inductor": "inductor"}
+    compiled = {
+        name: settings.compile_module(layer, each) for name, each in backends.items()
+    }
     ways = {
         name: partial(run, x) for name, run in (*compiled.items(), ("eager", layer))
     }
-    result = outputs(ways[FOLDED]())
-    yield from summary([*ways], [*turns(ways, found.turns)])
+    result = flatten_outputs(ways[FOLDED]())
+    yield from format_summary([*ways], [*time_rounds(ways, found.time_rounds)])
     if found.kernels:
         for name, run in ways.items():
             yield name
-            yield from kernels(run)
-    right = outputs(layer.float()(x.float()))
+            yield from profile_kernels(run)
+    right = flatten_outputs(layer.float()(x.float()))
     error = float((result - right).norm() / (eager - right).norm())
     yield f"{'error':<16}{error:>9.2f}x"
 
@@ -120,7 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "max-autotune-no-cudagraphs" if found.autotune else None,
         {"numerics": "relaxed"} if found.relaxed else {},
     )
-    for text in lines(found, settings):
+    for text in measure_lines(found, settings):
         print(text, flush=True)
     return 0
 

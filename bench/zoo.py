@@ -13,20 +13,20 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import zoo_concat
 import zoo_images
-import zoo_joined
 import zoo_language
 import zoo_random
 import zoo_residual
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
-from zoo_builder import ELEMENTS, Sizes
+from zoo_builder import ELEMENTS, WorkloadSizes
 
 FLOATS = ("f16", "bf16", "f32")
 ALL = tuple(ELEMENTS)
 
-SMALL = Sizes(8, element="f32", divisor=16)
+SMALL = WorkloadSizes(8, element="f32", divisor=16)
 
 
 class ZooError(Exception):
@@ -37,7 +37,7 @@ class ZooError(Exception):
 class Workload:
     """A program that can be built in several sizes."""
 
-    build: Callable[[Sizes], ModuleOp]
+    build: Callable[[WorkloadSizes], ModuleOp]
     text: str
     """Description, in a line."""
     size: int
@@ -45,7 +45,7 @@ class Workload:
     unit: str
     """Unit of the size."""
     dtypes: tuple[str, ...] = ALL
-    small: Sizes = SMALL
+    small: WorkloadSizes = SMALL
     """Sizes at which it runs in a second on the simulated NPU."""
 
     def module(
@@ -72,7 +72,7 @@ class Workload:
             if number < 1:
                 raise ZooError(f"expected a {what} of at least 1, got {number}")
         try:
-            sizes = Sizes(
+            sizes = WorkloadSizes(
                 wanted, batch, dtype, divisor=divisor, seed=seed, layers=layers
             )
             module = self.build(sizes)
@@ -93,9 +93,11 @@ class Workload:
 IMAGE = "rows and columns of the image"
 
 
-def small(size: int, divisor: int, batch: int = 1, stages: int = 2) -> Sizes:
+def small_sizes(
+    size: int, divisor: int, batch: int = 1, stages: int = 2
+) -> WorkloadSizes:
     """Sizes for tests."""
-    return Sizes(size, batch, "f32", divisor, stages, repeats=1)
+    return WorkloadSizes(size, batch, "f32", divisor, stages, repeats=1)
 
 
 WORKLOADS: Mapping[str, Workload] = {
@@ -106,13 +108,13 @@ WORKLOADS: Mapping[str, Workload] = {
         IMAGE,
     ),
     "resnet18": Workload(
-        zoo_residual.resnet18, "ResNet-18", 224, IMAGE, small=small(9, 16)
+        zoo_residual.resnet18, "ResNet-18", 224, IMAGE, small=small_sizes(9, 16)
     ),
     "resnet50": Workload(
-        zoo_residual.resnet50, "ResNet-50", 224, IMAGE, small=small(9, 32)
+        zoo_residual.resnet50, "ResNet-50", 224, IMAGE, small=small_sizes(9, 32)
     ),
     "mobilenet-v2": Workload(
-        zoo_images.mobilenet_v2, "MobileNet-v2", 224, IMAGE, small=small(9, 16)
+        zoo_images.mobilenet_v2, "MobileNet-v2", 224, IMAGE, small=small_sizes(9, 16)
     ),
     "mbconv": Workload(
         zoo_images.mbconv,
@@ -120,14 +122,14 @@ WORKLOADS: Mapping[str, Workload] = {
         28,
         IMAGE,
         FLOATS,
-        small(6, 10, batch=2),
+        small_sizes(6, 10, batch=2),
     ),
     "vgg16-head": Workload(
         zoo_images.vgg16_head,
         "the first four layers of VGG-16",
         224,
         IMAGE,
-        small=small(12, 16),
+        small=small_sizes(12, 16),
     ),
     "unet": Workload(
         zoo_images.unet,
@@ -135,31 +137,31 @@ WORKLOADS: Mapping[str, Workload] = {
         512,
         IMAGE,
         FLOATS,
-        small(6, 16, stages=1),
+        small_sizes(6, 16, stages=1),
     ),
     "squeezenet": Workload(
-        zoo_joined.squeezenet,
+        zoo_concat.squeezenet,
         "SqueezeNet 1.1",
         224,
         IMAGE,
         FLOATS,
-        small(17, 16, stages=2),
+        small_sizes(17, 16, stages=2),
     ),
     "inception": Workload(
-        zoo_joined.inception,
+        zoo_concat.inception,
         "the first Inception module of GoogLeNet",
         28,
         IMAGE,
         FLOATS,
-        small(7, 16, batch=2),
+        small_sizes(7, 16, batch=2),
     ),
     "dense": Workload(
-        zoo_joined.dense,
+        zoo_concat.dense,
         "the first dense block of DenseNet-121",
         56,
         IMAGE,
         FLOATS,
-        Sizes(6, 1, "f32", 16, repeats=3),
+        WorkloadSizes(6, 1, "f32", 16, repeats=3),
     ),
     "fsrcnn": Workload(
         zoo_images.fsrcnn,
@@ -167,7 +169,7 @@ WORKLOADS: Mapping[str, Workload] = {
         560,
         "rows of the image, 12 columns for 7",
         FLOATS,
-        small(7, 4),
+        small_sizes(7, 4),
     ),
     "transformer": Workload(
         zoo_language.transformer,
@@ -175,7 +177,7 @@ WORKLOADS: Mapping[str, Workload] = {
         512,
         "words",
         FLOATS,
-        small(9, 48, batch=2),
+        small_sizes(9, 48, batch=2),
     ),
     "swiglu": Workload(
         zoo_language.swiglu,
@@ -183,14 +185,14 @@ WORKLOADS: Mapping[str, Workload] = {
         512,
         "words",
         FLOATS,
-        small(9, 256),
+        small_sizes(9, 256),
     ),
     "gemv": Workload(
         zoo_language.gemv,
         "a vector times a square matrix",
         4096,
         "rows and columns of the matrix",
-        small=small(70, 1),
+        small=small_sizes(70, 1),
     ),
     "random-tree": Workload(
         zoo_random.series_parallel,
@@ -198,7 +200,7 @@ WORKLOADS: Mapping[str, Workload] = {
         24,
         "operations",
         FLOATS,
-        small(8, 16),
+        small_sizes(8, 16),
     ),
     "random-dag": Workload(
         zoo_random.irregular,
@@ -206,13 +208,13 @@ WORKLOADS: Mapping[str, Workload] = {
         24,
         "operations",
         FLOATS,
-        small(8, 16),
+        small_sizes(8, 16),
     ),
 }
 """By name."""
 
 
-class Options(argparse.Namespace):
+class ZooOptions(argparse.Namespace):
     """The command line."""
 
     name: str | None
@@ -225,7 +227,7 @@ class Options(argparse.Namespace):
     layers: int
 
 
-def parsed(arguments: Sequence[str] | None) -> Options:
+def parse_arguments(arguments: Sequence[str] | None) -> ZooOptions:
     """The command line, read."""
     text = (__doc__ or "").strip().split("\n")[0]
     parser = argparse.ArgumentParser(prog="zoo", description=text)
@@ -237,10 +239,10 @@ def parsed(arguments: Sequence[str] | None) -> Options:
     parser.add_argument("--divide", type=int, default=1, help="divisor of channels")
     parser.add_argument("--seed", type=int, default=0, help="of random graphs")
     parser.add_argument("--layers", type=int, default=1, help="of a transformer")
-    return parser.parse_args(arguments, namespace=Options())
+    return parser.parse_args(arguments, namespace=ZooOptions())
 
 
-def listed() -> str:
+def list_workloads() -> str:
     """The names of all workloads, and what they are."""
     lines = [
         f"{name:<14}{each.text}; size {each.size}: {each.unit}; {' '.join(each.dtypes)}"
@@ -258,9 +260,9 @@ def workload(name: str) -> Workload:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command."""
-    options = parsed(arguments)
+    options = parse_arguments(arguments)
     if options.list or options.name is None:
-        print(listed())
+        print(list_workloads())
         return 0
     try:
         module = workload(options.name).module(

@@ -1,4 +1,4 @@
-"""Builds functions of whole tensors, layer by layer, without any framework."""
+"""Build functions of whole tensors, layer by layer, without any framework."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from tlf.dialects import graph
-from tlf.dialects.graph.tensors import element_of, shape_of
+from tlf.dialects.graph.tensor_types import element_of, shape_of
 from tlf.dialects.parameters import mark_parameters
 from tlf.dialects.types import is_float
 
@@ -35,7 +35,7 @@ QUARTER = 4.6
 
 
 @dataclass(frozen=True)
-class Sizes:
+class WorkloadSizes:
     """Sizes that a workload is built for."""
 
     size: int
@@ -64,11 +64,11 @@ class GraphBuilder:
     A function under construction. Weights are arguments with the attribute
     `tlf.parameter`, their values in a range that keeps activations near 1.
 
-    With elements of i8, sums are in i32 and `rescaled` to i8 by a scale per channel, as
+    With elements of i8, sums are in i32 and rescaled to i8 by a scale per channel, as
     networks that were quantised per channel are computed.
     """
 
-    sizes: Sizes
+    sizes: WorkloadSizes
     block: Block = field(default_factory=Block)
     _parameters: list[int] = field(default_factory=list[int])
     _ranges: dict[int, tuple[float, float]] = field(
@@ -116,10 +116,12 @@ class GraphBuilder:
         self.block.add_op(op)
         return op.results[0]
 
-    def number(self, value: float, element: Attribute | None = None) -> SSAValue:
+    def scalar_constant(
+        self, value: float, element: Attribute | None = None
+    ) -> SSAValue:
         """A scalar, of the type of activations unless said otherwise."""
         type_ = TensorType(element or self.element, [])
-        return self.emit(graph.ConstantOp.filled(value, type_))
+        return self.emit(graph.ConstantOp.from_splat(value, type_))
 
     def cast(self, value: SSAValue, element: Attribute) -> SSAValue:
         """The value in an element type."""
@@ -127,11 +129,11 @@ class GraphBuilder:
             return value
         return self.emit(graph.CastOp(value, element))
 
-    def clipped(self, value: SSAValue, low: float, high: float) -> SSAValue:
+    def clip(self, value: SSAValue, low: float, high: float) -> SSAValue:
         """The value between two numbers."""
         element = element_of(value)
-        least = self.emit(graph.MaximumOp(value, self.number(low, element)))
-        return self.emit(graph.MinimumOp(least, self.number(high, element)))
+        least = self.emit(graph.MaximumOp(value, self.scalar_constant(low, element)))
+        return self.emit(graph.MinimumOp(least, self.scalar_constant(high, element)))
 
     def relu(self, value: SSAValue) -> SSAValue:
         """The value, or 0 where it is less."""
@@ -142,16 +144,16 @@ class GraphBuilder:
         if not self.is_quantised:
             return self.emit(graph.AddOp(lhs, rhs))
         total = self.emit(graph.AddOp(self.cast(lhs, i32), self.cast(rhs, i32)))
-        return self.cast(self.clipped(total, -128, 127), i8)
+        return self.cast(self.clip(total, -128, 127), i8)
 
-    def rescaled(self, name: str, value: SSAValue, terms: int) -> SSAValue:
+    def rescale(self, name: str, value: SSAValue, terms: int) -> SSAValue:
         """Sums of `terms` products in i32 as i8, by a scale per index of axis 1."""
         shape = _per_channel(value)
         largest = 8 / (QUARTER * QUARTER * sqrt(terms))
         scale = self.weight(f"{name}.scale", shape, (largest / 2, largest), f32)
         wide = self.emit(graph.MulOp(self.cast(value, f32), scale))
         whole = self.emit(graph.RoundOp(wide))
-        return self.cast(self.clipped(whole, -128, 127), i8)
+        return self.cast(self.clip(whole, -128, 127), i8)
 
     def conv(
         self,
@@ -180,16 +182,16 @@ class GraphBuilder:
         )
         value = self.emit(op)
         if bias or self.is_quantised:
-            value = self.biased(name, value)
-        return self.rescaled(name, value, terms) if self.is_quantised else value
+            value = self.add_bias(name, value)
+        return self.rescale(name, value, terms) if self.is_quantised else value
 
-    def biased(self, name: str, value: SSAValue) -> SSAValue:
+    def add_bias(self, name: str, value: SSAValue) -> SSAValue:
         """The value with a number added to every channel, axis 1."""
         element = element_of(value)
         bias = self.weight(f"{name}.bias", _per_channel(value), element=element)
         return self.emit(graph.AddOp(value, bias))
 
-    def normed(self, name: str, value: SSAValue, epsilon: float = 1e-5) -> SSAValue:
+    def batch_norm(self, name: str, value: SSAValue, epsilon: float = 1e-5) -> SSAValue:
         """Batch normalization; of integers none, as quantising folds it away."""
         if self.is_quantised:
             return value
@@ -202,7 +204,7 @@ class GraphBuilder:
             graph.BatchNormOp(value, mean, variance, weight, bias, epsilon)
         )
 
-    def conv_normed(
+    def conv_batch_norm(
         self,
         name: str,
         images: SSAValue,
@@ -214,7 +216,7 @@ class GraphBuilder:
     ) -> SSAValue:
         """A convolution and its normalization."""
         value = self.conv(name, images, filters, kernel, stride, groups)
-        return self.normed(f"{name}.norm", value, epsilon)
+        return self.batch_norm(f"{name}.norm", value, epsilon)
 
     def linear(
         self, name: str, rows: SSAValue, outputs: int, bias: bool = True
@@ -229,7 +231,7 @@ class GraphBuilder:
         if bias or self.is_quantised:
             shift = self.weight(f"{name}.bias", (outputs,), element=element_of(value))
             value = self.emit(graph.AddOp(value, shift))
-        return self.rescaled(name, value, inputs) if self.is_quantised else value
+        return self.rescale(name, value, inputs) if self.is_quantised else value
 
     def spatial_mean(self, images: SSAValue) -> SSAValue:
         """The mean of each image's channel, N x C; of integers rounded to even."""
@@ -239,7 +241,7 @@ class GraphBuilder:
         total = self.emit(
             graph.ReduceOp(images, graph.ReduceKind.SUM, [2, 3], element=i32)
         )
-        scale = self.number(1 / count, f32)
+        scale = self.scalar_constant(1 / count, f32)
         mean = self.emit(graph.MulOp(self.cast(total, f32), scale))
         return self.cast(self.emit(graph.RoundOp(mean)), i8)
 
@@ -251,7 +253,7 @@ class GraphBuilder:
         """The value with its axes in another order."""
         return self.emit(graph.TransposeOp(value, permutation))
 
-    def finish(self, name: str, *results: SSAValue) -> ModuleOp:
+    def build_module(self, name: str, *results: SSAValue) -> ModuleOp:
         """The function, with these results, in a module of its own."""
         self.block.add_op(func.ReturnOp(*results))
         inputs = [each.type for each in self.block.args]

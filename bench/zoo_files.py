@@ -1,5 +1,5 @@
 """
-Workloads of `zoo.py` as files, for `tlf-bench`.
+Write the workloads of `zoo.py` as files, for `tlf-bench`.
 
     python bench/zoo_files.py build/zoo
     python bench/zoo_files.py build/zoo --only bottleneck --dtype f32
@@ -15,11 +15,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bounds import ROWS
+from lower_bounds import ROWS
 from zoo import ZooError, workload
 
 
-class Options(argparse.Namespace):
+class ZooFilesOptions(argparse.Namespace):
     """The command line."""
 
     folder: Path
@@ -27,17 +27,17 @@ class Options(argparse.Namespace):
     only: str
 
 
-def parsed(arguments: Sequence[str] | None) -> Options:
+def parse_arguments(arguments: Sequence[str] | None) -> ZooFilesOptions:
     """The command line, read."""
     text = (__doc__ or "").strip().split("\n")[0]
     parser = argparse.ArgumentParser(prog="zoo_files", description=text)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--dtype", default="f16")
     parser.add_argument("--only", default="", help="part of the names of files")
-    return parser.parse_args(arguments, namespace=Options())
+    return parser.parse_args(arguments, namespace=ZooFilesOptions())
 
 
-def write(options: Options) -> None:
+def write_files(options: ZooFilesOptions) -> None:
     """Write a file for each workload that has the element type."""
     options.folder.mkdir(parents=True, exist_ok=True)
     for row in ROWS:
@@ -53,9 +53,9 @@ def write(options: Options) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command."""
-    options = parsed(arguments)
+    options = parse_arguments(arguments)
     try:
-        write(options)
+        write_files(options)
     except (ZooError, OSError) as error:
         print(f"zoo_files: error: {error}", file=sys.stderr)
         return 1

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
-from zoo_builder import GraphBuilder, Sizes
+from zoo_builder import GraphBuilder, WorkloadSizes
 
 from tlf.dialects import graph
-from tlf.dialects.graph.tensors import shape_of
+from tlf.dialects.graph.tensor_types import shape_of
 
 STAGES = (
     (1, 16, 1, 1),
@@ -44,10 +44,10 @@ def clipped_conv(
     groups: int = 1,
 ) -> SSAValue:
     """A convolution, normalised, between 0 and 6; of integers, 0 and more."""
-    value = builder.conv_normed(name, x, channels, kernel, stride, groups)
+    value = builder.conv_batch_norm(name, x, channels, kernel, stride, groups)
     if builder.is_quantised:
         return builder.relu(value)
-    return builder.clipped(value, 0, 6)
+    return builder.clip(value, 0, 6)
 
 
 def inverted_residual(
@@ -63,12 +63,12 @@ def inverted_residual(
     inside = inputs * ratio
     value = x if ratio == 1 else clipped_conv(builder, f"{name}.expand", x, inside)
     value = clipped_conv(builder, f"{name}.depth", value, inside, 3, stride, inside)
-    value = builder.conv_normed(f"{name}.project", value, channels)
+    value = builder.conv_batch_norm(f"{name}.project", value, channels)
     is_residual = stride == 1 and inputs == channels
     return builder.add(value, x) if is_residual else value
 
 
-def mobilenet_v2(sizes: Sizes) -> ModuleOp:
+def mobilenet_v2(sizes: WorkloadSizes) -> ModuleOp:
     """MobileNet-v2 of 1000 classes."""
     builder = GraphBuilder(sizes)
     x = builder.input("x", (sizes.batch, 3, sizes.size, sizes.size))
@@ -83,18 +83,18 @@ def mobilenet_v2(sizes: Sizes) -> ModuleOp:
     value = clipped_conv(builder, "last", value, sizes.width(1280))
     rows = builder.spatial_mean(value)
     classes = builder.linear("classes", rows, sizes.width(1000))
-    return builder.finish("mobilenet_v2", classes)
+    return builder.build_module("mobilenet_v2", classes)
 
 
-def mbconv(sizes: Sizes) -> ModuleOp:
+def mbconv(sizes: WorkloadSizes) -> ModuleOp:
     """The block of 40 channels and 5x5 filters, with its squeeze and excitation."""
     builder, epsilon = GraphBuilder(sizes), 1e-3
     channels = sizes.width(40)
     inside, squeezed = 6 * channels, max(1, channels // 4)
     x = builder.input("x", (sizes.batch, channels, sizes.size, sizes.size))
-    value = builder.conv_normed("expand", x, inside, epsilon=epsilon)
+    value = builder.conv_batch_norm("expand", x, inside, epsilon=epsilon)
     value = builder.emit(graph.SiluOp(value))
-    value = builder.conv_normed("depth", value, inside, 5, 1, inside, epsilon)
+    value = builder.conv_batch_norm("depth", value, inside, 5, 1, inside, epsilon)
     value = builder.emit(graph.SiluOp(value))
     mean = builder.emit(graph.MeanOp(value, [2, 3], keepdims=True))
     scale = builder.conv("squeeze", mean, squeezed, bias=True)
@@ -103,11 +103,11 @@ def mbconv(sizes: Sizes) -> ModuleOp:
         graph.SigmoidOp(builder.conv("excite", scale, inside, bias=True))
     )
     value = builder.emit(graph.MulOp(value, scale))
-    value = builder.conv_normed("project", value, channels, epsilon=epsilon)
-    return builder.finish("mbconv", builder.add(value, x))
+    value = builder.conv_batch_norm("project", value, channels, epsilon=epsilon)
+    return builder.build_module("mbconv", builder.add(value, x))
 
 
-def vgg16_head(sizes: Sizes) -> ModuleOp:
+def vgg16_head(sizes: WorkloadSizes) -> ModuleOp:
     """The first two pairs of convolutions, each with its pooling."""
     builder = GraphBuilder(sizes)
     value = builder.input("x", (sizes.batch, 3, sizes.size, sizes.size))
@@ -117,10 +117,10 @@ def vgg16_head(sizes: Sizes) -> ModuleOp:
             value = builder.conv(name, value, sizes.width(channels), 3, bias=True)
             value = builder.relu(value)
         value = builder.emit(graph.MaxPool2dOp(value, (2, 2), (2, 2)))
-    return builder.finish("vgg16_head", value)
+    return builder.build_module("vgg16_head", value)
 
 
-def shuffled(builder: GraphBuilder, x: SSAValue, factor: int) -> SSAValue:
+def pixel_shuffle(builder: GraphBuilder, x: SSAValue, factor: int) -> SSAValue:
     """Channels as pixels: `factor` times the rows and columns, of fewer channels."""
     batch, channels, rows, columns = shape_of(x)
     fewer = channels // (factor * factor)
@@ -129,15 +129,17 @@ def shuffled(builder: GraphBuilder, x: SSAValue, factor: int) -> SSAValue:
     return builder.reshape(value, (batch, fewer, factor * rows, factor * columns))
 
 
-def twice(builder: GraphBuilder, name: str, x: SSAValue, channels: int) -> SSAValue:
+def double_conv(
+    builder: GraphBuilder, name: str, x: SSAValue, channels: int
+) -> SSAValue:
     """Two convolutions, each normalised and cut off below 0."""
     for number in range(2):
-        value = builder.conv_normed(f"{name}.conv{number + 1}", x, channels, 3)
+        value = builder.conv_batch_norm(f"{name}.conv{number + 1}", x, channels, 3)
         x = builder.relu(value)
     return x
 
 
-def unet(sizes: Sizes) -> ModuleOp:
+def unet(sizes: WorkloadSizes) -> ModuleOp:
     """
     Four times down by pooling, and up again beside what was there: a transposed
     convolution of 2x2 and stride 2 is one of 1x1 to four times the channels, shuffled.
@@ -145,28 +147,28 @@ def unet(sizes: Sizes) -> ModuleOp:
     builder, depth = GraphBuilder(sizes), min(4, sizes.stages)
     channels = [sizes.width(64) << level for level in range(depth + 1)]
     x = builder.input("x", (sizes.batch, 3, sizes.size, sizes.size))
-    levels = [twice(builder, "level0", x, channels[0])]
+    levels = [double_conv(builder, "level0", x, channels[0])]
     for level in range(1, depth + 1):
         value = builder.emit(graph.MaxPool2dOp(levels[-1], (2, 2), (2, 2)))
-        levels.append(twice(builder, f"level{level}", value, channels[level]))
+        levels.append(double_conv(builder, f"level{level}", value, channels[level]))
     value = levels.pop()
     for level in reversed(range(depth)):
         finer = builder.conv(f"up{level}", value, 4 * channels[level], bias=True)
-        finer = shuffled(builder, finer, 2)
+        finer = pixel_shuffle(builder, finer, 2)
         value = builder.emit(graph.ConcatOp([levels.pop(), finer], 1))
-        value = twice(builder, f"up{level}", value, channels[level])
-    return builder.finish("unet", builder.conv("classes", value, 2, bias=True))
+        value = double_conv(builder, f"up{level}", value, channels[level])
+    return builder.build_module("unet", builder.conv("classes", value, 2, bias=True))
 
 
 def prelu(builder: GraphBuilder, name: str, x: SSAValue) -> SSAValue:
     """The value, times a number of its channel where it is less than 0."""
     slope = builder.weight(f"{name}.slope", (shape_of(x)[1], 1, 1))
-    below = builder.emit(graph.MinimumOp(x, builder.number(0)))
+    below = builder.emit(graph.MinimumOp(x, builder.scalar_constant(0)))
     scaled = builder.emit(graph.MulOp(below, slope))
     return builder.emit(graph.AddOp(builder.relu(x), scaled))
 
 
-def fsrcnn(sizes: Sizes) -> ModuleOp:
+def fsrcnn(sizes: WorkloadSizes) -> ModuleOp:
     """
     An image of one channel, 12 columns for 7 rows, four times as large.
 
@@ -182,5 +184,5 @@ def fsrcnn(sizes: Sizes) -> ModuleOp:
         name = f"conv{number + 1}"
         value = builder.conv(name, value, channels, kernel, bias=True)
         value = prelu(builder, name, value)
-    value = shuffled(builder, builder.conv("finer", value, 16, 3, bias=True), 4)
-    return builder.finish("fsrcnn", value)
+    value = pixel_shuffle(builder, builder.conv("finer", value, 16, 3, bias=True), 4)
+    return builder.build_module("fsrcnn", value)

@@ -6,16 +6,16 @@ from math import sqrt
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
-from zoo_builder import GraphBuilder, Sizes
+from zoo_builder import GraphBuilder, WorkloadSizes
 
 from tlf.dialects import graph
-from tlf.dialects.graph.tensors import shape_of
+from tlf.dialects.graph.tensor_types import shape_of
 
 HEAD = 64
 """Elements of a head of attention."""
 
 
-def normed(builder: GraphBuilder, name: str, x: SSAValue) -> SSAValue:
+def layer_norm(builder: GraphBuilder, name: str, x: SSAValue) -> SSAValue:
     """Layer normalization."""
     length = shape_of(x)[-1:]
     weight = builder.weight(f"{name}.weight", length, (0.5, 1.5))
@@ -41,7 +41,7 @@ def attention(
     queries = heads_of(builder, f"{prefix}queries", x, count, (0, 2, 1, 3))
     keys = heads_of(builder, f"{prefix}keys", x, count, (0, 2, 3, 1))
     values = heads_of(builder, f"{prefix}values", x, count, (0, 2, 1, 3))
-    scale = builder.number(1 / sqrt(width // count))
+    scale = builder.scalar_constant(1 / sqrt(width // count))
     scores = builder.emit(graph.MatmulOp(queries, keys))
     scores = builder.emit(graph.MulOp(scores, scale))
     weights = builder.emit(graph.SoftmaxOp(scores, 3))
@@ -51,7 +51,7 @@ def attention(
     return builder.linear(f"{prefix}outputs", value, width)
 
 
-def transformer(sizes: Sizes) -> ModuleOp:
+def transformer(sizes: WorkloadSizes) -> ModuleOp:
     """
     Layers of an encoder, normalised before their parts: 768 wide, heads of 64, four
     times as wide inside.
@@ -61,20 +61,20 @@ def transformer(sizes: Sizes) -> ModuleOp:
     for number in range(sizes.layers):
         prefix = f"layer{number}." if sizes.layers > 1 else ""
         x = _layer(builder, x, width, prefix)
-    return builder.finish("transformer", x)
+    return builder.build_module("transformer", x)
 
 
 def _layer(builder: GraphBuilder, x: SSAValue, width: int, prefix: str) -> SSAValue:
     """One layer, whose weights have names with a prefix."""
-    inside = normed(builder, f"{prefix}norm1", x)
+    inside = layer_norm(builder, f"{prefix}norm1", x)
     x = builder.add(x, attention(builder, inside, max(1, width // HEAD), prefix))
-    inside = normed(builder, f"{prefix}norm2", x)
+    inside = layer_norm(builder, f"{prefix}norm2", x)
     value = builder.linear(f"{prefix}first", inside, 4 * width)
     value = builder.emit(graph.GeluOp(value))
     return builder.add(x, builder.linear(f"{prefix}second", value, width))
 
 
-def swiglu(sizes: Sizes) -> ModuleOp:
+def swiglu(sizes: WorkloadSizes) -> ModuleOp:
     """
     The part of a LLaMA-7B layer after attention: 4096 wide, 11008 inside (Shazeer, GLU
     Variants Improve Transformer, 2020).
@@ -85,11 +85,13 @@ def swiglu(sizes: Sizes) -> ModuleOp:
     gate = builder.linear("gate", x, inside, bias=False)
     value = builder.linear("up", x, inside, bias=False)
     value = builder.emit(graph.MulOp(builder.emit(graph.SiluOp(gate)), value))
-    return builder.finish("swiglu", builder.linear("down", value, width, bias=False))
+    return builder.build_module(
+        "swiglu", builder.linear("down", value, width, bias=False)
+    )
 
 
-def gemv(sizes: Sizes) -> ModuleOp:
+def gemv(sizes: WorkloadSizes) -> ModuleOp:
     """One word of each sequence times a square weight, as when a model generates."""
     builder, width = GraphBuilder(sizes), sizes.width(sizes.size)
     x = builder.input("x", (sizes.batch, width))
-    return builder.finish("gemv", builder.linear("weight", x, width, bias=False))
+    return builder.build_module("gemv", builder.linear("weight", x, width, bias=False))

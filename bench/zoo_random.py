@@ -6,10 +6,10 @@ from random import Random
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
-from zoo_builder import GraphBuilder, Sizes
+from zoo_builder import GraphBuilder, WorkloadSizes
 
 from tlf.dialects import graph
-from tlf.dialects.graph.tensors import shape_of
+from tlf.dialects.graph.tensor_types import shape_of
 
 ROWS, WIDTH = 128, 256
 """The shape of all values, but for the divisor."""
@@ -18,14 +18,14 @@ ROWS, WIDTH = 128, 256
 class RandomGraph:
     """Builds a graph of values of one shape, out of products and simple operations."""
 
-    def __init__(self, sizes: Sizes) -> None:
+    def __init__(self, sizes: WorkloadSizes) -> None:
         self.builder = GraphBuilder(sizes)
         self.random = Random(sizes.seed)
         shape = (sizes.batch * sizes.width(ROWS), sizes.width(WIDTH))
         self.input = self.builder.input("x", shape)
         self.count = 0
 
-    def step(self, x: SSAValue) -> SSAValue:
+    def add_unary(self, x: SSAValue) -> SSAValue:
         """An operation on one value."""
         self.count += 1
         kind = self.random.choice(("product", "relu", "tanh", "scale", "centre"))
@@ -40,7 +40,7 @@ class RandomGraph:
             return self.builder.emit(graph.SubOp(x, mean))
         return self.builder.emit((graph.ReluOp if kind == "relu" else graph.TanhOp)(x))
 
-    def join(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    def add_binary(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         """An operation on two values."""
         self.count += 1
         kind = self.random.choice((graph.AddOp, graph.SubOp, graph.MaximumOp))
@@ -50,14 +50,14 @@ class RandomGraph:
         """So many operations from one value to one: chains, and branches that join."""
         if count < 3 or self.random.random() < 0.2:
             for _ in range(count):
-                x = self.step(x)
+                x = self.add_unary(x)
             return x
         if self.random.random() < 0.5:
             first = self.random.randint(1, count - 1)
             return self.series_parallel(self.series_parallel(x, first), count - first)
         left = self.random.randint(1, count - 2)
         sides = [self.series_parallel(x, each) for each in (left, count - 1 - left)]
-        return self.join(*sides)
+        return self.add_binary(*sides)
 
     def irregular(self, count: int) -> list[SSAValue]:
         """So many operations on earlier values; what none of them uses."""
@@ -66,10 +66,10 @@ class RandomGraph:
             recent = values[-6:]
             if len(values) > 1 and self.random.random() < 0.4:
                 operands = [self.random.choice(recent), self.random.choice(values)]
-                made = self.join(*operands)
+                made = self.add_binary(*operands)
             else:
                 operands = [self.random.choice(recent)]
-                made = self.step(*operands)
+                made = self.add_unary(*operands)
             for each in operands:
                 unused.pop(each, None)
             values.append(made)
@@ -77,14 +77,14 @@ class RandomGraph:
         return list(unused)
 
 
-def series_parallel(sizes: Sizes) -> ModuleOp:
+def series_parallel(sizes: WorkloadSizes) -> ModuleOp:
     """A graph of chains and branches that join."""
     made = RandomGraph(sizes)
     result = made.series_parallel(made.input, sizes.size)
-    return made.builder.finish("series_parallel", result)
+    return made.builder.build_module("series_parallel", result)
 
 
-def irregular(sizes: Sizes) -> ModuleOp:
+def irregular(sizes: WorkloadSizes) -> ModuleOp:
     """A graph of any form, each value that is not used a result."""
     made = RandomGraph(sizes)
-    return made.builder.finish("irregular", *made.irregular(sizes.size))
+    return made.builder.build_module("irregular", *made.irregular(sizes.size))

@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
-from zoo_builder import GraphBuilder, Sizes
+from zoo_builder import GraphBuilder, WorkloadSizes
 
 from tlf.dialects import graph
-from tlf.dialects.graph.tensors import shape_of
+from tlf.dialects.graph.tensor_types import shape_of
 
 Block = Callable[[GraphBuilder, str, SSAValue, int, int], SSAValue]
 """A block of a name, on images, with so many channels inside, and a stride."""
@@ -22,9 +22,9 @@ def bottleneck_block(
     builder: GraphBuilder, name: str, x: SSAValue, width: int, stride: int
 ) -> SSAValue:
     """A 3x3 convolution between two of 1x1, the last with four times the channels."""
-    value = builder.relu(builder.conv_normed(f"{name}.conv1", x, width))
-    value = builder.conv_normed(f"{name}.conv2", value, width, 3, stride)
-    value = builder.conv_normed(f"{name}.conv3", builder.relu(value), 4 * width)
+    value = builder.relu(builder.conv_batch_norm(f"{name}.conv1", x, width))
+    value = builder.conv_batch_norm(f"{name}.conv2", value, width, 3, stride)
+    value = builder.conv_batch_norm(f"{name}.conv3", builder.relu(value), 4 * width)
     beside = shortcut(builder, name, x, 4 * width, stride)
     return builder.relu(builder.add(value, beside))
 
@@ -33,8 +33,8 @@ def basic_block(
     builder: GraphBuilder, name: str, x: SSAValue, width: int, stride: int
 ) -> SSAValue:
     """Two 3x3 convolutions."""
-    value = builder.relu(builder.conv_normed(f"{name}.conv1", x, width, 3, stride))
-    value = builder.conv_normed(f"{name}.conv2", value, width, 3)
+    value = builder.relu(builder.conv_batch_norm(f"{name}.conv1", x, width, 3, stride))
+    value = builder.conv_batch_norm(f"{name}.conv2", value, width, 3)
     beside = shortcut(builder, name, x, width, stride)
     return builder.relu(builder.add(value, beside))
 
@@ -45,23 +45,27 @@ def shortcut(
     """The input of a block in the shape of its output."""
     if stride == 1 and shape_of(x)[1] == channels:
         return x
-    return builder.conv_normed(f"{name}.shortcut", x, channels, 1, stride)
+    return builder.conv_batch_norm(f"{name}.shortcut", x, channels, 1, stride)
 
 
-def bottleneck(sizes: Sizes) -> ModuleOp:
+def bottleneck(sizes: WorkloadSizes) -> ModuleOp:
     """One block around which its own input goes: 256, 64 and 256 channels."""
     builder = GraphBuilder(sizes)
     width = sizes.width(64)
     x = builder.input("x", (sizes.batch, 4 * width, sizes.size, sizes.size))
-    return builder.finish("bottleneck", bottleneck_block(builder, "block", x, width, 1))
+    return builder.build_module(
+        "bottleneck", bottleneck_block(builder, "block", x, width, 1)
+    )
 
 
-def resnet(sizes: Sizes, name: str, block: Block, counts: Sequence[int]) -> ModuleOp:
+def resnet(
+    sizes: WorkloadSizes, name: str, block: Block, counts: Sequence[int]
+) -> ModuleOp:
     """A network of 1000 classes, of so many blocks in each of its stages."""
     builder = GraphBuilder(sizes)
     width = sizes.width(64)
     x = builder.input("x", (sizes.batch, 3, sizes.size, sizes.size))
-    value = builder.relu(builder.conv_normed("stem", x, width, 7, 2))
+    value = builder.relu(builder.conv_batch_norm("stem", x, width, 7, 2))
     value = builder.emit(graph.MaxPool2dOp(value, (3, 3), (2, 2), (1, 1, 1, 1)))
     for stage, count in enumerate(counts[: sizes.stages]):
         for number in range(min(count, sizes.repeats)):
@@ -69,14 +73,16 @@ def resnet(sizes: Sizes, name: str, block: Block, counts: Sequence[int]) -> Modu
             label = f"stage{stage + 1}.{number}"
             value = block(builder, label, value, width << stage, stride)
     rows = builder.spatial_mean(value)
-    return builder.finish(name, builder.linear("classes", rows, sizes.width(1000)))
+    return builder.build_module(
+        name, builder.linear("classes", rows, sizes.width(1000))
+    )
 
 
-def resnet18(sizes: Sizes) -> ModuleOp:
+def resnet18(sizes: WorkloadSizes) -> ModuleOp:
     """ResNet-18."""
     return resnet(sizes, "resnet18", basic_block, (2, 2, 2, 2))
 
 
-def resnet50(sizes: Sizes) -> ModuleOp:
+def resnet50(sizes: WorkloadSizes) -> ModuleOp:
     """ResNet-50."""
     return resnet(sizes, "resnet50", bottleneck_block, (3, 4, 6, 3))

@@ -1,1 +1,1 @@
-"""The compiler as a library."""
+"""The compiler as a library, between the passes and the command-line tools."""

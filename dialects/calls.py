@@ -23,6 +23,6 @@ def calls_in(op: Operation) -> Iterator[func.CallOp]:
     return (each for each in op.walk() if isinstance(each, func.CallOp))
 
 
-def called_by(call: func.CallOp) -> str:
+def callee_name(call: func.CallOp) -> str:
     """The name of the function that is called."""
     return call.callee.string_value()

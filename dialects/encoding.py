@@ -111,10 +111,12 @@ def layout_of(type_: Attribute) -> tuple[int, ...]:
     return encoding.axes if isinstance(encoding, EncodingAttr) else ()
 
 
-def stored_in(
+def with_axis_order(
     type_: TensorType[Attribute], axes: Sequence[int]
 ) -> TensorType[Attribute]:
-    """A tensor type with its axes in some order in memory, in the same level."""
+    """
+    Return a tensor type in the same level with its axes in another order in memory.
+    """
     level = level_of(type_)
     plain = list(axes) == sorted(axes)
     encoding: Attribute = NoneAttr()

@@ -1,5 +1,5 @@
 """
-Moves that find elements by indices: what their operands must look like.
+Base and checks of gathers and scatters: moves along an indexed axis of a table.
 
 Along one axis of the source, the place of an element is the value that indices hold for
 it; along all others it is an offset plus a linear function of the element.
@@ -24,25 +24,25 @@ from xdsl.irdl import IRDLOperation, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.types import Shaped
-from tlf.support.affine.linear_map import accesses, verify_access
-from tlf.support.affine.mixed_index import Index
+from tlf.support.affine.linear_access import access_functions, verify_access
+from tlf.support.affine.mixed_offsets import Index
 
-INDICES = (i32, i64)
+INDEX_TYPES = (i32, i64)
 """The element types of indices."""
 
-SUMMED = (f32, i32, i64)
+ACCUMULABLE_TYPES = (f32, i32, i64)
 """The element types that moves can add to what is there."""
 
 
-class Roles(NamedTuple):
+class OperandRoles(NamedTuple):
     """Names for the table and for what is moved from or to it, in messages."""
 
     table: str
     moved: str
 
 
-READ = Roles("source", "result")
-WRITTEN = Roles("destination", "source")
+GATHER_ROLES = OperandRoles("source", "result")
+SCATTER_ROLES = OperandRoles("destination", "source")
 
 
 class IndexedOperation(IRDLOperation):
@@ -60,7 +60,7 @@ class IndexedOperation(IRDLOperation):
         return self.axis.value.data
 
     @property
-    def place_map(self) -> AffineMap:
+    def table_map(self) -> AffineMap:
         """From an element of the box to that of the table, without the offsets."""
         return self.maps.data[0].data
 
@@ -69,16 +69,16 @@ class IndexedOperation(IRDLOperation):
         """From an element of the box to its index."""
         return self.maps.data[1].data
 
-    def verify_places(
+    def verify_indexing(
         self,
         table: Shaped,
         indices: Shaped,
         moved: Shaped,
         offsets: Sequence[Index],
-        roles: Roles = READ,
+        roles: OperandRoles = GATHER_ROLES,
     ) -> None:
         """Check that every element of what is moved has an index, and a place."""
-        IndexedMove(
+        IndexedMoveShapes(
             table.get_shape(),
             indices.get_shape(),
             moved.get_shape(),
@@ -95,14 +95,14 @@ class ScatteringOperation(IndexedOperation):
     accumulate = opt_prop_def(UnitAttr)
 
     @property
-    def adds(self) -> bool:
+    def is_scatter_add(self) -> bool:
         """True if elements are added to those at their destination."""
         return self.accumulate is not None
 
 
-def verify_summed(element: Attribute, adds: bool) -> None:
+def verify_accumulable(element: Attribute, adds: bool) -> None:
     """Check that moves can add elements, if they are to."""
-    if adds and element not in SUMMED:
+    if adds and element not in ACCUMULABLE_TYPES:
         raise VerifyException(
             f"expected elements of f32, i32 or i64 to accumulate, got {element}"
         )
@@ -123,7 +123,7 @@ def indexed_properties(
 
 
 @dataclass(frozen=True)
-class IndexedMove:
+class IndexedMoveShapes:
     """The shapes of a table, of indices, and of what is moved, and their relation."""
 
     table: Sequence[int]
@@ -132,11 +132,11 @@ class IndexedMove:
     axis: int
     offsets: Sequence[Index]
     maps: Sequence[AffineMap]
-    roles: Roles
+    roles: OperandRoles
 
     def verify(self, index_type: Attribute) -> None:
         """Check that every element has an index, and a place."""
-        if index_type not in INDICES:
+        if index_type not in INDEX_TYPES:
             raise VerifyException(f"expected indices of i32 or i64, got {index_type}")
         if not 0 <= self.axis < len(self.table):
             raise VerifyException(
@@ -149,17 +149,20 @@ class IndexedMove:
                 f"got {len(self.maps)}"
             )
         table, indices = self.maps
-        self._verify_table(table)
+        self._verify_table_map(table)
         verify_access(indices, self.moved, self.indices, "indices")
 
-    def _verify_table(self, map_: AffineMap) -> None:
+    def _verify_table_map(self, map_: AffineMap) -> None:
         ranks = (len(self.moved), len(self.table))
         if (map_.num_dims, len(map_.results)) != ranks or map_.num_symbols:
             raise VerifyException(
                 f"expected a map from {ranks[0]} dimensions of the {self.roles.moved} "
                 f"to {ranks[1]} of the {self.roles.table}, got {map_}"
             )
-        if not accesses(map_)[self.axis].is_zero or self.offsets[self.axis] != 0:
+        if (
+            not access_functions(map_)[self.axis].is_zero
+            or self.offsets[self.axis] != 0
+        ):
             raise VerifyException(
                 f"expected axis {self.axis} at 0, for indices name the places along it"
             )

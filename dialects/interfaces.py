@@ -1,5 +1,5 @@
 """
-Interfaces by which passes and lowerings query operations without naming any.
+Operation interfaces after MLIR (TilingInterface, structured ops) that passes query.
 
 An operation inherits the interfaces that describe it. They are modelled on MLIR's
 TilingInterface and on the structured operations of its linalg dialect.
@@ -22,14 +22,14 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import ConstantLike
 
-from tlf.dialects.types import like, tensor_type
-from tlf.support.affine.access import Access, Accesses, broadcast_accesses
+from tlf.dialects.types import tensor_type, type_like
+from tlf.support.affine.index_access import Accesses, IndexAccess, broadcast_accesses
 
 Array: TypeAlias = NDArray[np.generic]
 Scalar: TypeAlias = int | float
 
 
-class IteratorKind(StrEnum):
+class IteratorType(StrEnum):
     """Kind of an axis: its iterations are independent, or combine."""
 
     PARALLEL = "parallel"
@@ -37,21 +37,21 @@ class IteratorKind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Iterator:
+class LoopDim:
     """One axis of an operation's iteration domain, counted from 0 to `extent`."""
 
-    kind: IteratorKind
+    kind: IteratorType
     extent: int
 
 
-def parallel(extent: int) -> Iterator:
+def parallel_dim(extent: int) -> LoopDim:
     """An axis whose iterations are independent."""
-    return Iterator(IteratorKind.PARALLEL, extent)
+    return LoopDim(IteratorType.PARALLEL, extent)
 
 
-def reduction(extent: int) -> Iterator:
+def reduction_dim(extent: int) -> LoopDim:
     """An axis whose iterations combine."""
-    return Iterator(IteratorKind.REDUCTION, extent)
+    return LoopDim(IteratorType.REDUCTION, extent)
 
 
 class OperationClass(StrEnum):
@@ -68,7 +68,7 @@ class ReferenceInterface(Operation, abc.ABC):
     """
 
     @abc.abstractmethod
-    def reference(self, *operands: Array) -> tuple[Array, ...]:
+    def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
         """
         Compute the results from the operands, in the declared element types.
         """
@@ -80,21 +80,20 @@ class TilingInterface(ReferenceInterface):
     """
 
     @abc.abstractmethod
-    def iterators(self) -> tuple[Iterator, ...]:
-        """The iteration domain."""
-
-    @abc.abstractmethod
-    def operand_accesses(self) -> tuple[Accesses | None, ...]:
+    def iteration_domain(self) -> tuple[LoopDim, ...]:
         """
-        For each operand, what an iteration reads of it, axis by axis; None for an
-        operand that is no tensor.
+        Return the iteration domain: one dimension per loop, parallel or reduction.
         """
 
     @abc.abstractmethod
-    def result_accesses(self) -> tuple[Accesses, ...]:
-        """For each result, what an iteration writes of it, axis by axis."""
+    def indexing_maps(self) -> tuple[Accesses | None, ...]:
+        """Return the indexing map of each operand; `None` for one that is no tensor."""
 
-    def border(self, operand: int) -> Scalar | None:
+    @abc.abstractmethod
+    def result_indexing_maps(self) -> tuple[Accesses, ...]:
+        """Return the indexing map of each result."""
+
+    def padding_value(self, operand: int) -> Scalar | None:
         """
         Return the value that elements outside of `operand` must have where an iteration
         touches them: the neutral element of a reduction, the padding of a window.
@@ -102,12 +101,11 @@ class TilingInterface(ReferenceInterface):
         """
         return None
 
-    def tiled(
+    def tiled_implementation(
         self, operands: Sequence[SSAValue], result_types: Sequence[Attribute]
     ) -> Operation:
         """
-        The same computation on tiles: operands are exactly the regions that the
-        accesses name, with borders filled in.
+        Build the same computation on tiles, whose operands are the regions accessed.
         """
         return type(self).create(
             operands=operands,
@@ -125,12 +123,12 @@ class TilingInterface(ReferenceInterface):
         """Bottleneck of the operation on most machines."""
         return OperationClass.MEMORY
 
-    def linear_in(self) -> tuple[int, ...]:
-        """The operands that a result is linear in, each by itself."""
+    def linear_operands(self) -> tuple[int, ...]:
+        """Return the operands in each of which a result is linear."""
         return ()
 
-    def untileable(self) -> dict[int, str]:
-        """Iterators that only run whole, each with the reason."""
+    def untileable_dims(self) -> dict[int, str]:
+        """Return the dimensions that cannot be tiled, each with the reason."""
         return {}
 
 
@@ -141,7 +139,7 @@ class PositionInterface(TilingInterface):
     """
 
     @abc.abstractmethod
-    def tiled_at(
+    def tiled_implementation_at(
         self,
         operands: Sequence[SSAValue],
         result_types: Sequence[Attribute],
@@ -161,25 +159,25 @@ class ElementwiseInterface(TilingInterface):
     """
 
     @abc.abstractmethod
-    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
         """Build the computation of one element, with `arith` and `math`."""
 
-    def iterators(self) -> tuple[Iterator, ...]:
+    def iteration_domain(self) -> tuple[LoopDim, ...]:
         shape = tensor_type(self.results[0]).get_shape()
-        return tuple(parallel(extent) for extent in shape)
+        return tuple(parallel_dim(extent) for extent in shape)
 
-    def operand_accesses(self) -> tuple[Accesses | None, ...]:
+    def indexing_maps(self) -> tuple[Accesses | None, ...]:
         shape = tensor_type(self.results[0]).get_shape()
         return tuple(
             broadcast_accesses(tensor_type(operand).get_shape(), shape)
             for operand in self.operands
         )
 
-    def result_accesses(self) -> tuple[Accesses, ...]:
+    def result_indexing_maps(self) -> tuple[Accesses, ...]:
         shape = tensor_type(self.results[0]).get_shape()
-        return (tuple(Access.of(axis) for axis in range(len(shape))),)
+        return (tuple(IndexAccess.of(axis) for axis in range(len(shape))),)
 
-    def scalar_operations(self) -> int:
+    def count_scalar_operations(self) -> int:
         """
         Return the number of operations that compute one element, not counting
         constants.
@@ -191,7 +189,7 @@ class ElementwiseInterface(TilingInterface):
         body = Block(
             arg_types=[tensor_type(each).element_type for each in self.operands]
         )
-        self.scalar(Builder(InsertPoint.at_end(body)), *body.args)
+        self.build_scalar(Builder(InsertPoint.at_end(body)), *body.args)
         return body
 
     def flops(self) -> int:
@@ -216,7 +214,7 @@ class AccumulatingInterface(TilingInterface):
         """The element type that values are combined in."""
 
     @abc.abstractmethod
-    def neutral(self) -> Scalar:
+    def neutral_element(self) -> Scalar:
         """The value that changes nothing when it is combined."""
 
     @property
@@ -234,7 +232,7 @@ class AccumulatingInterface(TilingInterface):
         result = tensor_type(self.results[0])
         if result.element_type == self.accumulator_type or self.init_value is not None:
             return None
-        wide = like(result, result.get_shape(), self.accumulator_type)
+        wide = type_like(result, result.get_shape(), self.accumulator_type)
         return type(self).create(
             operands=self.operands,
             result_types=[wide],
@@ -255,15 +253,15 @@ class ContractionInterface(AccumulatingInterface):
         Mode in which inputs of type f32 are multiplied: `ieee`, `tf32` or `tf32x3`.
         """
 
-    def neutral(self) -> Scalar:
+    def neutral_element(self) -> Scalar:
         return 0
 
-    def border(self, operand: int) -> Scalar | None:
+    def padding_value(self, operand: int) -> Scalar | None:
         return 0 if operand < 2 else None
 
     def flops(self) -> int:
         count = 2
-        for iterator in self.iterators():
+        for iterator in self.iteration_domain():
             count *= iterator.extent
         return count
 
@@ -271,7 +269,7 @@ class ContractionInterface(AccumulatingInterface):
     def operation_class(self) -> OperationClass:
         return OperationClass.COMPUTE
 
-    def linear_in(self) -> tuple[int, ...]:
+    def linear_operands(self) -> tuple[int, ...]:
         return (0, 1)
 
 
@@ -284,8 +282,8 @@ class ReductionInterface(AccumulatingInterface):
     def combine(self, builder: Builder, element: SSAValue, total: SSAValue) -> SSAValue:
         """Build the combination of one element with what was combined before."""
 
-    def border(self, operand: int) -> Scalar | None:
-        return self.neutral() if operand == 0 else None
+    def padding_value(self, operand: int) -> Scalar | None:
+        return self.neutral_element() if operand == 0 else None
 
     def flops(self) -> int:
         return tensor_type(self.operands[0]).element_count()
@@ -300,7 +298,7 @@ class MovementInterface(TilingInterface):
     def operation_class(self) -> OperationClass:
         return OperationClass.MOVEMENT
 
-    def linear_in(self) -> tuple[int, ...]:
+    def linear_operands(self) -> tuple[int, ...]:
         return (0,)
 
 
@@ -314,14 +312,14 @@ class IndexedInterface(MovementInterface):
     @property
     def indexed_axis(self) -> int:
         """The axis of the first operand along which places are named."""
-        accesses = self.operand_accesses()[0] or ()
+        accesses = self.indexing_maps()[0] or ()
         indices = [access.index for access in accesses]
         return next(axis for axis, index in enumerate(indices) if index is not None)
 
     @property
     def index_operand(self) -> int:
         """The number of the operand that names places."""
-        accesses = self.operand_accesses()[0] or ()
+        accesses = self.indexing_maps()[0] or ()
         return next(each.index for each in accesses if each.index is not None)
 
 
@@ -331,7 +329,7 @@ class WindowInterface(TilingInterface):
     """
 
     @abc.abstractmethod
-    def without_windows(self, builder: Builder) -> Sequence[SSAValue]:
+    def decompose_windows(self, builder: Builder) -> Sequence[SSAValue]:
         """
         Build the same computation of movements and operations without windows, and
         return the values of the results.
@@ -351,7 +349,7 @@ class ConstantInterface(TilingInterface):
     """
 
     @abc.abstractmethod
-    def splat(self) -> Attribute | None:
+    def splat_value(self) -> Attribute | None:
         """The one value of all elements, if there is one."""
 
 
@@ -386,15 +384,15 @@ class SimplificationInterface(Operation, abc.ABC):
     def simplifications(self) -> Iterable[Simplification]:
         """The ways that apply here, the best first."""
 
-    def simplest(self, is_relaxed: bool = False) -> Simplification | None:
+    def best_simplification(self, is_relaxed: bool = False) -> Simplification | None:
         """The best way that keeps every bit; of all, where numerics are relaxed."""
         found = self.simplifications()
         return next((each for each in found if each.exact or is_relaxed), None)
 
 
-def indexing_map(accesses: Accesses, iterators: int) -> AffineMapAttr:
+def to_affine_map(accesses: Accesses, iterators: int) -> AffineMapAttr:
     """
-    The accesses as an affine map from the iteration domain.
+    Convert accesses to an affine map from the iteration domain.
 
     Accesses are of width 1: a wider one has no map.
     """

@@ -1,4 +1,4 @@
-"""Interface of moves between memories, for passes that do not name operations."""
+"""Interface of operations that move a tensor between memory levels."""
 
 from __future__ import annotations
 

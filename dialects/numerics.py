@@ -1,4 +1,4 @@
-"""Extent to which passes may change results: not in a bit, or by rounding."""
+"""Numerics mode of a module: strict, or relaxed as by fast-math flags."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import PassFailedException
 
-ATTRIBUTE = "tlf.numerics"
+NUMERICS_ATTRIBUTE = "tlf.numerics"
 """The attribute of a module that says so for all passes."""
 
 
@@ -31,12 +31,13 @@ def is_relaxed(op: Operation) -> bool:
 
 def numerics_of(module: ModuleOp, source: str) -> Numerics:
     """Return the numerics of a module, strict by default, for the pass `source`."""
-    match found := module.attributes.get(ATTRIBUTE):
+    match found := module.attributes.get(NUMERICS_ATTRIBUTE):
         case None:
             return Numerics.STRICT
         case StringAttr(data="strict" | "relaxed" as data):
             return Numerics(data)
         case _:
             raise PassFailedException(
-                f'{source}: expected {ATTRIBUTE} of "strict" or "relaxed", got {found}'
+                f'{source}: expected {NUMERICS_ATTRIBUTE} of "strict" or "relaxed", '
+                f"got {found}"
             )

@@ -1,4 +1,4 @@
-"""Arguments of functions that stay the same from call to call."""
+"""The attribute of arguments that are weights, constant across calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Telling of values what follows from others that they are computed from."""
+"""Iterative postorder traversal of the values that a value depends on."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from xdsl.ir import SSAValue
 T = TypeVar("T")
 
 
-def in_postorder(
+def compute_in_postorder(
     value: SSAValue,
     known: dict[SSAValue, T],
     needed: Callable[[SSAValue], Iterable[SSAValue]],
     tell: Callable[[SSAValue], T],
 ) -> T:
     """
-    Return the result of `tell` for a value, which is `known` from then on. Values that
-    are `needed` for it are visited first, in the order in which a recursive function
-    would visit them: programs may be longer than calls may be deep.
+    Return a property of a value, computed first for what the value depends on. Values
+    that are `needed` for it are visited first, in the order in which a recursive
+    function would visit them: programs may be longer than calls may be deep.
     """
     if value in known:
         return known[value]

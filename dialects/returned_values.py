@@ -1,4 +1,4 @@
-"""Give every result of a function a tensor of its own."""
+"""Copies of returned values, so that every result has a buffer of its own."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
-from tlf.dialects.cuts import is_stored_cut
-from tlf.dialects.identity import copy_for
 from tlf.dialects.interfaces import ConstantInterface, ViewInterface
+from tlf.dialects.slice_views import is_stored_slice
+from tlf.dialects.tensor_copies import insert_operand_copy
 
 
 def copy_returned_values(block: Block) -> None:
@@ -24,22 +24,22 @@ def copy_returned_values(block: Block) -> None:
     for position, value in enumerate(returned.arguments):
         if not isinstance(value.type, TensorType):
             continue
-        origin = _origin(value)
-        if origin is not None and _is_fresh(origin) and origin not in taken:
+        origin = _whole_tensor(value)
+        if origin is not None and _is_computed(origin) and origin not in taken:
             taken.add(origin)
             continue
-        copy_for(returned, position)
+        insert_operand_copy(returned, position)
 
 
-def _origin(value: SSAValue) -> SSAValue | None:
+def _whole_tensor(value: SSAValue) -> SSAValue | None:
     """The tensor that a value is all of, if it is not part of one."""
     while isinstance(owner := value.owner, ViewInterface):
         value = owner.operands[0]
-    is_part = isinstance(owner, Operation) and is_stored_cut(owner)
+    is_part = isinstance(owner, Operation) and is_stored_slice(owner)
     return None if is_part else value
 
 
-def _is_fresh(value: SSAValue) -> bool:
+def _is_computed(value: SSAValue) -> bool:
     """
     Return `True` if an operation of the function computes a value, and no constant
     does.

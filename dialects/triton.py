@@ -36,17 +36,17 @@ KERNEL = "triton.kernel"
 """The attribute of a function that is a kernel."""
 
 
-WARP = 32
+WARP_SIZE = 32
 """Threads of a warp."""
 
 
-def warps_of(largest: int, reduced: int = 0) -> int:
+def default_warp_count(largest: int, reduced: int = 0) -> int:
     """
-    The warps of a program that nothing else says more of, by the elements of its
-    largest value: at most 128 of them for each thread. Of a product of matrices that is
-    `reduced` in the same program, and held more than once, at most 64.
+    Return the default number of warps of a program, by its largest value. Of a product
+    of matrices that is `reduced` in the same program, and held more than once, at most
+    64.
     """
-    threads = 4 * WARP
+    threads = 4 * WARP_SIZE
     return 8 if largest > 128 * threads or reduced > 64 * threads else 4
 
 
@@ -128,18 +128,18 @@ class LaunchOp(IRDLOperation):
         return self.kernel.root_reference.data
 
     @property
-    def sizes(self) -> tuple[int, ...]:
+    def grid_sizes(self) -> tuple[int, ...]:
         """The number of programs along each axis of the grid."""
         return tuple(self.grid.get_values())
 
     def verify_(self) -> None:
-        if not 1 <= len(self.sizes) <= 3 or min(self.sizes) < 1:
+        if not 1 <= len(self.grid_sizes) <= 3 or min(self.grid_sizes) < 1:
             raise VerifyException(
-                f"expected 1 to 3 positive grid sizes, got {list(self.sizes)}"
+                f"expected 1 to 3 positive grid sizes, got {list(self.grid_sizes)}"
             )
-        if math.prod(self.sizes) >= 2**31:
+        if math.prod(self.grid_sizes) >= 2**31:
             raise VerifyException(
-                f"expected fewer than 2**31 programs, got {math.prod(self.sizes)}"
+                f"expected fewer than 2**31 programs, got {math.prod(self.grid_sizes)}"
             )
         warps, stages = self.warps.value.data, self.stages.value.data
         if warps not in (1, 2, 4, 8, 16, 32):

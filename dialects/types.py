@@ -1,4 +1,4 @@
-"""Element types and tensor types: numpy's names for them, and common questions."""
+"""Element types, tensor types and their numpy dtypes."""
 
 from collections.abc import Sequence
 from typing import Any, TypeAlias, cast
@@ -81,14 +81,14 @@ def is_float(element: Attribute) -> bool:
     return isinstance(element, AnyFloat)
 
 
-def is_half(element: Attribute) -> bool:
+def is_16_bit_float(element: Attribute) -> bool:
     """Return `True` if the element type is a 16-bit floating-point type."""
     return isinstance(element, Float16Type | BFloat16Type)
 
 
 def accumulator_of(element: Attribute) -> Attribute:
     """The type that values of `element` are added up in: f32 for 16-bit floats."""
-    return f32 if is_half(element) else element
+    return f32 if is_16_bit_float(element) else element
 
 
 def scalar_attribute(
@@ -119,10 +119,12 @@ def byte_count(type_: "AnyTensor | MemRefType[Attribute]") -> int:
     return type_.element_count() * dtype_of(type_.get_element_type()).itemsize
 
 
-def like(
+def type_like(
     model: AnyTensor, shape: Sequence[int], element: Attribute | None = None
 ) -> AnyTensor:
-    """A tensor type in the level of `model` and, unless given, with its elements."""
+    """
+    Return a tensor type in the memory level of `model`, by default of its elements.
+    """
     return TensorType(
         model.element_type if element is None else element,
         shape,
@@ -141,7 +143,7 @@ def broadcast_shape(*shapes: Sequence[int]) -> tuple[int, ...]:
         ) from error
 
 
-def greatest(element: Attribute) -> float:
+def max_finite(element: Attribute) -> float:
     """The greatest finite number of a floating-point type."""
     limits = cast("np.finfo[np.floating[Any]]", ml_dtypes.finfo(dtype_of(element)))
     return float(limits.max)

@@ -1,4 +1,4 @@
-"""Checks of operands, as results of a function."""
+"""Insertion of value checks: minima and maxima as extra results of a function."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.dialects import graph
-from tlf.dialects.checking import CheckedInterface, ValueCheck
 from tlf.dialects.graph.reduction import ReduceKind
 from tlf.dialects.types import tensor_type
+from tlf.dialects.value_check_interface import ValueCheck, ValueCheckInterface
 
-EXTREMES = (ReduceKind.MIN, ReduceKind.MAX)
+EXTREME_KINDS = (ReduceKind.MIN, ReduceKind.MAX)
 
 
 @dataclass(frozen=True)
-class AddedCheck:
+class InsertedCheck:
     """A check whose extremes a function returns."""
 
     op: Operation
@@ -31,22 +31,22 @@ class AddedCheck:
     """The result that is the least number; the greatest one follows."""
 
 
-def add_value_checks(function: func.FuncOp) -> list[AddedCheck]:
+def add_value_checks(function: func.FuncOp) -> list[InsertedCheck]:
     """
-    Return the extremes of what operations expect of their operands, behind the other
-    results. What is known to hold is not checked. Raises `DiagnosticException` for
-    operations inside of others.
+    Return the extremes of checked operands behind the other results of a function. What
+    is known to hold is not checked. Raises `DiagnosticException` for operations inside
+    of others.
     """
     last = function.body.block.last_op
     if not isinstance(last, func.ReturnOp):
         return []
     values = list(last.operands)
-    found: list[AddedCheck] = []
+    found: list[InsertedCheck] = []
     for op in list(function.walk()):
-        for check in _checks(op, last):
-            if not _is_known(check):
-                found.append(AddedCheck(op, check, len(values)))
-                values += _extremes(check.values, last)
+        for check in _build_checks(op, last):
+            if not _is_statically_satisfied(check):
+                found.append(InsertedCheck(op, check, len(values)))
+                values += _reduce_extremes(check.values, last)
     last.operands = values
     inputs = function.function_type.inputs.data
     types = [value.type for value in values]
@@ -54,26 +54,26 @@ def add_value_checks(function: func.FuncOp) -> list[AddedCheck]:
     return found
 
 
-def _checks(op: Operation, last: func.ReturnOp) -> Iterator[ValueCheck]:
+def _build_checks(op: Operation, last: func.ReturnOp) -> Iterator[ValueCheck]:
     """Yield the value checks of an operation, built before the end of the function."""
-    if not isinstance(op, CheckedInterface):
+    if not isinstance(op, ValueCheckInterface):
         return
     if op.parent is not last.parent:
         message = f"{op.name}: cannot check values inside of another operation"
         op.emit_error(message, DiagnosticException(message))
-    yield from op.value_checks(Builder(InsertPoint.before(last)))
+    yield from op.build_value_checks(Builder(InsertPoint.before(last)))
 
 
-def _is_known(check: ValueCheck) -> bool:
+def _is_statically_satisfied(check: ValueCheck) -> bool:
     """Return `True` if constants are known to pass a check."""
     owner = check.values.owner
     if not isinstance(owner, graph.ConstantOp | graph.IotaOp):
         return False
-    (array,) = owner.reference()
+    (array,) = owner.compute_reference()
     return check.low <= int(array.min()) and int(array.max()) <= check.high
 
 
-def _extremes(values: SSAValue, last: func.ReturnOp) -> list[SSAValue]:
+def _reduce_extremes(values: SSAValue, last: func.ReturnOp) -> list[SSAValue]:
     """The least and the greatest of some numbers."""
     builder = Builder(InsertPoint.before(last))
     if not (rank := tensor_type(values).get_num_dims()):
@@ -81,7 +81,7 @@ def _extremes(values: SSAValue, last: func.ReturnOp) -> list[SSAValue]:
         rank = 1
     found = [
         builder.insert(graph.ReduceOp(values, kind, list(range(rank)))).result
-        for kind in EXTREMES
+        for kind in EXTREME_KINDS
     ]
     for value in found:
         value.name_hint = "checked"

@@ -1,1 +1,1 @@
-"""Programs of other systems as programs of TLF."""
+"""Import of programs of other systems."""

@@ -1,4 +1,4 @@
-"""The ways down: conversions from one dialect to the next, and the final targets."""
+"""Dialect conversions (graph, tile, mem, npu, triton) and the output targets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The output format `analysis`: what operations cost at least, as a table or JSON."""
+"""Output target `analysis`: roofline costs and lower bounds as a table or JSON."""
 
 from __future__ import annotations
 
@@ -14,13 +14,17 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.target import Target
 
-from tlf.analysis.bounds.bounds import Bounds
+from tlf.analysis.bounds.lower_bounds import LowerBounds
 from tlf.dialects.graph import GroupOp
 from tlf.dialects.interfaces import OperationClass
-from tlf.dialects.parts import part_of
-from tlf.dialects.prepared import is_preparation
-from tlf.passes.report.graph_annotate_lower_bound import bounded, figures
-from tlf.passes.report.graph_annotate_roofline import Cost, analyzed, total
+from tlf.dialects.module_paths import module_path_of
+from tlf.dialects.prepack import is_preparation
+from tlf.passes.report.graph_annotate_lower_bound import bound_figures, function_bounds
+from tlf.passes.report.graph_annotate_roofline import (
+    OperationCost,
+    operation_costs,
+    total_cost,
+)
 
 FORMATS = ("table", "json")
 
@@ -48,15 +52,15 @@ class AnalysisTarget(Target):
             )
         rows = [
             (op, cost)
-            for op, cost in analyzed(module)
+            for op, cost in operation_costs(module)
             if cost.work.bytes and _is_counted(op)
         ]
-        bounds = list(bounded(module))
+        bounds = list(function_bounds(module))
         if self.format == "json":
-            json.dump(_json(rows) | _bounds_json(bounds), output, indent=1)
+            json.dump(_costs_to_json(rows) | _bounds_to_json(bounds), output, indent=1)
             output.write("\n")
             return
-        output.write(_table(rows) + _bounds_table(bounds))
+        output.write(_format_costs(rows) + _format_bounds(bounds))
 
 
 def _is_counted(op: Operation) -> bool:
@@ -66,25 +70,27 @@ def _is_counted(op: Operation) -> bool:
     return not isinstance(parent, GroupOp) and not is_once
 
 
-def _name(op: Operation) -> str:
-    """The name of an operation, or of those in a group but for constants."""
+def _display_name(op: Operation) -> str:
+    """
+    Return the operation's name, or the names of a group's members but for constants.
+    """
     if not isinstance(op, GroupOp):
         return op.name.removeprefix("graph.")
     names = [each.name.removeprefix("graph.") for each in op.body.block.ops]
     return ", ".join(name for name in names[:-1] if name != "constant")
 
 
-def _totals(costs: Sequence[Cost]) -> dict[str, Cost]:
-    """The sums of each class that occurs, and of all."""
+def _totals_by_class(costs: Sequence[OperationCost]) -> dict[str, OperationCost]:
+    """Return the total cost of each operation class that occurs, and of all."""
     found = {
-        str(kind): total([cost for cost in costs if cost.kind == kind])
+        str(kind): total_cost([cost for cost in costs if cost.kind == kind])
         for kind in OperationClass
         if any(cost.kind == kind for cost in costs)
     }
-    return {**found, "all": total(list(costs))}
+    return {**found, "all": total_cost(list(costs))}
 
 
-def _figures(cost: Cost) -> dict[str, Any]:
+def _cost_to_json(cost: OperationCost) -> dict[str, Any]:
     return {
         "class": str(cost.kind),
         "flops": cost.work.flops,
@@ -94,36 +100,40 @@ def _figures(cost: Cost) -> dict[str, Any]:
     }
 
 
-def _json(rows: Sequence[tuple[Operation, Cost]]) -> dict[str, Any]:
+def _costs_to_json(rows: Sequence[tuple[Operation, OperationCost]]) -> dict[str, Any]:
     return {
         "operations": [
-            {"name": op.name, "part": part_of(op), **_figures(cost)}
+            {"name": op.name, "part": module_path_of(op), **_cost_to_json(cost)}
             for op, cost in rows
         ],
         "totals": {
-            name: _figures(cost)
-            for name, cost in _totals([cost for _, cost in rows]).items()
+            name: _cost_to_json(cost)
+            for name, cost in _totals_by_class([cost for _, cost in rows]).items()
         },
     }
 
 
-COLUMNS = f"{'class':<9}{'flops':>16}{'bytes':>14}{'flops/byte':>12}{'floor us':>12}"
+COST_COLUMNS = (
+    f"{'class':<9}{'flops':>16}{'bytes':>14}{'flops/byte':>12}{'floor us':>12}"
+)
 
 
-def _table(rows: Sequence[tuple[Operation, Cost]]) -> str:
-    totals = _totals([cost for _, cost in rows])
-    names = [_name(op) for op, _ in rows]
+def _format_costs(rows: Sequence[tuple[Operation, OperationCost]]) -> str:
+    totals = _totals_by_class([cost for _, cost in rows])
+    names = [_display_name(op) for op, _ in rows]
     width = max(map(len, [*names, *totals, "operation"])) + 2
-    lines = [f"{'operation':<{width}}{COLUMNS}  part"]
+    lines = [f"{'operation':<{width}}{COST_COLUMNS}  part"]
     for name, (op, cost) in zip(names, rows, strict=True):
-        part = part_of(op) or ""
-        lines.append(f"{name:<{width}}{_columns(cost)}  {part}")
+        part = module_path_of(op) or ""
+        lines.append(f"{name:<{width}}{_format_cost_columns(cost)}  {part}")
     lines.append("")
-    lines += [f"{name:<{width}}{_columns(cost)}" for name, cost in totals.items()]
+    lines += [
+        f"{name:<{width}}{_format_cost_columns(cost)}" for name, cost in totals.items()
+    ]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def _columns(cost: Cost) -> str:
+def _format_cost_columns(cost: OperationCost) -> str:
     work = cost.work
     return (
         f"{cost.kind!s:<9}{work.flops:>16,}{work.bytes:>14,}"
@@ -131,40 +141,40 @@ def _columns(cost: Cost) -> str:
     )
 
 
-Bounded: TypeAlias = tuple[func.FuncOp, Bounds, Bounds | None]
+FunctionBounds: TypeAlias = tuple[func.FuncOp, LowerBounds, LowerBounds | None]
 
-BOUNDS = (
+BOUND_COLUMNS = (
     f"{'payload bytes':>18}{'bus bytes':>16}{'macs':>20}{'cycles':>16}"
     f"{'in passes':>16}{'any engine':>16}  binds"
 )
 
 
-def _bounds_json(rows: Sequence[Bounded]) -> dict[str, Any]:
+def _bounds_to_json(rows: Sequence[FunctionBounds]) -> dict[str, Any]:
     functions = {
         function.sym_name.data: {
-            **figures(bounds),
-            **({} if parts is None else {"partition": figures(parts)}),
+            **bound_figures(bounds),
+            **({} if parts is None else {"partition": bound_figures(parts)}),
         }
         for function, bounds, parts in rows
     }
     return {"bounds": functions}
 
 
-def _bounds_table(rows: Sequence[Bounded]) -> str:
-    lines: list[tuple[str, Bounds]] = []
+def _format_bounds(rows: Sequence[FunctionBounds]) -> str:
+    lines: list[tuple[str, LowerBounds]] = []
     for function, bounds, parts in rows:
         lines.append((f"@{function.sym_name.data}", bounds))
         lines += [("  its groups", parts)] if parts is not None else []
     if not lines:
         return ""
     width = max(len(name) for name, _ in (*lines, ("no schedule beats", None))) + 2
-    text = [f"{'no schedule beats':<{width}}{BOUNDS}"]
+    text = [f"{'no schedule beats':<{width}}{BOUND_COLUMNS}"]
     for name, bounds in lines:
         text.append(
             f"{name:<{width}}{bounds.payload_bytes:>18,}{bounds.bus_bytes:>16,}"
             f"{bounds.macs:>20,}{bounds.cycles:>16,}{bounds.cycles_quantised:>16,}"
             f"{bounds.cycles_any_engine:>16,}  {bounds.binding}"
         )
-        text += [f"  moved again by {cut}" for cut in bounds.cuts]
-        text += [f"  waits for {each}" for each in bounds.waits]
+        text += [f"  moved again by {cut}" for cut in bounds.extra_traffic]
+        text += [f"  waits for {each}" for each in bounds.binding_stalls]
     return "\n" + "\n".join(text) + "\n"

@@ -1,4 +1,4 @@
-"""The output format `buffers`: what a function keeps in one memory level, and when."""
+"""Output target `buffers`: the live ranges of a function's buffers in one level."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.target import Target
 
-from tlf.analysis.buffers.mem_liveness import Liveness
+from tlf.analysis.buffers.mem_liveness import MemLiveness
 from tlf.dialects import mem, target
-from tlf.dialects.prepared import is_preparation
-from tlf.passes.mem.mem_plan import planned_buffer
+from tlf.dialects.prepack import is_preparation
+from tlf.passes.mem.mem_plan import to_allocation_buffer
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class BuffersTarget(Target):
     """The function; unless given, the one that prepares no other."""
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
-        machine = target.Target.of(module)
-        function = self._function(module)
+        machine = target.TargetSpec.of(module)
+        function = self._find_function(module)
         levels = machine.levels
         if self.level is not None and self.level not in levels:
             raise DiagnosticException(
@@ -45,22 +45,22 @@ class BuffersTarget(Target):
         ops = [op for op in function.body.walk() if isinstance(op, mem.AllocOp)]
         used = [each for each in levels if any(op.level == each for op in ops)]
         chosen = self.level or next(iter(used), next(iter(levels)))
-        liveness = Liveness.of(function.body)
+        liveness = MemLiveness.of(function.body)
         print("id,lower,upper,size,alignment,offset", file=output)
         names: dict[str, int] = {}
         for op in ops:
             if op.level != chosen:
                 continue
-            buffer = planned_buffer(op, liveness, levels[chosen].alignment)
+            buffer = to_allocation_buffer(op, liveness, levels[chosen].alignment)
             (span,) = buffer.spans
             offset = "" if op.offset is None else op.offset.value.data
             print(
-                f"{_name(op, names)},{span.start},{span.end},{buffer.size},"
+                f"{_unique_name(op, names)},{span.start},{span.end},{buffer.size},"
                 f"{buffer.alignment},{offset}",
                 file=output,
             )
 
-    def _function(self, module: ModuleOp) -> func.FuncOp:
+    def _find_function(self, module: ModuleOp) -> func.FuncOp:
         functions = [
             op
             for op in module.walk()
@@ -82,8 +82,8 @@ class BuffersTarget(Target):
         return found[0]
 
 
-def _name(op: mem.AllocOp, used: dict[str, int]) -> str:
-    """The name of the buffer in the program, with a number if it is taken."""
+def _unique_name(op: mem.AllocOp, used: dict[str, int]) -> str:
+    """Return the buffer's name hint, with a suffix if it is taken."""
     name = op.buffer.name_hint or "buffer"
     used[name] = used.get(name, 0) + 1
     return name if used[name] == 1 else f"{name}.{used[name] - 1}"

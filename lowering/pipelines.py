@@ -1,5 +1,5 @@
 """
-The named pipelines: what `-p NAME` stands for, written as `-p` would take it.
+Named pass pipelines: the pass lists that `-p NAME` stands for.
 
 A pipeline may name others; its options are those of the passes inside.
 """
@@ -10,19 +10,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tlf.dialects.target import Target
+    from tlf.dialects.target import TargetSpec
 
-GIVEN = "tlf-inline,tile-verify-levels,tile-verify-coverage"
+INPUT_PASSES = "tlf-inline,tile-verify-levels,tile-verify-coverage"
 """
 The passes that inline what a program calls, and check tiles that it brings along.
 """
 
 
-def tiling(level: str, merge: str = "", mark: str = "") -> str:
-    """
-    The passes that bring the program's tiles to one more memory level, with others
-    before tiles are chosen and before groups become loops.
-    """
+def tile_level_passes(level: str, merge: str = "", mark: str = "") -> str:
+    """Return the passes that tile a program for one more memory level."""
     return (
         f"graph-group{{level={level}}},{merge}graph-materialize-concat-operands,"
         f"graph-select-tile-sizes{{level={level}}},dce,{mark}convert-graph-to-tile"
@@ -30,22 +27,19 @@ def tiling(level: str, merge: str = "", mark: str = "") -> str:
 
 
 def npu_pipeline(levels: Sequence[str], cores: int = 1) -> str:
-    """
-    From whole tensors to instructions: one level of tiles after the other, outermost
-    first, then buffers, addresses and instructions.
-    """
+    """Return the NPU pipeline, with one tiling step per level, outermost first."""
     outermost, *nearer = levels
     merge = (
         f"graph-partition{{level={outermost}}},"
         f"graph-assign-layouts{{level={outermost}}},"
     )
-    first = tiling(outermost, merge, "graph-mark-in-place,")
+    first = tile_level_passes(outermost, merge, "graph-mark-in-place,")
     steps = ",tlf-cse,".join(
-        (first, *(tiling(each, "graph-collapse-dims,") for each in nearer))
+        (first, *(tile_level_passes(each, "graph-collapse-dims,") for each in nearer))
     )
     deal = "mem-distribute-to-cores," if cores > 1 else ""
     return (
-        f"{GIVEN},graph-pipeline,graph-verify-types,graph-copy-written,{steps},tidy,convert-tile-to-mem,tidy,"
+        f"{INPUT_PASSES},graph-pipeline,graph-verify-types,graph-copy-written,{steps},tidy,convert-tile-to-mem,tidy,"
         f"mem-fold-fills,mem-fold-casts,{deal}mem-pipeline,mem-split-maps,mem-prefetch,"
         "mem-chunk-loads,mem-chunk-stores,mem-plan,convert-mem-to-npu,tidy"
     )
@@ -67,7 +61,7 @@ PIPELINES: Mapping[str, str] = {
     "npu-pipeline": npu_pipeline(["L2", "L1"]),
     # One kernel per group, its tiles values that Triton manages.
     "triton-pipeline": (
-        f"{GIVEN},graph-pipeline,graph-unfold-windows,tidy,graph-group,graph-promote-intermediates,"
+        f"{INPUT_PASSES},graph-pipeline,graph-unfold-windows,tidy,graph-group,graph-promote-intermediates,"
         "graph-select-tile-sizes,dce,graph-mark-in-place,convert-graph-to-tile,tidy,"
         "convert-tile-to-mem,tidy,mem-fold-unit-dims,tidy,mem-schedule-moves,"
         "convert-mem-to-triton"
@@ -76,7 +70,7 @@ PIPELINES: Mapping[str, str] = {
 """The pipelines for a chip with the three levels that the presets have."""
 
 
-def pipelines_for(target: Target | None) -> Mapping[str, str]:
+def pipelines_for(target: TargetSpec | None) -> Mapping[str, str]:
     """The pipelines for a target, whose levels `npu-pipeline` follows."""
     if target is None:
         return PIPELINES

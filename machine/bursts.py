@@ -1,4 +1,4 @@
-"""Traffic of a bus for a strided array, in whole bursts."""
+"""Bus traffic of a strided array, rounded to whole bursts."""
 
 from functools import lru_cache
 

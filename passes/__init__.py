@@ -1,4 +1,6 @@
-"""The TLF passes: they improve a program and leave it in the dialects it came in."""
+"""
+Registry of the passes that rewrite a program within its dialects, imported lazily.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Context of a compilation: the memo of estimates, the evaluator of candidates."""
+"""Context of a compilation: memo of cost estimates, evaluator of candidates."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeAlias
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from tlf.dialects.target import Target
+from tlf.dialects.target import TargetSpec
 
 
 class Evaluator(Protocol):
@@ -23,15 +23,15 @@ class Evaluator(Protocol):
     every machine gets the same answers.
     """
 
-    def cycles(self, module: ModuleOp) -> int | None:
+    def evaluate_program(self, module: ModuleOp) -> int | None:
         """Return the cycles of a module of groups for the outermost level."""
         ...
 
-    def grouped_cycles(self, module: ModuleOp) -> int | None:
+    def evaluate_grouped(self, module: ModuleOp) -> int | None:
         """Return the cycles of a module of groups for the innermost level."""
         ...
 
-    def tiled_cycles(self, module: ModuleOp) -> int | None:
+    def evaluate_tiled(self, module: ModuleOp) -> int | None:
         """Return the cycles of a module whose groups have plans for that level."""
         ...
 
@@ -50,7 +50,7 @@ class Memo:
         return self._tables[circumstances]
 
 
-EvaluatorFactory: TypeAlias = Callable[[Target, int, Memo], Evaluator]
+EvaluatorFactory: TypeAlias = Callable[[TargetSpec, int, Memo], Evaluator]
 """Makes an evaluator that runs so many instructions at most."""
 
 
@@ -76,7 +76,7 @@ def memo_of(context: Context) -> Memo:
     return context.memo if isinstance(context, PlanningContext) else Memo()
 
 
-def evaluator_of(context: Context, target: Target, steps: int) -> Evaluator | None:
+def evaluator_of(context: Context, target: TargetSpec, steps: int) -> Evaluator | None:
     """
     Return an evaluator on a target that runs at most `steps` instructions; `None` for a
     context without one.

@@ -8,8 +8,8 @@ from contextlib import suppress
 
 import pytest
 
-from tlf.runtime.triton.device import choose_mode
-from tlf.runtime.triton.errors import UnavailableError
+from tlf.runtime.triton.device_selection import choose_mode
+from tlf.runtime.triton.runtime_errors import UnavailableError
 
 
 def pytest_addoption(parser: pytest.Parser):

@@ -19,13 +19,13 @@ import pytest
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute
 
-from tlf.compiler.driver.diagnostics import CompileError, errors_located
+from tlf.compiler.driver.diagnostics import CompileError, locate_errors
 from tlf.compiler.driver.driver import PASSES, TARGETS, emit, new_context, parse
 from tlf.compiler.driver.pass_manager import PassManager, verify
 from tlf.compiler.driver.pipeline import build_passes, build_target
-from tlf.compiler.driver.snapshot import snapshot
+from tlf.compiler.driver.snapshot import take_snapshot
 from tlf.compiler.driver.source import Source, read_source
-from tlf.dialects.target import load
+from tlf.dialects.target import load_target_spec
 from tlf.lowering.pipelines import pipelines_for
 
 ROOT = Path(__file__).parents[1]
@@ -44,7 +44,7 @@ STAGES = [
 def parsed(text: str, name: str) -> ModuleOp:
     """A module whose unknown operations stay as they are. Raises `CompileError`."""
     context = new_context(allow_unregistered=True)
-    with errors_located(None, "the parser"):
+    with locate_errors(None, "the parser"):
         return parse(context, Source(text, name))
 
 
@@ -65,7 +65,7 @@ def pieces() -> dict[str, str]:
         for number, piece in enumerate(read_source(str(path)).split()):
             try:
                 module = parsed(piece.text, path.name)
-                with errors_located(module, "verifier"):
+                with locate_errors(module, "verifier"):
                     verify(module)
             except CompileError:
                 continue
@@ -77,15 +77,15 @@ def stages(name: str, target_name: str) -> Iterator[tuple[str, str]]:
     """The generic form of an example after every pass that changes it."""
     path = ROOT / "examples" / f"{name}.mlir"
     module = parsed(path.read_text(encoding="utf-8"), path.name)
-    target = load(target_name)
+    target = load_target_spec(target_name)
     target.attach(module)
-    context, known, before = new_context(), snapshot(module), ""
+    context, known, before = new_context(), take_snapshot(module), ""
     manager = PassManager(())
     pipelines = pipelines_for(target)
     for each in build_passes(f"{target.backend}-pipeline", PASSES, pipelines):
         manager.passes = [each]
         manager.run(context, module)
-        if (now := snapshot(module)) == known:
+        if (now := take_snapshot(module)) == known:
             continue
         known, after = now, generic(module)
         if after != before:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from tlf.tools.command_line import CommandLine, end
+from tlf.tools.command_line import CommandLine, end_tool
 
 DESCRIPTION = "Compare ways to compile programs, on a simulated NPU."
 
@@ -20,7 +20,7 @@ SUBCOMMANDS = {
 }
 
 
-class Options(argparse.Namespace):
+class BenchOptions(argparse.Namespace):
     """The command line, as parsed."""
 
     experiment: str
@@ -38,10 +38,10 @@ class Options(argparse.Namespace):
 
 def fail(message: str) -> NoReturn:
     """End the tool with one line."""
-    end("tlf-bench", message)
+    end_tool("tlf-bench", message)
 
 
-def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
+def parse_arguments(arguments: Sequence[str] | None = None) -> BenchOptions:
     """Read the command line; a wrong one ends the tool."""
     parser = CommandLine("tlf-bench", description=DESCRIPTION)
     commands = parser.add_subparsers(
@@ -73,7 +73,7 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
             command.add_argument(
                 "--only", action="store_true", help="the target as it is, and no other"
             )
-    return parser.parse_args(arguments, namespace=Options())
+    return parser.parse_args(arguments, namespace=BenchOptions())
 
 
 def _add_common(command: argparse.ArgumentParser) -> None:
@@ -93,14 +93,14 @@ def _add_common(command: argparse.ArgumentParser) -> None:
     command.add_argument("--json", action="store_true", help="print JSON, no table")
     command.add_argument(
         "--jobs",
-        type=_positive,
+        type=_parse_positive,
         default=1,
         metavar="NUMBER",
         help="processes that compile at once (default: 1)",
     )
 
 
-def _positive(text: str) -> int:
+def _parse_positive(text: str) -> int:
     if not text.isdecimal() or int(text) == 0:
         raise argparse.ArgumentTypeError(f"expected a number from 1, got `{text}`")
     return int(text)

@@ -28,7 +28,7 @@ class CommandLine(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """End the tool."""
-        end(self.tool, message)
+        end_tool(self.tool, message)
 
 
 class _Version(argparse.Action):
@@ -42,7 +42,7 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def end(where: str, message: str) -> NoReturn:
+def end_tool(where: str, message: str) -> NoReturn:
     """End a tool with one line that says where what was wrong."""
     print(f"{where}: error: {' '.join(message.split())}", file=sys.stderr)
     sys.exit(1)

@@ -6,12 +6,12 @@ import argparse
 from collections.abc import Sequence
 from typing import NoReturn
 
-from tlf.tools.command_line import CommandLine, end
+from tlf.tools.command_line import CommandLine, end_tool
 
 DESCRIPTION = "Say how a program is planned for a target, what that costs, and why."
 
 
-class Options(argparse.Namespace):
+class ExplainOptions(argparse.Namespace):
     """The command line, as parsed."""
 
     file: str
@@ -27,10 +27,10 @@ class Options(argparse.Namespace):
 
 def fail(message: str) -> NoReturn:
     """End the tool with a message that concerns no place in a program."""
-    end("tlf-explain", message)
+    end_tool("tlf-explain", message)
 
 
-def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
+def parse_arguments(arguments: Sequence[str] | None = None) -> ExplainOptions:
     """Read the command line; a wrong one ends the tool."""
     parser = CommandLine("tlf-explain", description=DESCRIPTION)
     parser.add_argument("file", help="program of graph to explain")
@@ -60,4 +60,4 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
         "--simulate", action="store_true", help="compile the program and time it, too"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
-    return parser.parse_args(arguments, namespace=Options())
+    return parser.parse_args(arguments, namespace=ExplainOptions())

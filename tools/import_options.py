@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from tlf.tools.command_line import CommandLine, end
+from tlf.tools.command_line import CommandLine, end_tool
 
 DESCRIPTION = "Write a module of PyTorch as a program, and its weights to a side file."
 SOURCE = (
@@ -16,7 +16,7 @@ SOURCE = (
 )
 
 
-class Options(argparse.Namespace):
+class ImportOptions(argparse.Namespace):
     """The command line, as parsed."""
 
     source: str
@@ -28,10 +28,10 @@ class Options(argparse.Namespace):
 
 def fail(message: str) -> NoReturn:
     """End the tool with a message that concerns no place in a program."""
-    end("tlf-import", message)
+    end_tool("tlf-import", message)
 
 
-def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
+def parse_arguments(arguments: Sequence[str] | None = None) -> ImportOptions:
     """Read the command line; a wrong one ends the tool."""
     parser = CommandLine("tlf-import", description=DESCRIPTION)
     parser.add_argument("source", help=SOURCE)
@@ -53,4 +53,4 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
         action="store_false",
         help="do not write from which part of the module an operation comes",
     )
-    return parser.parse_args(arguments, namespace=Options())
+    return parser.parse_args(arguments, namespace=ImportOptions())

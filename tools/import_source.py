@@ -19,12 +19,12 @@ def import_source(source: str) -> ImportedProgram:
     current folder is searched first. Raises `ImportFailure`.
     """
     if source.endswith(".pt2"):
-        return from_torch(_saved(source))
-    module, inputs, options = _made(source)
+        return from_torch(_load_exported(source))
+    module, inputs, options = _call_factory(source)
     return from_torch(module, inputs, options)
 
 
-def _saved(path: str) -> torch.export.ExportedProgram:
+def _load_exported(path: str) -> torch.export.ExportedProgram:
     if not Path(path).is_file():
         raise ImportFailure(f"expected a file `{path}`, got none")
     logger = logging.getLogger("torch.export")
@@ -41,12 +41,14 @@ def _saved(path: str) -> torch.export.ExportedProgram:
         logger.setLevel(level)
 
 
-def _made(source: str) -> tuple[torch.nn.Module, tuple[Any, ...], dict[str, Any]]:
+def _call_factory(
+    source: str,
+) -> tuple[torch.nn.Module, tuple[Any, ...], dict[str, Any]]:
     """The module, the inputs in order and those by name that a function returns."""
     package, colon, name = source.partition(":")
     if not colon:
         raise ImportFailure(f"expected `package.module:name` or a `.pt2`, got {source}")
-    function = _function(package, name)
+    function = _import_function(package, name)
     try:
         made: Any = function()
     except Exception as error:
@@ -61,7 +63,7 @@ def _made(source: str) -> tuple[torch.nn.Module, tuple[Any, ...], dict[str, Any]
     return module, tuple(inputs), dict(options[0]) if options else {}
 
 
-def _function(package: str, name: str) -> Any:
+def _import_function(package: str, name: str) -> Any:
     sys.path.insert(0, str(Path.cwd()))
     try:
         found = importlib.import_module(package)

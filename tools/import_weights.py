@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType
 
-from tlf.dialects.entry import entry_point
+from tlf.dialects.entry_point import entry_point
 from tlf.dialects.graph import ConstantOp, FileAttr
 from tlf.frontend.torch import ImportedProgram
 
 
-def _says(attributes: DictionaryAttr) -> bool:
+def _has_attributes(attributes: DictionaryAttr) -> bool:
     return bool(attributes.data)
 
 
@@ -22,7 +22,9 @@ def weights_to_constants(imported: ImportedProgram, path: str) -> None:
     if (attributes := function.arg_attrs) is not None:
         pairs = zip(attributes, imported.arguments, strict=True)
         inputs = [each for each, source in pairs if not isinstance(source, str)]
-        function.arg_attrs = ArrayAttr(inputs) if any(map(_says, inputs)) else None
+        function.arg_attrs = (
+            ArrayAttr(inputs) if any(map(_has_attributes, inputs)) else None
+        )
     for argument, source in zip(tuple(block.args), imported.arguments, strict=True):
         if not isinstance(source, str):
             continue

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import NoReturn
 
-from tlf.tools.command_line import CommandLine, end
+from tlf.tools.command_line import CommandLine, end_tool
 
 DESCRIPTION = "Run passes over a program and print it."
 EPILOG = "`--list` names the passes, pipelines, formats and target descriptions."
@@ -28,7 +28,7 @@ FLAGS = {
 }
 
 
-class Options(argparse.Namespace):
+class OptOptions(argparse.Namespace):
     """
     The command line, as parsed.
     """
@@ -57,10 +57,10 @@ class Options(argparse.Namespace):
 
 def fail(message: str) -> NoReturn:
     """End the tool with a message that concerns no place in a program."""
-    end("tlf-opt", message)
+    end_tool("tlf-opt", message)
 
 
-def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
+def parse_arguments(arguments: Sequence[str] | None = None) -> OptOptions:
     """Read the command line; a wrong one ends the tool."""
     parser = CommandLine("tlf-opt", description=DESCRIPTION, epilog=EPILOG)
     parser.add_argument("input", nargs="?", help="file to read, stdin if left out")
@@ -99,4 +99,4 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
     )
     for name, text in FLAGS.items():
         parser.add_argument(f"--{name}", action="store_true", help=text)
-    return parser.parse_args(arguments, namespace=Options())
+    return parser.parse_args(arguments, namespace=OptOptions())

@@ -1,5 +1,5 @@
 """
-Problems of memory planning as comma-separated values.
+Static allocation problems as comma-separated values.
 
 The first line names the columns, every other one is a buffer:
 
@@ -20,7 +20,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tlf.support.allocation import Buffer, Span, arc
+from tlf.support.allocation import Buffer, Span, wrap_lifetime
 
 REQUIRED = ("id", "lower", "upper", "size")
 OPTIONAL = ("alignment", "gaps", "hint", "offset", "period", "within")
@@ -52,21 +52,21 @@ class Cell:
     line: int
     column: int
 
-    def error(self, expected: str) -> CSVError:
+    def make_error(self, expected: str) -> CSVError:
         """An error that tells what was expected here."""
         return CSVError(
             self.line, self.column, f"expected {expected}, got `{self.text}`"
         )
 
-    def number(self, least: int = 0) -> int:
+    def to_integer(self, least: int = 0) -> int:
         """The integer that this is."""
         if not re.fullmatch(r"-?\d{1,18}", self.text) or int(self.text) < least:
-            raise self.error(f"an integer of at least {least}")
+            raise self.make_error(f"an integer of at least {least}")
         return int(self.text)
 
-    def number_or_none(self) -> int | None:
+    def to_integer_or_none(self) -> int | None:
         """The integer that this is, or none if it is empty."""
-        return self.number() if self.text else None
+        return self.to_integer() if self.text else None
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Problem:
     header: str
     lines: Sequence[str]
     names: Sequence[str]
-    places: Sequence[int]
+    line_numbers: Sequence[int]
     """The line of each buffer."""
     buffers: Sequence[Buffer]
     columns: Sequence[str]
@@ -105,64 +105,66 @@ class _Reader:
     replan: bool
     columns: list[str] = field(default_factory=list[str])
     is_inclusive: bool = False
-    numbers: dict[str, int] = field(default_factory=dict[str, int])
+    indices: dict[str, int] = field(default_factory=dict[str, int])
     buffers: list[Buffer] = field(default_factory=list[Buffer])
-    homes: list[Cell | None] = field(default_factory=list["Cell | None"])
-    places: list[int] = field(default_factory=list[int])
+    containers: list[Cell | None] = field(default_factory=list["Cell | None"])
+    line_numbers: list[int] = field(default_factory=list[int])
 
-    def header(self, line: int, text: str) -> None:
-        for cell in _cells(line, text):
+    def read_header(self, line: int, text: str) -> None:
+        for cell in _split_cells(line, text):
             name = SYNONYMS.get(cell.text, cell.text)
             if name not in (*REQUIRED, *OPTIONAL):
                 known = ", ".join((*REQUIRED, *OPTIONAL))
-                raise cell.error(f"a column of {known}")
+                raise cell.make_error(f"a column of {known}")
             if name in self.columns:
-                raise cell.error("every column once")
+                raise cell.make_error("every column once")
             self.is_inclusive |= cell.text == "end"
             self.columns.append(name)
         for name in REQUIRED:
             if name not in self.columns:
                 raise CSVError(line, 1, f"expected a column `{name}`, got `{text}`")
 
-    def row(self, line: int, text: str) -> None:
-        cells = list(_cells(line, text))
+    def read_row(self, line: int, text: str) -> None:
+        cells = list(_split_cells(line, text))
         if len(cells) != len(self.columns):
             raise CSVError(
                 line, 1, f"expected {len(self.columns)} values, got {len(cells)}"
             )
         row = dict(zip(self.columns, cells, strict=True))
-        if row["id"].text in self.numbers:
-            raise row["id"].error("a name of its own")
-        self.numbers[row["id"].text] = len(self.buffers)
-        self.places.append(line)
+        if row["id"].text in self.indices:
+            raise row["id"].make_error("a name of its own")
+        self.indices[row["id"].text] = len(self.buffers)
+        self.line_numbers.append(line)
         home = row.get("within")
-        self.homes.append(home if home is not None and home.text else None)
-        self.buffers.append(self.buffer(row))
+        self.containers.append(home if home is not None and home.text else None)
+        self.buffers.append(self.make_buffer(row))
 
-    def buffer(self, row: Mapping[str, Cell]) -> Buffer:
+    def make_buffer(self, row: Mapping[str, Cell]) -> Buffer:
         empty = Cell("", row["id"].line, 1)
-        size = row["size"].number()
+        size = row["size"].to_integer()
         alignment = row.get("alignment", empty)
-        offset = row.get("offset", empty).number_or_none()
+        offset = row.get("offset", empty).to_integer_or_none()
         return Buffer(
             size,
-            tuple(self.spans(row, size)),
-            alignment.number(1) if alignment.text else self.alignment,
+            tuple(self.live_spans(row, size)),
+            alignment.to_integer(1) if alignment.text else self.alignment,
             offset=None if self.replan else offset,
-            hint=row.get("hint", empty).number_or_none(),
+            hint=row.get("hint", empty).to_integer_or_none(),
         )
 
-    def spans(self, row: Mapping[str, Cell], size: int) -> list[Span]:
-        lower = row["lower"].number()
-        upper = row["upper"].number() + self.is_inclusive
+    def live_spans(self, row: Mapping[str, Cell], size: int) -> list[Span]:
+        lower = row["lower"].to_integer()
+        upper = row["upper"].to_integer() + self.is_inclusive
         if upper < lower:
-            raise row["upper"].error(f"a step from {lower} on")
+            raise row["upper"].make_error(f"a step from {lower} on")
         found: list[Span] = []
         gaps = row.get("gaps")
-        for start, end, low, high in self.gaps(gaps, size) if gaps else ():
+        for start, end, low, high in self.parse_gaps(gaps, size) if gaps else ():
             if not lower <= start <= end <= upper:
                 assert gaps is not None
-                raise gaps.error(f"gaps within {lower} to {upper}, one after the other")
+                raise gaps.make_error(
+                    f"gaps within {lower} to {upper}, one after the other"
+                )
             found.append(Span(lower, start, 0, size))
             found.append(Span(start, end, low, high))
             lower = end
@@ -171,29 +173,29 @@ class _Reader:
             span for span in found if span.start < span.end and span.low < span.high
         ]
         period = row.get("period")
-        return _turned(live, period) if period and period.text else live
+        return _wrap_spans(live, period) if period and period.text else live
 
-    def gaps(self, cell: Cell, size: int) -> list[tuple[int, int, int, int]]:
+    def parse_gaps(self, cell: Cell, size: int) -> list[tuple[int, int, int, int]]:
         found: list[tuple[int, int, int, int]] = []
         for text in cell.text.split():
             if (match := GAP.fullmatch(text)) is None:
-                raise cell.error("gaps such as `3-5` or `3-5@0:64`")
+                raise cell.make_error("gaps such as `3-5` or `3-5@0:64`")
             start, end, low, high = (int(each or 0) for each in match.groups())
             if not low <= high <= size:
-                raise cell.error(f"bytes within {size}")
+                raise cell.make_error(f"bytes within {size}")
             found.append((start, end + self.is_inclusive, low, high))
         return found
 
-    def resolved(self) -> list[Buffer]:
-        """The buffers, each with the number of the one whose place it shares."""
+    def resolve_buffers(self) -> list[Buffer]:
+        """Return the buffers, each with the index of the one that contains it."""
         found: list[Buffer] = []
-        for buffer, cell in zip(self.buffers, self.homes, strict=True):
+        for buffer, cell in zip(self.buffers, self.containers, strict=True):
             within = None
             if cell is not None:
                 match = WITHIN.fullmatch(cell.text)
-                if match is None or match["id"] not in self.numbers:
-                    raise cell.error("the `id` of a buffer, or `id+bytes`")
-                within = self.numbers[match["id"]], int(match["bytes"] or 0)
+                if match is None or match["id"] not in self.indices:
+                    raise cell.make_error("the `id` of a buffer, or `id+bytes`")
+                within = self.indices[match["id"]], int(match["bytes"] or 0)
             found.append(
                 Buffer(
                     buffer.size,
@@ -220,23 +222,23 @@ def read_problem(text: str, alignment: int = 1, replan: bool = False) -> Problem
             continue
         if not reader.columns:
             header = line
-            reader.header(number, line)
+            reader.read_header(number, line)
         else:
             lines.append(line)
-            reader.row(number, line)
+            reader.read_row(number, line)
     if not reader.columns:
         raise CSVError(1, 1, f"expected columns {', '.join(REQUIRED)}, got nothing")
     return Problem(
         header,
         lines,
-        list(reader.numbers),
-        reader.places,
-        reader.resolved(),
+        list(reader.indices),
+        reader.line_numbers,
+        reader.resolve_buffers(),
         reader.columns,
     )
 
 
-def _cells(line: int, text: str) -> list[Cell]:
+def _split_cells(line: int, text: str) -> list[Cell]:
     cells: list[Cell] = []
     column = 1
     for part in text.split(","):
@@ -246,14 +248,16 @@ def _cells(line: int, text: str) -> list[Cell]:
     return cells
 
 
-def _turned(spans: Sequence[Span], period: Cell) -> list[Span]:
+def _wrap_spans(spans: Sequence[Span], period: Cell) -> list[Span]:
     """The spans modulo a period."""
-    steps = period.number(1)
+    steps = period.to_integer(1)
     first, last = spans[0].start if spans else 0, spans[-1].end if spans else 0
     if last - first > steps:
-        raise period.error(f"a period of at least the lifetime, {last - first} steps")
+        raise period.make_error(
+            f"a period of at least the lifetime, {last - first} steps"
+        )
     return [
         Span(start, end, span.low, span.high)
         for span in spans
-        for start, end in arc(span.start, span.end, steps)
+        for start, end in wrap_lifetime(span.start, span.end, steps)
     ]

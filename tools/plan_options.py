@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from tlf.tools.command_line import CommandLine, end
+from tlf.tools.command_line import CommandLine, end_tool
 
 DESCRIPTION = "Place buffers with lifetimes in a memory, and say how well."
 
 
-class Options(argparse.Namespace):
+class PlanOptions(argparse.Namespace):
     """The command line, as parsed."""
 
     csv: Path
@@ -27,28 +27,31 @@ class Options(argparse.Namespace):
 
 def fail(message: str, where: str = "tlf-plan") -> NoReturn:
     """End the tool with one line."""
-    end(where, message)
+    end_tool(where, message)
 
 
-def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
+def parse_arguments(arguments: Sequence[str] | None = None) -> PlanOptions:
     """Read the command line; a wrong one ends the tool."""
     parser = CommandLine("tlf-plan", description=DESCRIPTION)
     parser.add_argument(
         "--csv", type=Path, required=True, metavar="FILE.csv", help="the buffers"
     )
     parser.add_argument(
-        "--capacity", type=_size, metavar="SIZE", help="of the memory, such as 64K"
+        "--capacity",
+        type=_parse_size,
+        metavar="SIZE",
+        help="of the memory, such as 64K",
     )
     parser.add_argument(
         "--alignment",
-        type=_size,
+        type=_parse_size,
         default=1,
         metavar="SIZE",
         help="of buffers that give none (default: 1)",
     )
     parser.add_argument(
         "--budget",
-        type=_seconds,
+        type=_parse_seconds,
         default=60.0,
         metavar="SECONDS",
         help="for the search (default: 60)",
@@ -69,22 +72,22 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
     parser.add_argument(
         "--render", type=Path, metavar="FILE.svg", help="a picture, bytes over steps"
     )
-    return parser.parse_args(arguments, namespace=Options())
+    return parser.parse_args(arguments, namespace=PlanOptions())
 
 
-def _size(text: str) -> int:
+def _parse_size(text: str) -> int:
     # Only who gives a size waits for what reads it.
     from xdsl.utils.exceptions import DiagnosticException
 
-    from tlf.dialects.target import bytes_of
+    from tlf.dialects.target import parse_bytes
 
     try:
-        return bytes_of(text.replace("_", ""))
+        return parse_bytes(text.replace("_", ""))
     except DiagnosticException as error:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
-def _seconds(text: str) -> float:
+def _parse_seconds(text: str) -> float:
     try:
         number = float(text)
     except ValueError:

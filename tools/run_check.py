@@ -1,4 +1,4 @@
-"""Differences of results from the reference, and their tolerances."""
+"""Comparison of results with the reference, within tolerances by dtype."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TOLERANCES: Mapping[np.dtype[np.generic], float] = {
 }
 """The largest relative error ||d|| / ||reference||, by dtype; others must be equal."""
 
-LARGEST = 8.0
+MAX_ELEMENT_RATIO = 8.0
 """The largest relative error of one element, as a multiple of the tolerance."""
 
 
@@ -44,18 +44,18 @@ class Comparison:
     """Further remark on the two, empty if there is none."""
 
     @property
-    def agrees(self) -> bool:
+    def is_within_tolerance(self) -> bool:
         """True if the result is as close as its dtype allows."""
-        bound = LARGEST * self.tolerance
+        bound = MAX_ELEMENT_RATIO * self.tolerance
         return self.relative <= self.tolerance and self.largest <= bound
 
-    def row(self) -> tuple[str, str]:
+    def to_row(self) -> tuple[str, str]:
         """The comparison as a row of a table."""
         errors = (
             f"{self.relative:.1e} relative (at most {self.tolerance:g}), "
             f"{self.largest:.1e} at most in one element"
         )
-        verdict = "ok" if self.agrees else "WRONG"
+        verdict = "ok" if self.is_within_tolerance else "WRONG"
         note = f", {self.note}" if self.note else ""
         return f"error of {self.name}", f"{errors}{note}: {verdict}"
 
@@ -63,7 +63,7 @@ class Comparison:
 def compare(name: str, result: Array, reference: Array) -> Comparison:
     """Compare a result with its reference."""
     tolerance = TOLERANCES.get(reference.dtype)
-    expected, found = _described(reference), _described(result)
+    expected, found = _describe_array(reference), _describe_array(result)
     if found != expected:
         note = f"expected {expected}, got {found}"
         return Comparison(name, inf, inf, tolerance or 0.0, note)
@@ -79,7 +79,7 @@ def compare(name: str, result: Array, reference: Array) -> Comparison:
     note = f"{special} of {left.size} NaN or infinite on both sides" if special else ""
     zero, one = np.zeros((), reference.dtype), np.ones((), reference.dtype)
     step = float(np.nextafter(zero, one))
-    relative, largest = _errors(left[finite], right[finite], step)
+    relative, largest = _relative_errors(left[finite], right[finite], step)
     return Comparison(name, relative, largest, tolerance, note)
 
 
@@ -90,7 +90,7 @@ def _compare_exactly(name: str, result: Array, reference: Array) -> Comparison:
     return Comparison(name, share, share, 0.0, note)
 
 
-def _errors(
+def _relative_errors(
     left: NDArray[np.float64], right: NDArray[np.float64], step: float
 ) -> tuple[float, float]:
     """
@@ -112,5 +112,5 @@ def _errors(
     return float(relative), float(worst.max())
 
 
-def _described(array: Array) -> str:
+def _describe_array(array: Array) -> str:
     return f"{array.dtype} of shape {'x'.join(map(str, array.shape)) or '()'}"

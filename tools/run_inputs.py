@@ -1,4 +1,4 @@
-"""The arrays that a program runs on: from files, or at random."""
+"""Input arrays of a program, from files or random."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 from numpy.lib.format import MAGIC_PREFIX, read_array
 from xdsl.dialects import func
 
-from tlf.compiler.driver.diagnostics import errors_located
-from tlf.compiler.driver.ranges import Range, declared_ranges
-from tlf.dialects.entry import argument_names, argument_types
+from tlf.compiler.driver.diagnostics import locate_errors
+from tlf.compiler.driver.input_ranges import Range, declared_ranges
+from tlf.dialects.entry_point import argument_names, argument_types
 from tlf.dialects.interfaces import Array
 from tlf.dialects.types import AnyTensor, dtype_of, is_float
 
@@ -32,10 +32,10 @@ def make_inputs(
     of the argument's attribute `tlf.range`, or else floats in [-1, 1) and integers from
     -8 to 7. Raises `InputError`, and `CompileError` for arguments that have no arrays.
     """
-    with errors_located(function, "the arguments"):
+    with locate_errors(function, "the arguments"):
         names, ranges = argument_names(function), declared_ranges(function)
-    files = by_name(
-        map(_pair, given),
+    files = collect_by_name(
+        map(_parse_input, given),
         lambda name, one, two: f"expected one input `{name}`, got {one} and {two}",
     )
     if unknown := [name for name in files if name not in names]:
@@ -47,12 +47,14 @@ def make_inputs(
     inputs: dict[str, Array] = {}
     types = argument_types(function)
     for name, type_, bounds in zip(names, types, ranges, strict=True):
-        random = _random(generator, type_, bounds)
-        inputs[name] = _load(name, files[name], random) if name in files else random
+        random = _random_array(generator, type_, bounds)
+        inputs[name] = (
+            _load_input(name, files[name], random) if name in files else random
+        )
     return inputs
 
 
-def by_name(
+def collect_by_name(
     pairs: Iterable[tuple[str, ValueT]], repeated: Callable[[str, ValueT, ValueT], str]
 ) -> dict[str, ValueT]:
     """
@@ -68,24 +70,24 @@ def by_name(
     return found
 
 
-def _pair(word: str) -> tuple[str, str]:
+def _parse_input(word: str) -> tuple[str, str]:
     name, _, file = word.partition("=")
     if not name or not file:
         raise InputError(f"expected an input NAME=FILE.npy, got `{word}`")
     return name, file
 
 
-def _load(name: str, file: str, model: Array) -> Array:
+def _load_input(name: str, file: str, model: Array) -> Array:
     try:
         with open(file, "rb") as stream:
-            array = _read(name, file, stream)
+            array = _read_npy(name, file, stream)
     except OSError as error:
         reason = error.strerror or error
         raise InputError(f"cannot read input `{name}` from {file}: {reason}") from error
-    return _fitted(name, array, model)
+    return _match_model(name, array, model)
 
 
-def _read(name: str, file: str, stream: BinaryIO) -> Array:
+def _read_npy(name: str, file: str, stream: BinaryIO) -> Array:
     wanted = f"expected a .npy file of an array for input `{name}`, got {file}"
     if stream.read(len(MAGIC_PREFIX)) != MAGIC_PREFIX:
         raise InputError(wanted)
@@ -93,10 +95,10 @@ def _read(name: str, file: str, stream: BinaryIO) -> Array:
     try:
         return cast(Array, read_array(stream, allow_pickle=False))
     except (EOFError, ValueError) as error:
-        raise InputError(f"{wanted}: {_reason(error)}") from error
+        raise InputError(f"{wanted}: {_read_error_reason(error)}") from error
 
 
-def _reason(error: Exception) -> str:
+def _read_error_reason(error: Exception) -> str:
     """
     Return numpy's message about a file, without its advice to load objects from it.
     """
@@ -105,22 +107,25 @@ def _reason(error: Exception) -> str:
     return str(error)
 
 
-def _fitted(name: str, array: Array, model: Array) -> Array:
+def _match_model(name: str, array: Array, model: Array) -> Array:
     """The array, if it is like the model. Files of numpy do not tell bf16 by name."""
     if array.dtype.kind == "V" and array.dtype.itemsize == model.dtype.itemsize:
         array = array.view(model.dtype)
     if array.shape != model.shape or array.dtype != model.dtype:
         raise InputError(
-            f"expected input `{name}` of {_described(model)}, got {_described(array)}"
+            f"expected input `{name}` of {_describe_array(model)}, got "
+            f"{_describe_array(array)}"
         )
     return np.asarray(array, order="C")
 
 
-def _described(array: Array) -> str:
+def _describe_array(array: Array) -> str:
     return f"{array.dtype} and shape {'x'.join(map(str, array.shape)) or '()'}"
 
 
-def _random(generator: np.random.Generator, type_: AnyTensor, bounds: Range) -> Array:
+def _random_array(
+    generator: np.random.Generator, type_: AnyTensor, bounds: Range
+) -> Array:
     shape, element = type_.get_shape(), type_.get_element_type()
     if is_float(element):
         values = np.asarray(generator.uniform(*bounds, shape))

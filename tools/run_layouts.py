@@ -1,4 +1,4 @@
-"""The layouts of arguments and results that a command line declares."""
+"""Layouts of arguments and results, from the command line."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Mapping, Sequence
 from xdsl.dialects import func
 from xdsl.dialects.builtin import TensorType
 
-from tlf.compiler.driver.diagnostics import errors_located
-from tlf.dialects.entry import argument_names, result_names
-from tlf.dialects.layouts import (
-    ANY,
+from tlf.compiler.driver.diagnostics import locate_errors
+from tlf.dialects.entry_point import argument_names, result_names
+from tlf.dialects.io_layouts import (
+    ANY_LAYOUT,
     Layout,
-    declare_arguments,
-    declare_results,
-    declared_arguments,
-    declared_results,
+    get_argument_layouts,
+    get_result_layouts,
+    set_argument_layouts,
+    set_result_layouts,
 )
-from tlf.tools.run_inputs import InputError, by_name
+from tlf.tools.run_inputs import InputError, collect_by_name
 
 
 def declare_layouts(function: func.FuncOp, given: Sequence[str]) -> None:
@@ -28,8 +28,8 @@ def declare_layouts(function: func.FuncOp, given: Sequence[str]) -> None:
     first, `NAME=any`, and `any` for all that declare nothing. Raises `InputError`, and
     `CompileError` for a wrong declaration that the function has.
     """
-    named = by_name(
-        (_pair(word) for word in given if word != ANY),
+    named = collect_by_name(
+        (_parse_layout(word) for word in given if word != ANY_LAYOUT),
         lambda name, _one, _two: f"expected one layout of {name}, got two",
     )
     inputs, outputs = argument_names(function), result_names(function)
@@ -37,17 +37,17 @@ def declare_layouts(function: func.FuncOp, given: Sequence[str]) -> None:
         if name not in (*inputs, *outputs):
             known = ", ".join(dict.fromkeys((*inputs, *outputs))) or "none"
             raise InputError(f"expected a layout of one of {known}, got `{name}`")
-        _check(function, name, layout)
-    with errors_located(function, "the layouts"):
-        before = declared_arguments(function), declared_results(function)
-    everything = ANY in given
-    arguments = _numbered(inputs, named, before[0], everything)
-    results = _numbered(outputs, named, before[1], everything)
-    declare_arguments(function, arguments)
-    declare_results(function, results)
+        _check_layout(function, name, layout)
+    with locate_errors(function, "the layouts"):
+        before = get_argument_layouts(function), get_result_layouts(function)
+    everything = ANY_LAYOUT in given
+    arguments = _layouts_by_index(inputs, named, before[0], everything)
+    results = _layouts_by_index(outputs, named, before[1], everything)
+    set_argument_layouts(function, arguments)
+    set_result_layouts(function, results)
 
 
-def _numbered(
+def _layouts_by_index(
     names: Sequence[str],
     named: Mapping[str, Layout],
     declared: Sequence[object],
@@ -59,15 +59,15 @@ def _numbered(
         if name in named:
             found[number] = named[name]
         elif everything and before is None:
-            found[number] = ANY
+            found[number] = ANY_LAYOUT
     return found
 
 
-def _pair(word: str) -> tuple[str, Layout]:
+def _parse_layout(word: str) -> tuple[str, Layout]:
     name, _, text = word.partition("=")
     axes = text.split(",")
-    if name and text == ANY:
-        return name, ANY
+    if name and text == ANY_LAYOUT:
+        return name, ANY_LAYOUT
     if not name or not all(axis.isdecimal() for axis in axes):
         raise InputError(
             f"expected a layout `any`, NAME=any, or axes as NAME=0,2,3,1, got `{word}`"
@@ -75,7 +75,7 @@ def _pair(word: str) -> tuple[str, Layout]:
     return name, tuple(map(int, axes))
 
 
-def _check(function: func.FuncOp, name: str, layout: Layout) -> None:
+def _check_layout(function: func.FuncOp, name: str, layout: Layout) -> None:
     types = function.function_type
     pairs = (
         *zip(argument_names(function), types.inputs, strict=False),
@@ -83,7 +83,11 @@ def _check(function: func.FuncOp, name: str, layout: Layout) -> None:
     )
     for each, type_ in pairs:
         rank = type_.get_num_dims() if isinstance(type_, TensorType) else 0
-        if each == name and layout != ANY and sorted(layout) != list(range(rank)):
+        if (
+            each == name
+            and layout != ANY_LAYOUT
+            and sorted(layout) != list(range(rank))
+        ):
             text = ",".join(map(str, layout))
             raise InputError(
                 f"expected the layout of {name} to order {rank} axes, each once, "

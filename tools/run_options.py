@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from tlf.tools.command_line import CommandLine, end
+from tlf.tools.command_line import CommandLine, end_tool
 
 DESCRIPTION = "Compile a program, run it, and say what came of it."
 TARGET = "reference, npu, triton, or a target description by name or file"
 
 
-class Options(argparse.Namespace):
+class RunOptions(argparse.Namespace):
     """The command line, as parsed."""
 
     file: str
@@ -33,10 +33,10 @@ class Options(argparse.Namespace):
 
 def fail(message: str) -> NoReturn:
     """End the tool with a message that concerns no place in a program."""
-    end("tlf-run", message)
+    end_tool("tlf-run", message)
 
 
-def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
+def parse_arguments(arguments: Sequence[str] | None = None) -> RunOptions:
     """Read the command line; a wrong one ends the tool."""
     parser = CommandLine("tlf-run", description=DESCRIPTION)
     parser.add_argument("file", help="program to run, of graph, tile or mem")
@@ -93,4 +93,4 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
         metavar="FOLDER",
         help="folder for the results and for what was compiled",
     )
-    return parser.parse_args(arguments, namespace=Options())
+    return parser.parse_args(arguments, namespace=RunOptions())

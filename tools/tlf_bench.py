@@ -1,5 +1,5 @@
 """
-`tlf-bench`: what the compiler gains, and what each of its means is worth.
+`tlf-bench`: measure the compiler against baselines and ablations.
 
 Errors are one line on stderr, and the exit status is 1. A way that does not compile a
 program is a row of the table.
@@ -12,19 +12,19 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tlf.runtime.output import read_in_part
-from tlf.tools.bench_options import Options, fail, parse_arguments
+from tlf.runtime.broken_pipe import exit_on_broken_pipe
+from tlf.tools.bench_options import BenchOptions, fail, parse_arguments
 
 if TYPE_CHECKING:
-    from tlf.compiler.experiments.program import Program
-    from tlf.compiler.experiments.table import Table
-    from tlf.dialects.target import Target
+    from tlf.compiler.experiments.experiment_program import Program
+    from tlf.compiler.experiments.result_table import Table
+    from tlf.dialects.target import TargetSpec
 
 OCTAVES = range(16, 27)
 """Powers of two of the capacities of a sweep: from 64 KiB to 64 MiB."""
 
 
-@read_in_part()
+@exit_on_broken_pipe()
 def main(arguments: Sequence[str] | None = None) -> None:
     """The `tlf-bench` command."""
     options = parse_arguments(arguments)
@@ -36,19 +36,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from tlf.compiler.driver.source import SourceError
 
     try:
-        table = _table(options)
+        table = _run_experiment(options)
     except CompileError as error:
         print(error.diagnostic, file=sys.stderr)
         sys.exit(1)
     except (DiagnosticException, SourceError) as error:
         fail(str(error))
-    print(json.dumps(table.data(), indent=1) if options.json else table.text())
+    print(json.dumps(table.to_data(), indent=1) if options.json else table.to_text())
 
 
-def _table(options: Options) -> Table:
-    from tlf.compiler.driver.described import load_target
-    from tlf.compiler.experiments import chips, gains, strategies, ways
-    from tlf.compiler.experiments.program import Program
+def _run_experiment(options: BenchOptions) -> Table:
+    from tlf.compiler.driver.target_loading import load_target
+    from tlf.compiler.experiments import (
+        dp_gains,
+        machine_balance,
+        strategy_comparison,
+        variant_comparison,
+    )
+    from tlf.compiler.experiments.experiment_program import Program
 
     target = load_target(options.target)
     target.check_backend("npu")
@@ -58,48 +63,59 @@ def _table(options: Options) -> Table:
     jobs = options.jobs
     match options.experiment:
         case "baselines":
-            return ways.baselines(programs, target, jobs)
+            return variant_comparison.tabulate_baselines(programs, target, jobs)
         case "ablate":
-            return ways.ablations(programs, target, jobs)
+            return variant_comparison.tabulate_ablations(programs, target, jobs)
         case "targets":
             variants = (
-                {options.target: target} if options.only else chips.balances(target)
+                {options.target: target}
+                if options.only
+                else machine_balance.balance_variants(target)
             )
-            return chips.gaps(programs, variants, jobs)
+            return machine_balance.tabulate_gaps(programs, variants, jobs)
         case "strategies":
-            sizes = _sized(options, target)
+            sizes = _targets_by_size(options, target)
             if options.brief:
-                return gains.gained(programs, sizes)
-            return strategies.compared(programs, sizes, jobs, not options.model)
+                return dp_gains.tabulate_gains(programs, sizes)
+            return strategy_comparison.compare_strategies(
+                programs, sizes, jobs, not options.model
+            )
         case _:
-            return _sweep(options, programs, target)
+            return _sweep_l2(options, programs, target)
 
 
-def _sized(options: Options, target: Target) -> Mapping[str, Target]:
+def _targets_by_size(
+    options: BenchOptions, target: TargetSpec
+) -> Mapping[str, TargetSpec]:
     """The target with each capacity that was asked for, by what it is called."""
-    from tlf.dialects.target import bytes_of
+    from tlf.dialects.target import parse_bytes
 
     if options.l2 is None:
         return {options.target: target}
     return {
-        f"L2={size}": target.resized({"L2": bytes_of(size)})
+        f"L2={size}": target.with_capacities({"L2": parse_bytes(size)})
         for size in options.l2.split(",")
     }
 
 
-def _sweep(options: Options, programs: Sequence[Program], target: Target) -> Table:
+def _sweep_l2(
+    options: BenchOptions, programs: Sequence[Program], target: TargetSpec
+) -> Table:
     from tlf.compiler.driver.source import write_text
-    from tlf.compiler.experiments.curves import picture
-    from tlf.compiler.experiments.sweep import listed, swept
-    from tlf.dialects.target import bytes_of
+    from tlf.compiler.experiments.capacity_sweep import (
+        sweep_capacities,
+        tabulate_curves,
+    )
+    from tlf.compiler.experiments.traffic_plot import render_curves
+    from tlf.dialects.target import parse_bytes
 
     sizes = [1 << power for power in OCTAVES]
     if options.l2 is not None:
-        sizes = [bytes_of(size) for size in options.l2.split(",")]
-    curves = swept(programs, target, "L2", sizes, options.jobs)
+        sizes = [parse_bytes(size) for size in options.l2.split(",")]
+    curves = sweep_capacities(programs, target, "L2", sizes, options.jobs)
     if options.plot is not None:
-        write_text(str(options.plot), picture(curves, "L2"))
-    return listed(curves, "L2")
+        write_text(str(options.plot), render_curves(curves, "L2"))
+    return tabulate_curves(curves, "L2")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 """
-`tlf-explain`: say how a program is planned, what that costs, and why it is so.
+`tlf-explain`: report the plan of a program, its cost and the reasons.
 
 Errors are one line on stderr, and the exit status is 1.
 """
@@ -9,18 +9,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from tlf.runtime.output import read_in_part
+from tlf.runtime.broken_pipe import exit_on_broken_pipe
 from tlf.tools.explain_options import fail, parse_arguments
 
 
-@read_in_part()
+@exit_on_broken_pipe()
 def main(arguments: Sequence[str] | None = None) -> None:
     """The `tlf-explain` command."""
     options = parse_arguments(arguments)
 
     # Modules that need xDSL are imported only now, so that `--help` is quick.
     from tlf.compiler.driver.diagnostics import CompileError
-    from tlf.tools.explain import ExplainError, explain
+    from tlf.tools.explain_command import ExplainError, explain
 
     try:
         print(explain(options))

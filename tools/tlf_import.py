@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from tlf.compiler.driver.whole_file import replace_file
-from tlf.runtime.output import read_in_part
-from tlf.tools.import_options import Options, fail, parse_arguments
+from tlf.compiler.driver.atomic_write import write_atomically
+from tlf.runtime.broken_pipe import exit_on_broken_pipe
+from tlf.tools.import_options import ImportOptions, fail, parse_arguments
 
 if TYPE_CHECKING:
     from tlf.frontend.torch import ImportedProgram
 
 
-@read_in_part()
+@exit_on_broken_pipe()
 def main(arguments: Sequence[str] | None = None) -> None:
     """The `tlf-import` command."""
     options = parse_arguments(arguments)
@@ -29,18 +29,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from tlf.tools.import_source import import_source
 
     try:
-        _write(options, import_source(options.source))
+        _write_files(options, import_source(options.source))
     except ImportFailure as error:
         fail(str(error))
     except OSError as error:
         fail(f"{error.filename}: {error.strerror}")
 
 
-def _write(options: Options, imported: ImportedProgram) -> None:
+def _write_files(options: ImportOptions, imported: ImportedProgram) -> None:
     from safetensors.numpy import save
 
     from tlf.frontend.torch import ImportFailure
-    from tlf.frontend.torch.elements import to_array
+    from tlf.frontend.torch.element_types import to_array
     from tlf.tools.import_weights import weights_to_constants
 
     if not options.output.name:
@@ -50,15 +50,17 @@ def _write(options: Options, imported: ImportedProgram) -> None:
         raise ImportFailure(f"expected two files, got `{weights}` for both")
     if not options.arguments:
         weights_to_constants(imported, str(weights))
-    text = _text(imported, options.locations)
+    text = _print_module(imported, options.locations)
     used = {source for source in imported.arguments if isinstance(source, str)}
     arrays = {name: to_array(imported.weights[name]) for name in sorted(used)}
     if arrays:
-        replace_file(weights, lambda path: path.write_bytes(save(arrays)))
-    replace_file(options.output, lambda path: path.write_text(text, encoding="utf-8"))
+        write_atomically(weights, lambda path: path.write_bytes(save(arrays)))
+    write_atomically(
+        options.output, lambda path: path.write_text(text, encoding="utf-8")
+    )
 
 
-def _text(imported: ImportedProgram, locations: bool) -> str:
+def _print_module(imported: ImportedProgram, locations: bool) -> str:
     from xdsl.targets.mlir import MLIRTarget
 
     from tlf.compiler.driver.driver import emit, new_context

@@ -9,17 +9,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from tlf.runtime.output import read_in_part
+from tlf.runtime.broken_pipe import exit_on_broken_pipe
 from tlf.tools.opt_options import fail, parse_arguments
 
 
-@read_in_part()
+@exit_on_broken_pipe()
 def main(arguments: Sequence[str] | None = None) -> None:
     """The `tlf-opt` command."""
     options = parse_arguments(arguments)
 
     # Modules that need xDSL are imported only now, so that `--help` is quick.
-    from tlf.tools.opt_run import UsageError, run
+    from tlf.tools.opt_command import UsageError, run
 
     try:
         succeeded = run(options)

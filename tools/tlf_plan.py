@@ -12,37 +12,39 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from tlf.runtime.output import read_in_part
-from tlf.tools.plan_options import Options, fail, parse_arguments
+from tlf.runtime.broken_pipe import exit_on_broken_pipe
+from tlf.tools.plan_options import PlanOptions, fail, parse_arguments
 
 if TYPE_CHECKING:
-    from tlf.support.allocation import Placement
+    from tlf.support.allocation import Allocation
     from tlf.tools.plan_csv import Problem
 
 UNLIMITED = 1 << 62
 """Visits of a search that time alone limits."""
 
 
-@read_in_part()
+@exit_on_broken_pipe()
 def main(arguments: Sequence[str] | None = None) -> None:
     """The `tlf-plan` command."""
     options = parse_arguments(arguments)
-    problem = _read(options)
+    problem = _read_csv(options)
     start = monotonic()
-    placement = _place(options, problem)
+    placement = _allocate(options, problem)
     seconds = monotonic() - start
     if options.out is not None:
-        _write(options.out, problem.with_offsets(placement.offsets))
+        _write_file(options.out, problem.with_offsets(placement.offsets))
     if options.render is not None:
-        from tlf.tools.plan_picture import picture
+        from tlf.tools.plan_svg import render_allocation
 
-        drawn = picture(problem.names, problem.buffers, placement, options.capacity)
-        _write(options.render, drawn)
-    for title, value in _report(options, problem, placement, seconds).items():
+        drawn = render_allocation(
+            problem.names, problem.buffers, placement, options.capacity
+        )
+        _write_file(options.render, drawn)
+    for title, value in _report_rows(options, problem, placement, seconds).items():
         print(f"{title:<13}  {value}")
 
 
-def _read(options: Options) -> Problem:
+def _read_csv(options: PlanOptions) -> Problem:
     from tlf.tools.plan_csv import CSVError, read_problem
 
     try:
@@ -56,18 +58,20 @@ def _read(options: Options) -> Problem:
         fail(f"cannot read `{error.filename}`: {error.strerror}")
 
 
-def _place(options: Options, problem: Problem) -> Placement:
+def _allocate(options: PlanOptions, problem: Problem) -> Allocation:
     """Return a placement that was checked and fits; else the tool ends."""
-    from tlf.support.allocation import Budget, Fault, faults, live_bytes, pack
+    from tlf.support.allocation import Budget, Fault, find_faults, max_live_bytes, pack
 
     enough = None if options.minimize else options.capacity
     budget = Budget(UNLIMITED, monotonic() + options.budget)
     try:
         placement = pack(problem.buffers, budget, enough)
     except Fault as fault:
-        line = max((problem.places[number] for number in fault.buffers), default=1)
-        fail(fault.named(problem.names), f"{options.csv}:{line}:1")
-    if fault := next(faults(problem.buffers, placement.offsets), None):
+        line = max(
+            (problem.line_numbers[number] for number in fault.buffers), default=1
+        )
+        fail(fault.format_with_names(problem.names), f"{options.csv}:{line}:1")
+    if fault := next(find_faults(problem.buffers, placement.offsets), None):
         fail(f"internal error: {fault}", str(options.csv))
     if options.capacity is not None and placement.peak > options.capacity:
         cause = (
@@ -76,18 +80,18 @@ def _place(options: Options, problem: Problem) -> Placement:
         fail(
             f"expected a placement within {options.capacity} bytes, {cause}: "
             f"got a peak of {placement.peak} bytes "
-            f"({live_bytes(problem.buffers)} live at once)",
+            f"({max_live_bytes(problem.buffers)} live at once)",
             str(options.csv),
         )
     return placement
 
 
-def _report(
-    options: Options, problem: Problem, placement: Placement, seconds: float
+def _report_rows(
+    options: PlanOptions, problem: Problem, placement: Allocation, seconds: float
 ) -> dict[str, str]:
-    from tlf.support.allocation import live_bytes
+    from tlf.support.allocation import max_live_bytes
 
-    live = live_bytes(problem.buffers)
+    live = max_live_bytes(problem.buffers)
     ratio = placement.peak / live if live else 1.0
     known = f"{'' if placement.is_optimal else 'not '}known to be the least"
     if placement.method == "given":
@@ -105,11 +109,11 @@ def _report(
     return rows
 
 
-def _write(file: Path, text: str) -> None:
-    from tlf.compiler.driver.whole_file import replace_file
+def _write_file(file: Path, text: str) -> None:
+    from tlf.compiler.driver.atomic_write import write_atomically
 
     try:
-        replace_file(file, lambda path: path.write_text(text, encoding="utf-8"))
+        write_atomically(file, lambda path: path.write_text(text, encoding="utf-8"))
     except OSError as error:
         fail(f"cannot write `{error.filename}`: {error.strerror}")
 

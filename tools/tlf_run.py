@@ -1,5 +1,5 @@
 """
-`tlf-run`: compile a program, run it, and print what ran and how near it came.
+`tlf-run`: compile a program, run it, and report cost and errors.
 
 Errors are one line on stderr; the exit status is 1 for them, and for wrong results.
 """
@@ -9,19 +9,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from tlf.runtime.output import read_in_part
+from tlf.runtime.broken_pipe import exit_on_broken_pipe
 from tlf.tools.run_options import fail, parse_arguments
 
 
-@read_in_part()
+@exit_on_broken_pipe()
 def main(arguments: Sequence[str] | None = None) -> None:
     """The `tlf-run` command."""
     options = parse_arguments(arguments)
 
     # Modules that need xDSL are imported only now, so that `--help` is quick.
-    from tlf.compiler.api.checked_values import CheckedValueError
+    from tlf.compiler.api.runtime_checks import CheckedValueError
     from tlf.compiler.driver.diagnostics import CompileError
-    from tlf.tools.run import RunError, run
+    from tlf.tools.run_command import RunError, run
 
     try:
         right = run(options)

@@ -1,1 +1,3 @@
-"""Dependences, coverage and trip counts of loops with affine bounds and accesses."""
+"""
+Dependences, coverage and trip counts of loop nests with affine bounds and accesses.
+"""

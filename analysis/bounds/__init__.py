@@ -1,1 +1,1 @@
-"""Lower bounds on the time and the traffic of programs."""
+"""Lower bounds on the time and the memory traffic of programs over all schedules."""

@@ -1,4 +1,4 @@
-"""Dataflow of a function or a group, seen through the groups inside."""
+"""Dataflow graph of a function or a group, with nested groups inlined."""
 
 from __future__ import annotations
 
@@ -16,11 +16,8 @@ from tlf.dialects.types import dtype_of, tensor_type
 
 
 @dataclass
-class Dataflow:
-    """
-    Operations in order, none of them a group: the arguments of a group stand for its
-    operands, its results for what it yields.
-    """
+class DataflowGraph:
+    """Operations in program order, with nested groups inlined."""
 
     inputs: tuple[SSAValue, ...]
     """Tensors that come from outside: arguments."""
@@ -29,44 +26,48 @@ class Dataflow:
     )
     outputs: tuple[SSAValue, ...] = ()
     """Tensors that go outside, each once."""
-    _same: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    _aliases: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     _users: dict[SSAValue, list[tuple[ReferenceInterface, int]]] = field(
         default_factory=dict[SSAValue, list[tuple[ReferenceInterface, int]]]
     )
 
     @staticmethod
-    def of(body: func.FuncOp | GroupOp) -> Dataflow:
+    def of(body: func.FuncOp | GroupOp) -> DataflowGraph:
         """The dataflow of a function of one block, or of a group."""
         block = body.body.block
-        flow = Dataflow(tuple(each for each in block.args if is_tensor(each)))
-        flow._add(block)
+        flow = DataflowGraph(tuple(each for each in block.args if is_tensor(each)))
+        flow._add_block(block)
         last = block.last_op
-        flow.outputs = flow.operands(last) if last is not None else ()
+        flow.outputs = flow.operands_of(last) if last is not None else ()
         flow.outputs = tuple(dict.fromkeys(filter(is_tensor, flow.outputs)))
         return flow
 
-    def _add(self, block: Block) -> None:
+    def _add_block(self, block: Block) -> None:
         for op in block.ops:
             if isinstance(op, GroupOp):
                 pairs = zip(op.body.block.args, op.operands, strict=True)
-                self._same |= {inner: self.value(outer) for inner, outer in pairs}
-                self._add(op.body.block)
-                yielded = zip(op.results, op.yielded, strict=True)
-                self._same |= {outer: self.value(inner) for outer, inner in yielded}
+                self._aliases |= {
+                    inner: self.resolve_value(outer) for inner, outer in pairs
+                }
+                self._add_block(op.body.block)
+                yielded = zip(op.results, op.yielded_values, strict=True)
+                self._aliases |= {
+                    outer: self.resolve_value(inner) for outer, inner in yielded
+                }
             elif isinstance(op, ReferenceInterface) and not isinstance(op, YieldOp):
                 self.operations.append(op)
-                for position, operand in enumerate(self.operands(op)):
+                for position, operand in enumerate(self.operands_of(op)):
                     self._users.setdefault(operand, []).append((op, position))
 
-    def value(self, value: SSAValue) -> SSAValue:
+    def resolve_value(self, value: SSAValue) -> SSAValue:
         """Return the value that a value stands for, seen through the groups inside."""
-        return self._same.get(value, value)
+        return self._aliases.get(value, value)
 
-    def operands(self, op: Operation) -> tuple[SSAValue, ...]:
+    def operands_of(self, op: Operation) -> tuple[SSAValue, ...]:
         """Return the values that the operands of an operation stand for."""
-        return tuple(map(self.value, op.operands))
+        return tuple(map(self.resolve_value, op.operands))
 
-    def users(self, value: SSAValue) -> Sequence[tuple[ReferenceInterface, int]]:
+    def users_of(self, value: SSAValue) -> Sequence[tuple[ReferenceInterface, int]]:
         """The operations that use a value, with the number of the operand."""
         return self._users.get(value, ())
 
@@ -74,20 +75,20 @@ class Dataflow:
         """Return `True` if a value is an output of the dataflow."""
         return value in self.outputs
 
-    def stored(self) -> tuple[SSAValue, ...]:
+    def stored_constants(self) -> tuple[SSAValue, ...]:
         """The constants that lie in memory: those of several values."""
         return tuple(
             op.results[0]
             for op in self.operations
             if isinstance(op, ConstantInterface)
             and not op.operands
-            and op.splat() is None
+            and op.splat_value() is None
         )
 
-    def seen(self, value: SSAValue) -> SSAValue:
+    def resolve_views(self, value: SSAValue) -> SSAValue:
         """The value that a value is, under other shapes."""
         while isinstance(owner := value.owner, ViewInterface):
-            value = self.value(owner.operands[0])
+            value = self.resolve_value(owner.operands[0])
         return value
 
 
@@ -96,11 +97,11 @@ def is_tensor(value: SSAValue) -> bool:
     return isinstance(value.type, TensorType)
 
 
-def elements_of(value: SSAValue) -> int:
+def element_count_of(value: SSAValue) -> int:
     """Return the number of elements of a tensor."""
     return prod(tensor_type(value).get_shape())
 
 
-def width_of(value: SSAValue) -> int:
+def itemsize_of(value: SSAValue) -> int:
     """The bytes of an element."""
     return dtype_of(tensor_type(value).element_type).itemsize

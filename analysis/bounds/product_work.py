@@ -1,4 +1,4 @@
-"""The products of a dataflow, as work for an array of cells."""
+"""Matrix-engine work of the contractions of a dataflow."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
-from tlf.analysis.bounds.dataflow import Dataflow, elements_of
-from tlf.analysis.bounds.needs import Need
-from tlf.analysis.bounds.products import Products
-from tlf.analysis.work.engines import Engines
-from tlf.analysis.work.work import multiplied_in, program_of
+from tlf.analysis.bounds.array_passes import ContractionSteps
+from tlf.analysis.bounds.dataflow import DataflowGraph, element_count_of
+from tlf.analysis.bounds.tensor_demand import TensorDemand
+from tlf.analysis.work.engine_throughput import Engines
+from tlf.analysis.work.flops_and_bytes import (
+    decomposed_operations_of,
+    multiplication_type_of,
+)
 from tlf.dialects.interfaces import (
     ContractionInterface,
     DecompositionInterface,
     ElementwiseInterface,
-    IteratorKind,
+    IteratorType,
 )
 
 
@@ -27,53 +30,59 @@ class ProductWork:
 
     element: str
     """Type of the factors: an element type, or a precision."""
-    products: Products
-    missing: int = 0
+    products: ContractionSteps
+    unneeded_macs: int = 0
     """Multiply-accumulates of results that nothing needs."""
 
     @property
     def macs(self) -> int:
         """The multiply-accumulates that are needed."""
-        return max(0, self.products.macs - self.missing)
+        return max(0, self.products.macs - self.unneeded_macs)
 
     def cycles(self, engines: Engines, is_quantised: bool) -> float:
         """Cycles of the matrix engine, in whole passes of its array if it has one."""
-        least = self.macs / engines.rate(self.element)
-        array = engines.array
-        if not is_quantised or array is None or self.missing:
+        least = self.macs / engines.macs_per_cycle(self.element)
+        array = engines.array_shape
+        if not is_quantised or array is None or self.unneeded_macs:
             return least
-        passes = self.products.passes(*array)
+        passes = self.products.min_passes(*array)
         return max(least, passes * engines.cycles_per_pass(self.element))
 
 
-def products_of(
-    flow: Dataflow, needs: Mapping[SSAValue, Need]
+def product_work_of(
+    flow: DataflowGraph, needs: Mapping[SSAValue, TensorDemand]
 ) -> tuple[ProductWork, ...]:
     """The products of all operations, those inside of composites too."""
     found: list[ProductWork] = []
     for op in flow.operations:
-        if any(needs.get(each, Need()).elements for each in op.results):
-            found += products_in(op, needs)
+        if any(needs.get(each, TensorDemand()).elements for each in op.results):
+            found += product_work_in(op, needs)
     return tuple(found)
 
 
-def products_in(op: Operation, needs: Mapping[SSAValue, Need]) -> list[ProductWork]:
+def product_work_in(
+    op: Operation, needs: Mapping[SSAValue, TensorDemand]
+) -> list[ProductWork]:
     """The products of one operation that are needed."""
     match op:
         case ContractionInterface():
             (result,) = op.results
-            whole = elements_of(result)
+            whole = element_count_of(result)
             unneeded = whole - needs[result].elements if result in needs else 0
             terms = prod(
                 each.extent
-                for each in op.iterators()
-                if each.kind is IteratorKind.REDUCTION
+                for each in op.iteration_domain()
+                if each.kind is IteratorType.REDUCTION
             )
-            work = ProductWork(multiplied_in(op), Products.of(op), unneeded * terms)
+            work = ProductWork(
+                multiplication_type_of(op), ContractionSteps.of(op), unneeded * terms
+            )
             return [work]
         case DecompositionInterface() if not isinstance(op, ElementwiseInterface):
             return [
-                each for inner in program_of(op) for each in products_in(inner, needs)
+                each
+                for inner in decomposed_operations_of(op)
+                for each in product_work_in(inner, needs)
             ]
         case _:
             return []

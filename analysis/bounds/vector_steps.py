@@ -1,4 +1,4 @@
-"""Lower bound on the work of the vector engine."""
+"""Lower bound on the lane steps of the vector engine."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from math import prod
 from xdsl.dialects import arith
 from xdsl.ir import Block, Operation, SSAValue
 
-from tlf.analysis.bounds.dataflow import Dataflow, elements_of
-from tlf.analysis.bounds.needs import Need
-from tlf.analysis.bounds.touched import count, touched
-from tlf.analysis.work.steps import is_slow, scalar_steps
-from tlf.analysis.work.work import program_of
-from tlf.dialects.indexed_write import IndexedWriteInterface
+from tlf.analysis.bounds.access_footprint import access_footprint_of, footprint_size
+from tlf.analysis.bounds.dataflow import DataflowGraph, element_count_of
+from tlf.analysis.bounds.tensor_demand import TensorDemand
+from tlf.analysis.work.flops_and_bytes import decomposed_operations_of
+from tlf.analysis.work.vector_step_costs import is_multi_step, scalar_steps
+from tlf.dialects.indexed_write_interface import IndexedWriteInterface
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
     ContractionInterface,
     DecompositionInterface,
     ElementwiseInterface,
     IndexedInterface,
-    IteratorKind,
+    IteratorType,
     MovementInterface,
     TilingInterface,
 )
-from tlf.dialects.target import Target
+from tlf.dialects.target import TargetSpec
 from tlf.dialects.types import tensor_type
 
 CONVERSIONS = (
@@ -45,73 +45,76 @@ class VectorSteps:
     elements takes a step less than there are.
     """
 
-    flow: Dataflow
-    needs: Mapping[SSAValue, Need]
-    target: Target
+    dataflow: DataflowGraph
+    demands: Mapping[SSAValue, TensorDemand]
+    target: TargetSpec
     _bodies: dict[Operation, tuple[Operation, ...]] = field(
         default_factory=dict[Operation, tuple[Operation, ...]]
     )
 
     def __post_init__(self) -> None:
-        self._own = frozenset[Operation](self.flow.operations)
+        self._own = frozenset[Operation](self.dataflow.operations)
 
     @property
-    def _follows_indices(self) -> bool:
+    def _has_indexed_gather(self) -> bool:
         """True if moves gather by indices, so that nothing is computed."""
         return any(level.follows_indices for level in self.target.tile_levels[:1])
 
-    def _is_moved(self, op: IndexedWriteInterface) -> bool:
+    def _is_indexed_scatter(self, op: IndexedWriteInterface) -> bool:
         """Return `True` if moves scatter by indices, so that nothing is computed."""
-        return self.target.indexed_row is not None and op.moved_element is not None
+        return (
+            self.target.indexed_row_cycles is not None
+            and op.move_element_type is not None
+        )
 
-    def total(self) -> int:
+    def total_steps(self) -> int:
         """The steps of all operations."""
-        return sum(map(self.of, self.flow.operations))
+        return sum(map(self.steps_of, self.dataflow.operations))
 
-    def of(self, op: Operation) -> int:
+    def steps_of(self, op: Operation) -> int:
         """The steps of one operation."""
         match op:
             case ContractionInterface():
                 return 0
             case ElementwiseInterface():
-                needed = self._needed(op)
-                return needed * self._each(op) if needed else 0
+                needed = self._needed_elements(op)
+                return needed * self._steps_per_element(op) if needed else 0
             case AccumulatingInterface():
-                return _combined(op) if self._needed(op) else 0
-            case IndexedInterface() if self._follows_indices:
+                return _combining_steps(op) if self._needed_elements(op) else 0
+            case IndexedInterface() if self._has_indexed_gather:
                 return 0
-            case IndexedWriteInterface() if self._is_moved(op):
+            case IndexedWriteInterface() if self._is_indexed_scatter(op):
                 return 0
             case DecompositionInterface():
-                return sum(map(self.of, program_of(op)))
+                return sum(map(self.steps_of, decomposed_operations_of(op)))
             case _:
                 return 0
 
-    def _needed(self, op: Operation) -> int:
+    def _needed_elements(self, op: Operation) -> int:
         """
         Return the number of elements of the result that are needed; all for operations
         inside of composites.
         """
         (result,) = op.results
         if op in self._own:
-            return self.needs.get(result, Need()).elements
-        return elements_of(result)
+            return self.demands.get(result, TensorDemand()).elements
+        return element_count_of(result)
 
-    def _each(self, op: ElementwiseInterface) -> int:
+    def _steps_per_element(self, op: ElementwiseInterface) -> int:
         """The steps of a lane for one element."""
-        owners = [each.owner for each in self.flow.operands(op)]
+        owners = [each.owner for each in self.dataflow.operands_of(op)]
         if any(_is_padded(owner) for owner in owners):
             return 0
         slow = self.target.engines.get("vector", {}).get("transcendental", 1)
         factor = int(slow) if isinstance(slow, int | float) else 1
         free = SUMS if any(map(self._is_product, owners)) else ()
         return sum(
-            factor if is_slow(each) else 1
-            for each in self._body(op)
+            factor if is_multi_step(each) else 1
+            for each in self._scalar_body(op)
             if not isinstance(each, (*CONVERSIONS, *free))
         )
 
-    def _body(self, op: ElementwiseInterface) -> tuple[Operation, ...]:
+    def _scalar_body(self, op: ElementwiseInterface) -> tuple[Operation, ...]:
         """The scalar operations, constants not among them."""
         if op not in self._bodies:
             self._bodies[op] = scalar_steps(op)
@@ -127,30 +130,34 @@ class VectorSteps:
         match owner:
             case ElementwiseInterface():
                 wanted = (*CONVERSIONS, *SUMS)
-                if not all(isinstance(each, wanted) for each in self._body(owner)):
+                if not all(
+                    isinstance(each, wanted) for each in self._scalar_body(owner)
+                ):
                     return False
             case MovementInterface():
                 pass
             case _:
                 return False
-        return any(self._is_product(each.owner) for each in self.flow.operands(owner))
+        return any(
+            self._is_product(each.owner) for each in self.dataflow.operands_of(owner)
+        )
 
 
 def _is_padded(owner: Operation | Block) -> bool:
-    return isinstance(owner, MovementInterface) and owner.border(0) is not None
+    return isinstance(owner, MovementInterface) and owner.padding_value(0) is not None
 
 
-def _combined(op: TilingInterface) -> int:
+def _combining_steps(op: TilingInterface) -> int:
     """
     The steps of a reduction: one less than there are elements for each result, what
     windows share counted once.
     """
-    results, iterators = elements_of(op.results[0]), op.iterators()
-    kinds = (each for each in iterators if each.kind is IteratorKind.REDUCTION)
+    results, iterators = element_count_of(op.results[0]), op.iteration_domain()
+    kinds = (each for each in iterators if each.kind is IteratorType.REDUCTION)
     if prod(each.extent for each in kinds) == 1:
         return 0
-    accesses = op.operand_accesses()[0] or ()
+    accesses = op.indexing_maps()[0] or ()
     extents = [each.extent for each in iterators]
     shape = tensor_type(op.operands[0]).get_shape()
-    read = count(touched(accesses, extents, shape))
+    read = footprint_size(access_footprint_of(accesses, extents, shape))
     return max(0, read - results)

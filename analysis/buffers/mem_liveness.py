@@ -6,28 +6,26 @@ from dataclasses import dataclass, field
 from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from tlf.analysis.buffers.touches import VIEWS
+from tlf.analysis.buffers.memory_effects import VIEW_OPS
 from tlf.dialects import mem
 
 
 @dataclass
-class Liveness:
-    """
-    Steps of a region: an operation has a first and a last one, a loop spans its body.
-    """
+class MemLiveness:
+    """Step numbers of the operations of a region; a loop spans its body."""
 
-    spans: dict[Operation, tuple[int, int]] = field(
+    step_ranges: dict[Operation, tuple[int, int]] = field(
         default_factory=dict[Operation, tuple[int, int]]
     )
 
     @staticmethod
-    def of(region: Region) -> "Liveness":
-        liveness = Liveness()
-        liveness._number(region, 0, None)
+    def of(region: Region) -> "MemLiveness":
+        liveness = MemLiveness()
+        liveness._number_operations(region, 0, None)
         return liveness
 
     @staticmethod
-    def around(loop: Operation, region: Region) -> "Liveness":
+    def of_loop(loop: Operation, region: Region) -> "MemLiveness":
         """
         The steps of a loop inside of a region, and of what is around it. Another loop
         is one step: what lives in its body alone never lives beside this one.
@@ -37,11 +35,11 @@ class Liveness:
         while parent is not None:
             opened.add(parent)
             parent = parent.parent_op()
-        liveness = Liveness()
-        liveness._number(region, 0, opened)
+        liveness = MemLiveness()
+        liveness._number_operations(region, 0, opened)
         return liveness
 
-    def _number(
+    def _number_operations(
         self, region: Region, step: int, opened: Collection[Operation] | None
     ) -> int:
         """Number the operations of a region, and those inside of `opened` ones."""
@@ -50,12 +48,12 @@ class Liveness:
                 first = step
                 step += 1
                 for nested in op.regions if opened is None or op in opened else ():
-                    step = self._number(nested, step, opened)
-                self.spans[op] = first, step
+                    step = self._number_operations(nested, step, opened)
+                self.step_ranges[op] = first, step
                 step += 1
         return step
 
-    def interval(self, buffer: SSAValue) -> tuple[int, int] | None:
+    def live_range_of(self, buffer: SSAValue) -> tuple[int, int] | None:
         """
         Return the first and the last step at which a buffer's contents matter.
 
@@ -63,13 +61,16 @@ class Liveness:
         loop. None if the buffer is never used.
         """
         home = buffer.owner.parent if isinstance(buffer.owner, Operation) else None
-        spans = [self.spans[_in_block(op, home)] for op in users(buffer)]
+        spans = [
+            self.step_ranges[_ancestor_in_block(op, home)]
+            for op in users_of_buffer(buffer)
+        ]
         if not spans:
             return None
         return min(low for low, _ in spans), max(high for _, high in spans)
 
 
-def _in_block(op: Operation, block: Block | None) -> Operation:
+def _ancestor_in_block(op: Operation, block: Block | None) -> Operation:
     """The operation of a block that an operation is in, or the operation itself."""
     current: Operation | None = op
     while current is not None:
@@ -79,7 +80,7 @@ def _in_block(op: Operation, block: Block | None) -> Operation:
     return op
 
 
-def users(buffer: SSAValue) -> Iterator[Operation]:
+def users_of_buffer(buffer: SSAValue) -> Iterator[Operation]:
     """
     Yield the operations that touch a buffer through its views, with the waits for moves
     from and to it, and the loops that carry the tokens of such moves.
@@ -90,7 +91,7 @@ def users(buffer: SSAValue) -> Iterator[Operation]:
             op = use.operation
             values: list[SSAValue] = []
             match op:
-                case _ if isinstance(op, VIEWS):
+                case _ if isinstance(op, VIEW_OPS):
                     values = list(op.results)
                 case mem.DmaOp() | mem.DmaGatherOp() | mem.DmaScatterOp():
                     yield op

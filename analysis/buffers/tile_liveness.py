@@ -11,30 +11,28 @@ from tlf.dialects import tile
 
 
 @dataclass(eq=False)
-class Storage:
+class SharedStorage:
     """
-    A place that one or more values share. `writable` says whether a value that nobody
+    A buffer that one or more values share. `writable` says whether a value that nobody
     uses any more may be overwritten.
     """
 
-    writable: bool = True
-    destination: bool = False
+    is_writable: bool = True
+    is_destination: bool = False
     """True if it is allocated for loops to put tiles into."""
     values: list[SSAValue] = field(default_factory=list[SSAValue])
     """The values that may still be used."""
-    around: Storage | None = None
+    enclosing: SharedStorage | None = None
     """The place that this is a part of, if any."""
 
     @property
-    def whole(self) -> Storage:
+    def outermost(self) -> SharedStorage:
         """The place itself, or the one around it."""
-        return self if self.around is None else self.around
+        return self if self.enclosing is None else self.enclosing
 
 
-class Liveness:
-    """
-    The order of the operations of every block, as it is before anything is rewritten.
-    """
+class TileLiveness:
+    """Program order of the operations of every block, before any rewriting."""
 
     def __init__(self, top: Operation) -> None:
         self.position: dict[Operation, int] = {}
@@ -44,7 +42,7 @@ class Liveness:
                     for position, inner in enumerate(block.ops):
                         self.position[inner] = position
 
-    def dead_after(self, value: SSAValue, op: Operation) -> bool:
+    def is_dead_after(self, value: SSAValue, op: Operation) -> bool:
         """
         Return `True` if nothing inside of `op` or after it uses a value. A value of an
         outer block counts as used, since `op` may run again, unless `op` runs exactly
@@ -54,7 +52,7 @@ class Liveness:
         levels = [around]
         while around.parent is not block:
             parent = around.parent_op()
-            if parent is None or not _runs_once(parent):
+            if parent is None or not _is_executed_once(parent):
                 return False
             around = parent
             levels.append(around)
@@ -92,28 +90,27 @@ class Liveness:
             elif self.position[ancestor] > self.position[op]:
                 yield user
 
-    def take_over(self, storage: Storage, op: Operation) -> bool:
+    def try_reuse(self, storage: SharedStorage, op: Operation) -> bool:
         """
-        Let `op` put its result where an operand of it is, if it may, provided that it
-        reads what is there before it writes. The place then forgets its values, which
-        nothing uses after `op`.
+        Reuse the storage of a dead operand for the result of `op`, if possible. The
+        place then forgets its values, which nothing uses after `op`.
         """
-        if not storage.writable:
+        if not storage.is_writable:
             return False
-        if not all(self.dead_after(other, op) for other in storage.values):
+        if not all(self.is_dead_after(other, op) for other in storage.values):
             return False
         storage.values.clear()
         return True
 
 
-def _runs_once(op: Operation) -> bool:
+def _is_executed_once(op: Operation) -> bool:
     """
     Return `True` if the body of an operation runs exactly once per execution of it, in
     its place.
     """
     if not isinstance(op, tile.WhileOp) or op.step_values:
         return False
-    return op.parallel and op.mapping.data is not tile.Mapping.GRID
+    return op.is_parallel and op.mapping.data is not tile.Mapping.GRID
 
 
 def _block_of(value: SSAValue) -> Block | None:

@@ -1,4 +1,4 @@
-"""SymPy, whose formulae have no static types."""
+"""SymPy and its formula types, which are untyped."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-Reductions along one axis that need each other's results, as one loop.
+Cascaded reductions: reductions along one axis that share the loop of an anchor.
 
 The anchor, most often the last accumulating operation of a group, runs along an axis
 that others reduce, too: its steps. If a step needs the result of another one, as the
@@ -17,11 +17,15 @@ from typing import TYPE_CHECKING
 
 from xdsl.ir import Operation, SSAValue
 
-from tlf.analysis.operations.form import Forms
-from tlf.analysis.recurrence.axes import AxisClasses, Places
-from tlf.analysis.recurrence.course import Course
-from tlf.analysis.recurrence.expansions import Expansion, expansion_of
-from tlf.analysis.recurrence.restarts import Restart, is_computed_with, restart_of
+from tlf.analysis.operations.op_facts import OpFactsCache
+from tlf.analysis.recurrence.axis_classes import AxisClasses, AxisMatch
+from tlf.analysis.recurrence.reduction_restarts import (
+    Restart,
+    is_used_arithmetically,
+    restart_of,
+)
+from tlf.analysis.recurrence.taylor_expansions import Expansion, expansion_of
+from tlf.analysis.recurrence.value_evolution import ValueEvolution
 from tlf.dialects import graph
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
@@ -31,16 +35,16 @@ from tlf.dialects.interfaces import (
 )
 
 if TYPE_CHECKING:
-    from tlf.analysis.recurrence.bodies import Bodies
-    from tlf.analysis.recurrence.corrections import Correction
+    from tlf.analysis.recurrence.correction_factors import Correction
+    from tlf.analysis.recurrence.symbolic_values import SymbolicValues
 
 
-RISING = graph.MaximumOp | graph.MinimumOp | graph.AddOp | graph.ReshapeOp
-"""Operations that are never less where none of their operands is."""
+MONOTONE_OPS = graph.MaximumOp | graph.MinimumOp | graph.AddOp | graph.ReshapeOp
+"""Operations that are monotone in all of their operands."""
 
 
 @dataclass(frozen=True)
-class Step:
+class CascadeStep:
     """A reduction along the common axis."""
 
     op: AccumulatingInterface
@@ -62,7 +66,7 @@ class Cascade:
     """The reductions of a group along one axis."""
 
     anchor: AccumulatingInterface
-    steps: Mapping[Operation, Step]
+    steps: Mapping[Operation, CascadeStep]
     """All of them, in the order of the program; the anchor is the last."""
     dependent: frozenset[Operation]
     """Other operations that need the result of one."""
@@ -71,12 +75,15 @@ class Cascade:
     Those of them that do not run along the axis, but have one result for all of it, in
     the order of the program, but for what reduces that behind the loop.
     """
-    before: tuple[AccumulatingInterface, ...] = ()
+    independent_reductions: tuple[AccumulatingInterface, ...] = ()
     """Reductions along other axes, for all indices of this one, that need no step."""
 
 
 class NoCascadeError(Exception):
-    """Reductions are no loop. `op` is the one that stands in the way."""
+    """
+    Raised with the operation at fault where reductions form no cascade. `op` is the one
+    that stands in the way.
+    """
 
     def __init__(self, op: Operation, reason: str) -> None:
         super().__init__(reason)
@@ -90,20 +97,17 @@ class NoAnchorError(NoCascadeError):
 
 def cascade_of(
     operations: Sequence[TilingInterface],
-    forms: Forms,
+    forms: OpFactsCache,
     in_parts: bool = False,
     anchor: AccumulatingInterface | None = None,
     axes: AxisClasses | None = None,
 ) -> Cascade | None:
     """
-    The reductions of a group as one loop, or None where they are none: where the last
-    one runs along several axes, another one needs results of these and neither runs
-    along the same axis nor for each place of it, or one that needs others has no
-    correction for what it adds up, and does not start again. With `in_parts`, parts of
-    the axis are reduced one by one, each as a whole: what its sums change by with the
-    results of others may then be known as well. With an anchor other than the last
-    reduction, those that need its result run whole, behind the loop. `axes` are those
-    of the operations, if they are known.
+    Return the cascade of the reductions of a group; None if they form none. With
+    `in_parts`, parts of the axis are reduced one by one, each as a whole: what its sums
+    change by with the results of others may then be known as well. With an anchor other
+    than the last reduction, those that need its result run whole, behind the loop.
+    `axes` are those of the operations, if they are known.
     """
     try:
         return build_cascade(operations, forms, in_parts, anchor, axes)
@@ -113,7 +117,7 @@ def cascade_of(
 
 def build_cascade(
     operations: Sequence[TilingInterface],
-    forms: Forms,
+    forms: OpFactsCache,
     in_parts: bool = False,
     anchor: AccumulatingInterface | None = None,
     axes: AxisClasses | None = None,
@@ -123,36 +127,38 @@ def build_cascade(
     if len(found) < 2:
         raise NoCascadeError(operations[-1], "there is no other reduction")
     anchor = found[-1] if anchor is None else anchor
-    if len(forms.of(anchor).reductions) != 1:
+    if len(forms.of(anchor).reduction_dims) != 1:
         raise NoCascadeError(anchor, "it reduces several axes")
     axes = axes or AxisClasses.of(operations, forms)
-    iterators = _along(operations, axes, anchor)
-    behind = _behind(operations, anchor, iterators)
+    iterators = _iterators_along(operations, axes, anchor)
+    behind = _reductions_after(operations, anchor, iterators)
     found = [op for op in found if op not in behind]
     along = [op for op in found if op in iterators]
     if behind and len(along) < 2:
         raise NoAnchorError(anchor, "nothing else runs along its axis")
-    steps = [op for op in along if iterators[op] in forms.of(op).reductions]
-    dependent = _dependent(operations, steps)
-    _check_starts(found, dependent, in_parts)
+    steps = [op for op in along if iterators[op] in forms.of(op).reduction_dims]
+    dependent = _dependents_of(operations, steps)
+    _check_initial_values(found, dependent, in_parts)
     for op in found:
         if op in dependent and op not in iterators:
             raise NoCascadeError(op, "it reduces another axis of what is reduced")
     whole = {*iterators, *behind}
     rows = [op for op in operations if op in dependent and op not in whole]
     corrected = [op for op in steps if op in dependent]
-    alone: dict[Operation, Step] = {op: Step(op, iterators[op], None) for op in steps}
-    known = _Corrected(dependent, axes, alone, rows, in_parts)
+    alone: dict[Operation, CascadeStep] = {
+        op: CascadeStep(op, iterators[op], None) for op in steps
+    }
+    known = _CorrectionFinder(dependent, axes, alone, rows, in_parts)
     return Cascade(
         anchor,
-        alone | known.steps(corrected) if corrected else alone,
+        alone | known.find_corrected_steps(corrected) if corrected else alone,
         dependent - set(steps),
         tuple(rows),
         tuple(op for op in found if op not in iterators),
     )
 
 
-def _behind(
+def _reductions_after(
     operations: Sequence[TilingInterface],
     anchor: AccumulatingInterface,
     iterators: Mapping[Operation, int],
@@ -163,7 +169,7 @@ def _behind(
     the axis, or if one is a contraction: that has terms to load, for which a loop of
     its own is better.
     """
-    needing = _dependent(operations, [anchor])
+    needing = _dependents_of(operations, [anchor])
     after = operations[operations.index(anchor) + 1 :]
     found = frozenset(op for op in after if isinstance(op, AccumulatingInterface))
     if not found:
@@ -175,7 +181,7 @@ def _behind(
     return found
 
 
-def _check_starts(
+def _check_initial_values(
     found: Sequence[AccumulatingInterface],
     dependent: AbstractSet[Operation],
     in_parts: bool,
@@ -190,14 +196,14 @@ def _check_starts(
             raise NoCascadeError(op, "it starts from a tensor")
 
 
-def _along(
+def _iterators_along(
     operations: Sequence[TilingInterface],
     axes: AxisClasses,
     anchor: AccumulatingInterface,
 ) -> dict[Operation, int]:
     """The iterators of operations along the axis that an anchor reduces, one each."""
-    (reduction,) = axes.forms.of(anchor).reductions
-    axis = axes.of_iterator(anchor, reduction)
+    (reduction,) = axes.forms.of(anchor).reduction_dims
+    axis = axes.class_of(anchor, reduction)
     found: dict[Operation, int] = {}
     for op in operations:
         match axes.iterators_in(op, axis):
@@ -210,7 +216,7 @@ def _along(
     return found
 
 
-def _dependent(
+def _dependents_of(
     operations: Sequence[TilingInterface], steps: Sequence[Operation]
 ) -> frozenset[Operation]:
     """
@@ -225,120 +231,136 @@ def _dependent(
 
 
 @dataclass(frozen=True)
-class _Corrected:
+class _CorrectionFinder:
     """Finds the corrections of steps that need what others accumulate."""
 
     dependent: frozenset[Operation]
     axes: AxisClasses
-    alone: Mapping[Operation, Step]
+    uncorrected_steps: Mapping[Operation, CascadeStep]
     """All steps, without corrections."""
     rows: Sequence[Operation]
     """Operations that are computed from their results alone."""
-    in_parts: bool
+    is_partial: bool
     """True if sums are partial, each over a part of the axis."""
 
     @property
-    def running(self) -> Sequence[Operation]:
+    def running_operations(self) -> Sequence[Operation]:
         """Operations whose results others may need: steps and rows."""
-        return (*self.alone, *self.rows)
+        return (*self.uncorrected_steps, *self.rows)
 
-    def steps(
+    def find_corrected_steps(
         self, corrected: Sequence[AccumulatingInterface]
-    ) -> dict[Operation, Step]:
+    ) -> dict[Operation, CascadeStep]:
         """Some of the steps, with corrections. Raises `NoCascadeError`."""
-        found: dict[Operation, Step] = {}
+        found: dict[Operation, CascadeStep] = {}
         for op in corrected:
-            if (step := self._restarted(op)) is not None:
+            if (step := self._find_restart(op)) is not None:
                 found[op] = step
         if len(found) == len(corrected):
             return found
         # Formulae take half a second to import, and most programs have no cascade.
-        from tlf.analysis.recurrence.bodies import Bodies
+        from tlf.analysis.recurrence.symbolic_values import SymbolicValues
 
-        bodies = Bodies.of_running(self.running, self.dependent)
-        return {op: found.get(op) or self._step(op, bodies) for op in corrected}
+        bodies = SymbolicValues.of_running(self.running_operations, self.dependent)
+        return {op: found.get(op) or self._correct_step(op, bodies) for op in corrected}
 
-    def _restarted(self, op: AccumulatingInterface) -> Step | None:
+    def _find_restart(self, op: AccumulatingInterface) -> CascadeStep | None:
         """A step that starts again where an extreme changes, if it is one."""
-        restart = restart_of(op, self.axes.operations, self.alone, self.dependent)
+        restart = restart_of(
+            op, self.axes.operations, self.uncorrected_steps, self.dependent
+        )
         if restart is None:
             return None
-        if is_computed_with(restart.extreme, self.alone, self.dependent):
+        if is_used_arithmetically(
+            restart.extreme, self.uncorrected_steps, self.dependent
+        ):
             text = "it compares with an extreme that others compute with"
             raise NoCascadeError(op, text)
-        places = self._places(op, [restart.extreme])
-        return replace(self.alone[op], restart=replace(restart, places=places))
+        places = self._match_axes(op, [restart.extreme])
+        return replace(
+            self.uncorrected_steps[op], restart=replace(restart, axis_matches=places)
+        )
 
-    def _step(self, op: AccumulatingInterface, bodies: Bodies) -> Step:
-        if len(op.linear_in()) != len(op.inputs):
+    def _correct_step(
+        self, op: AccumulatingInterface, bodies: SymbolicValues
+    ) -> CascadeStep:
+        if len(op.linear_operands()) != len(op.inputs):
             raise NoCascadeError(op, "it needs other results, and is no sum")
-        step = self.alone[op]
+        step = self.uncorrected_steps[op]
         try:
-            return replace(step, correction=self._correction(op, bodies))
+            return replace(step, correction=self._find_correction(op, bodies))
         except NoCascadeError:
-            expansion = self._expansion(op) if self.in_parts else None
+            expansion = self._find_expansion(op) if self.is_partial else None
             if expansion is None:
                 raise
             return replace(step, expansion=expansion)
 
-    def _correction(self, op: AccumulatingInterface, bodies: Bodies) -> Correction:
-        from tlf.analysis.recurrence.corrections import correction_of
+    def _find_correction(
+        self, op: AccumulatingInterface, bodies: SymbolicValues
+    ) -> Correction:
+        from tlf.analysis.recurrence.correction_factors import correction_of
 
-        courses, body = self._courses(), bodies.of_step(op)
+        courses, body = self._value_evolutions(), bodies.term_of(op)
         if any(
-            courses[value] is Course.ANY
-            for value, symbol in bodies.running.items()
+            courses[value] is ValueEvolution.ARBITRARY
+            for value, symbol in bodies.running_symbols.items()
             if symbol in body.free_symbols
         ):
             text = "it needs the result of a sum, which may be anything until its end"
             raise NoCascadeError(op, text)
-        correction = correction_of(body, bodies.running, courses)
+        correction = correction_of(body, bodies.running_symbols, courses)
         if correction is None:
             text = "no factor corrects what it has added up for other results it needs"
             raise NoCascadeError(op, text)
-        return replace(correction, places=self._places(op, correction.values))
+        return replace(correction, axis_matches=self._match_axes(op, correction.values))
 
-    def _expansion(self, op: AccumulatingInterface) -> Expansion | None:
-        running = [each.results[0] for each in self.running]
+    def _find_expansion(self, op: AccumulatingInterface) -> Expansion | None:
+        running = [each.results[0] for each in self.running_operations]
         expansion = expansion_of(op, running, self.dependent)
         if expansion is None:
             return None
-        return replace(expansion, places=self._places(op, expansion.values))
+        return replace(expansion, axis_matches=self._match_axes(op, expansion.values))
 
-    def _places(
+    def _match_axes(
         self, op: AccumulatingInterface, values: Sequence[SSAValue]
-    ) -> dict[SSAValue, Places]:
+    ) -> dict[SSAValue, AxisMatch]:
         """
         Return for each value that corrects a sum the axes of the sum that its axes run
         along. Raises `NoCascadeError` if it has others.
         """
         total = op.results[0]
-        aligned = {each: self.axes.aligned(each, total) for each in values}
+        aligned = {each: self.axes.align_axes(each, total) for each in values}
         places = {value: each for value, each in aligned.items() if each is not None}
         if len(places) < len(aligned):
             raise NoCascadeError(op, "what corrects it has other axes")
         return places
 
-    def _courses(self) -> dict[SSAValue, Course]:
+    def _value_evolutions(self) -> dict[SSAValue, ValueEvolution]:
         """Return the monotonicity of running values while sums run."""
-        found: dict[SSAValue, Course] = {}
-        for op in self.running:
-            found[op.results[0]] = _course(op, found)
+        found: dict[SSAValue, ValueEvolution] = {}
+        for op in self.running_operations:
+            found[op.results[0]] = _evolution_of(op, found)
         return found
 
 
-def _course(op: Operation, known: Mapping[SSAValue, Course]) -> Course:
+def _evolution_of(
+    op: Operation, known: Mapping[SSAValue, ValueEvolution]
+) -> ValueEvolution:
     """
     Return the monotonicity of the result of a step, or of an operation on known values.
     """
     if isinstance(op, ReductionInterface):
-        neutral = op.neutral()
+        neutral = op.neutral_element()
         if not isinf(neutral):
-            return Course.ANY
-        return Course.RISES if neutral < 0 else Course.FALLS
+            return ValueEvolution.ARBITRARY
+        return ValueEvolution.INCREASING if neutral < 0 else ValueEvolution.DECREASING
     if isinstance(op, AccumulatingInterface):
-        return Course.ANY
+        return ValueEvolution.ARBITRARY
     needed = {known[each] for each in op.operands if each in known}
-    if len(needed) == 1 and isinstance(op, RISING):
+    if len(needed) == 1 and isinstance(op, MONOTONE_OPS):
         return needed.pop()
-    return Course.ANY if Course.ANY in needed else Course.ENDS
+    return (
+        ValueEvolution.ARBITRARY
+        if ValueEvolution.ARBITRARY in needed
+        else ValueEvolution.CONVERGING
+    )

@@ -1,4 +1,4 @@
-"""Formulae as plain data."""
+"""Formulae of correction factors as plain data."""
 
 from __future__ import annotations
 

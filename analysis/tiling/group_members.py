@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tlf.analysis.tiling.group import Members
-from tlf.analysis.tiling.model import TilingError
+from tlf.analysis.tiling.group_analysis import GroupMembers
+from tlf.analysis.tiling.group_tiling import TilingError
 from tlf.dialects import graph
 from tlf.dialects.interfaces import TilingInterface
 
 
-def members_of_group(group: graph.GroupOp) -> Members:
+def members_of_group_op(group: graph.GroupOp) -> GroupMembers:
     """The operations and results of a group."""
     operations: list[TilingInterface] = []
     for op in group.body.block.ops:
@@ -19,4 +19,4 @@ def members_of_group(group: graph.GroupOp) -> Members:
         operations.append(op)
     if not operations:
         raise TilingError(group, "expected a group that computes something")
-    return Members(tuple(operations), group.yielded)
+    return GroupMembers(tuple(operations), group.yielded_values)

@@ -1,1 +1,1 @@
-"""Operations, bytes and rooflines of graphs."""
+"""Operation counts, bytes and rooflines of graphs."""

@@ -1,18 +1,18 @@
-"""The least time that work takes on a target."""
+"""Roofline: the minimum time that work takes on a target."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tlf.analysis.work.engines import figures_of
-from tlf.analysis.work.work import Work
+from tlf.analysis.work.engine_throughput import engine_figures_of
+from tlf.analysis.work.flops_and_bytes import Work
 from tlf.dialects.interfaces import OperationClass
-from tlf.dialects.target import Target
-from tlf.dialects.target.schema import Figures
+from tlf.dialects.target import TargetSpec
+from tlf.dialects.target.schema import EngineFigures
 
 
 @dataclass(frozen=True)
-class Floor:
+class RooflineTime:
     """Seconds that each part of a chip is busy at least."""
 
     matrix: float
@@ -25,7 +25,7 @@ class Floor:
         return max(self.matrix, self.vector, self.memory)
 
 
-def matrix_rate(engine: Figures, element: str) -> float:
+def matrix_rate(engine: EngineFigures, element: str) -> float:
     """
     Operations of products per cycle for a type: as the description gives it, or those
     of an array of `rows` by `cols`. A type that it does not name runs as f32.
@@ -36,36 +36,38 @@ def matrix_rate(engine: Figures, element: str) -> float:
             continue
         figure = figures.get(element, figures.get("f32", 1))
         if table == "flops_per_cycle":
-            return float(figure) * _number(engine, "cores")
-        array = _number(engine, "rows") * _number(engine, "cols")
-        return 2 * array * _number(engine, "cores") / figure
+            return float(figure) * _number_of(engine, "cores")
+        array = _number_of(engine, "rows") * _number_of(engine, "cols")
+        return 2 * array * _number_of(engine, "cores") / figure
     return 1.0
 
 
-def _number(engine: Figures, name: str) -> float:
+def _number_of(engine: EngineFigures, name: str) -> float:
     value = engine.get(name, 1)
     return float(value) if isinstance(value, int | float) else 1.0
 
 
-def vector_rate(target: Target) -> float:
+def vector_rate(target: TargetSpec) -> float:
     """Scalar operations per cycle."""
-    engine = figures_of(target, "vector")
-    return _number(engine, "lanes") * _number(engine, "cores")
+    engine = engine_figures_of(target, "vector")
+    return _number_of(engine, "lanes") * _number_of(engine, "cores")
 
 
-def floor_of(work: Work, target: Target) -> Floor:
+def roofline_time_of(work: Work, target: TargetSpec) -> RooflineTime:
     """The least times of work on a target."""
-    matrix = figures_of(target, "matrix")
+    matrix = engine_figures_of(target, "matrix")
     hertz = target.clock_ghz * 1e9
-    products = sum(count / matrix_rate(matrix, name) for name, count in work.matrix)
-    return Floor(
+    products = sum(
+        count / matrix_rate(matrix, name) for name, count in work.matrix_operations
+    )
+    return RooflineTime(
         products / hertz,
-        work.vector / vector_rate(target) / hertz,
+        work.vector_operations / vector_rate(target) / hertz,
         work.bytes / target.outermost.bandwidth / hertz,
     )
 
 
-def class_of(work: Work, floor: Floor) -> OperationClass:
+def operation_class_of(work: Work, floor: RooflineTime) -> OperationClass:
     """Return the class of work by what limits it on a target."""
     if not work.flops:
         return OperationClass.MOVEMENT

@@ -1,4 +1,4 @@
-"""`tlf.compile`."""
+"""The public function `tlf.compile`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 from xdsl.dialects.builtin import ModuleOp
 
-from tlf.compiler.api.compiled import CompiledProgram, read_program
-from tlf.dialects.target import Target
+from tlf.compiler.api.compiled_program import CompiledProgram, read_program
+from tlf.dialects.target import TargetSpec
 
 if TYPE_CHECKING:
     from torch.nn import Module
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def compile(
     program: str | Path | ModuleOp,
     *,
-    target: str | Target = "reference",
+    target: str | TargetSpec = "reference",
     entry: str | None = None,
     check_indices: bool = False,
 ) -> CompiledProgram: ...
@@ -35,7 +35,7 @@ def compile(
     inputs: Sequence[Any] | None = None,
     options: Mapping[str, Any] | None = None,
     *,
-    target: str | Target = "reference",
+    target: str | TargetSpec = "reference",
     check_indices: bool = False,
 ) -> CompiledModule: ...
 
@@ -45,7 +45,7 @@ def compile(
     inputs: Sequence[Any] | None = None,
     options: Mapping[str, Any] | None = None,
     *,
-    target: str | Target = "reference",
+    target: str | TargetSpec = "reference",
     entry: str | None = None,
     check_indices: bool = False,
 ) -> CompiledProgram | CompiledModule:

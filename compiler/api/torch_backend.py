@@ -21,19 +21,19 @@ from torch._subclasses.fake_tensor import (
     DynamicOutputShapeException,
 )
 
-from tlf.compiler.api.torch_faults import LOG, Faults
-from tlf.compiler.api.torch_parts import Run, compile_graph, operations_of
+from tlf.compiler.api.torch_failures import LOG, FailureReporter
 from tlf.compiler.api.torch_report import REPORT
 from tlf.compiler.api.torch_settings import Settings
-from tlf.frontend.torch.addressed_views import addresses_memory, erase_restrides
+from tlf.compiler.api.torch_subgraphs import GraphCallable, compile_graph, operations_of
+from tlf.frontend.torch.as_strided_views import erase_trivial_restrides, has_as_strided
 from tlf.frontend.torch.decompositions import (
     Table,
     core_decompositions,
     decompositions,
 )
-from tlf.frontend.torch.idle_dropout import replace_idle_dropout
-from tlf.frontend.torch.whole_operations import kept_whole
-from tlf.runtime.triton.device import choose_mode
+from tlf.frontend.torch.noop_dropout import replace_noop_dropout
+from tlf.frontend.torch.preserved_operations import preserve_operations
+from tlf.runtime.triton.device_selection import choose_mode
 
 __all__ = ["REPORT", "tlf"]
 
@@ -43,7 +43,7 @@ def tlf(
     inputs: Sequence[torch.Tensor],
     *,
     options: Mapping[str, Any] | None = None,
-) -> Run:
+) -> GraphCallable:
     """
     Compile a graph that `torch.compile` traced.
 
@@ -61,11 +61,11 @@ def tlf(
         REPORT.eager.update(operations_of(source))
         return source.forward
     choose_mode()
-    if replace_idle_dropout(source.graph):
+    if replace_noop_dropout(source.graph):
         source.recompile()
     if not all(map(_is_static, inputs)):
-        return _Specialised(source, settings)
-    return _compiled(source, inputs, settings)
+        return _ShapeSpecializer(source, settings)
+    return _compile_or_fall_back(source, inputs, settings)
 
 
 def _needs_gradients(source: fx.GraphModule, inputs: Sequence[Any]) -> bool:
@@ -83,14 +83,14 @@ def _is_static(value: Any) -> bool:
     )
 
 
-def _compiled(
+def _compile_or_fall_back(
     source: fx.GraphModule, inputs: Sequence[torch.Tensor], settings: Settings
-) -> Run:
-    """A graph as a function on its inputs, which PyTorch runs if tracing it fails."""
-    with Faults(settings).told("the graph", source):
+) -> GraphCallable:
+    """Compile a graph, or fall back to PyTorch if tracing it fails."""
+    with FailureReporter(settings).report_exceptions("the graph", source):
         try:
-            return _in_operations(source, inputs, settings)
-        except WritesSeen:
+            return _decompose_and_compile(source, inputs, settings)
+        except WritesAddressedInput:
             LOG.info("the graph stays with PyTorch: it addresses an input it writes to")
         except (DataDependentOutputException, DynamicOutputShapeException) as error:
             LOG.info(
@@ -100,95 +100,94 @@ def _compiled(
     return source.forward
 
 
-def _in_operations(
+def _decompose_and_compile(
     source: fx.GraphModule, inputs: Sequence[torch.Tensor], settings: Settings
-) -> Run:
+) -> GraphCallable:
     """
     A graph taken apart as far as PyTorch allows; not at all where it matters how
     results lie, which are then those of its own operations.
     """
-    if addresses_memory(source.graph):
-        return _traced(source, inputs, settings, {}, is_addressed=True)
+    if has_as_strided(source.graph):
+        return _trace_and_compile(source, inputs, settings, {}, is_addressed=True)
     try:
-        return _traced(source, inputs, settings, decompositions())
-    except NotTraced as error:
+        return _trace_and_compile(source, inputs, settings, decompositions())
+    except TracingFailed as error:
         LOG.debug("taken apart by core decompositions alone: %s", error)
-    return _traced(source, inputs, settings, core_decompositions())
+    return _trace_and_compile(source, inputs, settings, core_decompositions())
 
 
-def _traced(
+def _trace_and_compile(
     source: fx.GraphModule,
     inputs: Sequence[torch.Tensor],
     settings: Settings,
     table: Table,
     *,
     is_addressed: bool = False,
-) -> Run:
+) -> GraphCallable:
     """
     A graph taken apart and compiled; `is_addressed` if its program addresses memory.
-    Raises `WritesSeen` where such a program writes to an input, and `NotTraced` where
-    an operation writes.
+    Raises `WritesAddressedInput` where such a program writes to an input, and
+    `TracingFailed` where an operation writes.
     """
     from torch._dynamo.backends.common import aot_autograd
 
     traced: list[fx.GraphModule] = []
 
-    def inference(graph: fx.GraphModule, _: Sequence[torch.Tensor]) -> Run:
+    def compile_traced(
+        graph: fx.GraphModule, _: Sequence[torch.Tensor]
+    ) -> GraphCallable:
         traced.append(graph)
-        if is_addressed and _known("mutated_inp_runtime_indices"):
-            raise WritesSeen
+        if is_addressed and _input_indices_from("mutated_inp_runtime_indices"):
+            raise WritesAddressedInput
         if not is_addressed:
-            erase_restrides(graph.graph)
+            erase_trivial_restrides(graph.graph)
             graph.recompile()
-        return _boxed(compile_graph(graph, settings, _weights()))
+        return _box_arguments(compile_graph(graph, settings, _parameter_indices()))
 
     compiler: Any = aot_autograd(
-        fw_compiler=inference,
-        inference_compiler=inference,
+        fw_compiler=compile_traced,
+        inference_compiler=compile_traced,
         decompositions=table,
         keep_inference_input_mutations=False,
     )
     try:
-        with kept_whole():
+        with preserve_operations():
             return compiler(source, inputs)
     except AssertionError as error:
         # PyTorch asserts that no operation of a graph writes to a tensor.
         if traced:
             raise
-        raise NotTraced(str(error)) from error
+        raise TracingFailed(str(error)) from error
 
 
-def _weights() -> Sequence[int]:
+def _parameter_indices() -> Sequence[int]:
     """
     Return the indices of the graph's inputs that are parameters and buffers of a
     module, for the graph being compiled.
     """
-    return _known("static_input_indices")
+    return _input_indices_from("static_input_indices")
 
 
-def _known(name: str) -> Sequence[int]:
-    """Inputs of which tracing has found out something."""
+def _input_indices_from(name: str) -> Sequence[int]:
+    """Return the indices of inputs in a field of the metadata of tracing."""
     context = import_module("torch._guards").TracingContext.try_get()
     metadata = None if context is None else context.fw_metadata
     return () if metadata is None else tuple(getattr(metadata, name) or ())
 
 
-def _boxed(run: Run) -> Run:
+def _box_arguments(run: GraphCallable) -> GraphCallable:
     return import_module("functorch.compile").make_boxed_func(run)
 
 
-class WritesSeen(Exception):
-    """
-    A graph takes elements by their places, and writes to an input, of which tracing
-    makes a tensor that may lie otherwise.
-    """
+class WritesAddressedInput(Exception):
+    """A graph that writes to an input also addresses tensors by memory offset."""
 
 
-class NotTraced(Exception):
+class TracingFailed(Exception):
     """PyTorch traces no graph with some decompositions."""
 
 
-class _Specialised:
+class _ShapeSpecializer:
     """
     A graph of shapes that vary: each combination of them is compiled when it first
     comes.
@@ -197,21 +196,21 @@ class _Specialised:
     def __init__(self, source: fx.GraphModule, settings: Settings) -> None:
         self.source = source
         self.settings = settings
-        self.compiled: dict[tuple[Any, ...], Run] = {}
+        self.compiled: dict[tuple[Any, ...], GraphCallable] = {}
         placeholders = source.graph.find_nodes(op="placeholder")
-        self.numbers = [_is_number(node) for node in placeholders]
+        self.numbers = [_is_python_scalar(node) for node in placeholders]
 
     def __call__(self, *inputs: Any) -> Any:
         given = [
             np.float64(each.item()) if is_number else each
             for each, is_number in zip(inputs, self.numbers, strict=True)
         ]
-        key = tuple(map(_kind, given))
+        key = tuple(map(_specialization_key, given))
         if key not in self.compiled:
-            self.compiled[key] = self._compile(given)
+            self.compiled[key] = self._specialize(given)
         return self.compiled[key](*given)
 
-    def _compile(self, inputs: Sequence[Any]) -> Run:
+    def _specialize(self, inputs: Sequence[Any]) -> GraphCallable:
         from torch.fx.experimental.proxy_tensor import make_fx
 
         numbers = {
@@ -221,7 +220,7 @@ class _Specialised:
         }
         tensors = [each for each in inputs if isinstance(each, torch.Tensor)]
 
-        def fixed(*given: torch.Tensor) -> Any:
+        def call_with_constants(*given: torch.Tensor) -> Any:
             rest = iter(given)
             return self.source(
                 *(
@@ -230,17 +229,17 @@ class _Specialised:
                 )
             )
 
-        with kept_whole():
-            traced = make_fx(fixed, tracing_mode="fake")(*tensors)
-        run = _compiled(traced, tensors, self.settings)
+        with preserve_operations():
+            traced = make_fx(call_with_constants, tracing_mode="fake")(*tensors)
+        run = _compile_or_fall_back(traced, tensors, self.settings)
 
-        def call(*given: Any) -> Any:
+        def call_with_tensors(*given: Any) -> Any:
             return run(*(each for each in given if isinstance(each, torch.Tensor)))
 
-        return call
+        return call_with_tensors
 
 
-def _is_number(node: fx.Node) -> bool:
+def _is_python_scalar(node: fx.Node) -> bool:
     """
     Return `True` if an input is a number of Python, which comes as a tensor whose only
     use is `item`, as numbers of numpy have it.
@@ -250,7 +249,7 @@ def _is_number(node: fx.Node) -> bool:
     )
 
 
-def _kind(value: Any) -> Any:
+def _specialization_key(value: Any) -> Any:
     """Return a key that an argument must share with the one that was compiled for."""
     if not isinstance(value, torch.Tensor):
         return value

@@ -1,4 +1,4 @@
-"""Modules of PyTorch, compiled."""
+"""Compiled modules of PyTorch, called as the modules are."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from tlf.compiler.api.compiled import CompiledProgram
-from tlf.dialects.target import Target
+from tlf.compiler.api.compiled_program import CompiledProgram
+from tlf.dialects.target import TargetSpec
 from tlf.frontend.torch.export import ImportedProgram, from_torch
-from tlf.frontend.torch.graph import result_orders
-from tlf.frontend.torch.strides import lying
-from tlf.runtime.triton.device import choose_mode
+from tlf.frontend.torch.graph_import import result_orders
+from tlf.frontend.torch.memory_order import with_axis_order
+from tlf.runtime.triton.device_selection import choose_mode
 
 
 class CompiledModule:
@@ -25,7 +25,7 @@ class CompiledModule:
     def __init__(
         self,
         imported: ImportedProgram,
-        target: str | Target,
+        target: str | TargetSpec,
         check_indices: bool = False,
     ) -> None:
         self.imported = imported
@@ -38,7 +38,7 @@ class CompiledModule:
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         """Run the module on tensors."""
-        leaves = self._leaves(arguments, options)
+        leaves = self._flatten_arguments(arguments, options)
         values = [
             self.weights[source] if isinstance(source, str) else leaves[source]
             for source in self.imported.arguments
@@ -47,9 +47,9 @@ class CompiledModule:
         results = self.program.run(dict(zip(names, values, strict=True)), True)
         places = self.imported.function.outputs
         found = [
-            lying(results[place], self._orders[place])
+            with_axis_order(results[place], self._orders[place])
             if isinstance(place, int)
-            else place.copy()
+            else place.copy_value()
             for place in places
         ]
         for position, source in self.imported.mutated.items():
@@ -60,19 +60,19 @@ class CompiledModule:
         outputs = [found[position] for position in self.imported.outputs]
         return pytree.tree_unflatten(outputs, self.imported.out_spec)
 
-    def _leaves(
+    def _flatten_arguments(
         self, arguments: Sequence[Any], options: Mapping[str, Any]
     ) -> list[Any]:
         leaves, spec = pytree.tree_flatten((tuple(arguments), dict(options)))
         if spec != self.imported.in_spec:
-            wanted, got = map(_call_text, (self.imported.in_spec, spec))
+            wanted, got = map(_format_call, (self.imported.in_spec, spec))
             raise TypeError(f"expected a call like {wanted}, got {got}")
         for number in self._tensors:
             if not isinstance(leaves[number], torch.Tensor):
                 kind = type(leaves[number]).__name__
                 raise TypeError(f"input {number}: expected a tensor, got a {kind}")
         for number, wanted in self.imported.constants.items():
-            if not _is_same(leaves[number], wanted):
+            if not _is_same_constant(leaves[number], wanted):
                 raise TypeError(
                     f"input {number}: expected {wanted}, got {leaves[number]}"
                 )
@@ -97,22 +97,22 @@ class CompiledModule:
         return self.program.explain()
 
 
-def _call_text(spec: pytree.TreeSpec) -> str:
+def _format_call(spec: pytree.TreeSpec) -> str:
     """A call with arguments of some structure, as in `(*, {'a': *}, b=*)`."""
-    leaves = [_Leaf()] * spec.num_leaves
+    leaves = [_LeafMarker()] * spec.num_leaves
     arguments, options = pytree.tree_unflatten(leaves, spec)
     named = (f"{name}={value}" for name, value in options.items())
     return f"({', '.join((*map(str, arguments), *named))})"
 
 
-class _Leaf:
+class _LeafMarker:
     """An argument, whatever it is."""
 
     def __repr__(self) -> str:
         return "*"
 
 
-def _is_same(value: object, wanted: object) -> bool:
+def _is_same_constant(value: object, wanted: object) -> bool:
     """
     Return `True` if an input that is not a tensor is the one that was compiled for.
     """
@@ -123,7 +123,7 @@ def compile_module(
     module: torch.nn.Module,
     inputs: Sequence[Any],
     options: Mapping[str, Any] | None = None,
-    target: str | Target = "reference",
+    target: str | TargetSpec = "reference",
     check_indices: bool = False,
 ) -> CompiledModule:
     """Import a module for example inputs, and compile it."""

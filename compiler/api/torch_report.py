@@ -1,4 +1,4 @@
-"""Counts of the operations that TLF computes, and that PyTorch does."""
+"""Counts of the operations that run in TLF and in PyTorch."""
 
 from __future__ import annotations
 

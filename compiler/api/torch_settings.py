@@ -11,7 +11,7 @@ from typing import Any
 from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.dialects.numerics import Numerics
-from tlf.dialects.target import Target, load
+from tlf.dialects.target import TargetSpec, load_target_spec
 
 REFERENCE = "reference"
 """The target that interprets programs."""
@@ -30,7 +30,7 @@ class Fallback(StrEnum):
 class Settings:
     """Settings of the compilation of graphs."""
 
-    target: str | Target = "triton"
+    target: str | TargetSpec = "triton"
     numerics: Numerics = Numerics.STRICT
     fallback: Fallback = Fallback.EAGER
     check_indices: bool = False
@@ -49,46 +49,46 @@ class Settings:
         return Settings(**{name: _READERS[name](options[name]) for name in options})
 
 
-def _target(value: Any) -> str | Target:
-    if not isinstance(value, str | Target):
+def _read_target(value: Any) -> str | TargetSpec:
+    if not isinstance(value, str | TargetSpec):
         raise ValueError(f"expected the name of a target, got {value}")
-    if isinstance(value, Target) or value == REFERENCE:
+    if isinstance(value, TargetSpec) or value == REFERENCE:
         return value
     try:
-        load(value, [REFERENCE])
+        load_target_spec(value, [REFERENCE])
     except DiagnosticException as error:
         raise ValueError(str(error)) from error
     return value
 
 
-def _numerics(value: Any) -> Numerics:
+def _read_numerics(value: Any) -> Numerics:
     if value not in list(Numerics):
         raise ValueError(f"expected numerics `strict` or `relaxed`, got {value}")
     return Numerics(value)
 
 
-def _fallback(value: Any) -> Fallback:
+def _read_fallback(value: Any) -> Fallback:
     if value not in list(Fallback):
         raise ValueError(f"expected fallback `eager` or `strict`, got {value}")
     return Fallback(value)
 
 
-def _check_indices(value: Any) -> bool:
+def _read_check_indices(value: Any) -> bool:
     if not isinstance(value, bool):
         raise ValueError(f"expected check_indices True or False, got {value}")
     return value
 
 
-def _reproducers(value: Any) -> str | None:
+def _read_reproducers(value: Any) -> str | None:
     if value is not None and not isinstance(value, str | Path):
         raise ValueError(f"expected reproducers to be a folder, got {value}")
     return None if value is None else str(value)
 
 
 _READERS: Mapping[str, Callable[[Any], Any]] = {
-    "target": _target,
-    "numerics": _numerics,
-    "fallback": _fallback,
-    "check_indices": _check_indices,
-    "reproducers": _reproducers,
+    "target": _read_target,
+    "numerics": _read_numerics,
+    "fallback": _read_fallback,
+    "check_indices": _read_check_indices,
+    "reproducers": _read_reproducers,
 }

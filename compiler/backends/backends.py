@@ -1,4 +1,4 @@
-"""The ways to run a program: by reference, on the simulated NPU, or with Triton."""
+"""Backends: the reference interpreter, the simulated NPU and Triton."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from tlf.compiler.backends.executables import (
+    EmptyProgram,
     Executable,
-    Idle,
-    Interpreted,
-    Launched,
+    InterpretedProgram,
     Preparation,
     Signature,
-    Simulated,
+    SimulatedProgram,
+    TritonKernels,
 )
 from tlf.compiler.backends.prepared_program import PreparedProgram
-from tlf.compiler.driver.described import load_target
-from tlf.compiler.driver.diagnostics import errors_located
+from tlf.compiler.driver.diagnostics import locate_errors
 from tlf.compiler.driver.driver import PASSES, TARGETS, emit
-from tlf.compiler.driver.entry import entry_of, isolate
+from tlf.compiler.driver.entry_function import entry_of, isolate_entry
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes, build_target
+from tlf.compiler.driver.target_loading import load_target
 from tlf.dialects import npu
-from tlf.dialects.entry import result_count
-from tlf.dialects.prepared import preparation_named, taken_by
-from tlf.dialects.target import Target
-from tlf.lowering.mem_to_npu.graph_verify_types import type_objection
+from tlf.dialects.entry_point import result_count
+from tlf.dialects.prepack import find_preparation, prepare_args_of
+from tlf.dialects.target import TargetSpec
+from tlf.lowering.mem_to_npu.graph_verify_types import unsupported_type_message
 from tlf.lowering.pipelines import pipelines_for
 
-Manager: TypeAlias = "Callable[[Sequence[ModulePass]], PassManager]"
+ManagerFactory: TypeAlias = "Callable[[Sequence[ModulePass]], PassManager]"
 """Factory of a pass manager for a sequence of passes."""
 
 
@@ -44,7 +44,7 @@ class Backend(Protocol):
     """Compiles a module."""
 
     def lower(
-        self, context: Context, module: ModuleOp, manager: Manager = PassManager
+        self, context: Context, module: ModuleOp, manager: ManagerFactory = PassManager
     ) -> Signature:
         """Run the passes, changing `module`; return how it is called."""
         ...
@@ -65,7 +65,7 @@ class ReferenceBackend:
     """The passes to run before, for those that need no target."""
 
     def lower(
-        self, context: Context, module: ModuleOp, manager: Manager = PassManager
+        self, context: Context, module: ModuleOp, manager: ManagerFactory = PassManager
     ) -> Signature:
         if self.passes is not None:
             passes = build_passes(self.passes, PASSES, pipelines_for(None))
@@ -75,7 +75,7 @@ class ReferenceBackend:
     def build(
         self, context: Context, module: ModuleOp, signature: Signature
     ) -> Executable:
-        return Interpreted(module, self.entry, signature.outputs)
+        return InterpretedProgram(module, self.entry, signature.outputs)
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class CompilingBackend:
     out.
     """
 
-    target: Target
+    target: TargetSpec
     entry: str | None
     base: Path
     """The folder that paths of side files start from."""
@@ -93,11 +93,11 @@ class CompilingBackend:
     """The pipeline to run instead of the backend's own."""
 
     def lower(
-        self, context: Context, module: ModuleOp, manager: Manager = PassManager
+        self, context: Context, module: ModuleOp, manager: ManagerFactory = PassManager
     ) -> Signature:
         function = entry_of(module, self.entry)
         signature = Signature.of(function)
-        isolate(module, function)
+        isolate_entry(module, function)
         self.target.attach(module)
         pipeline = self.passes or f"{self.target.backend}-pipeline"
         passes = build_passes(pipeline, PASSES, pipelines_for(self.target))
@@ -108,57 +108,57 @@ class CompilingBackend:
         self, context: Context, module: ModuleOp, signature: Signature
     ) -> Executable:
         if signature.preparation is None:
-            return self._emitted(context, module, signature)
+            return self._build_function(context, module, signature)
         first, main = signature.split(signature.preparation)
-        prepare = self._emitted(context, module, first)
-        if isinstance(prepare, Launched):
+        prepare = self._build_function(context, module, first)
+        if isinstance(prepare, TritonKernels):
             prepare = replace(prepare, as_tensors=True)
         return PreparedProgram(
-            self._emitted(context, module, main), prepare, first.inputs
+            self._build_function(context, module, main), prepare, first.inputs
         )
 
-    def _emitted(
+    def _build_function(
         self, context: Context, module: ModuleOp, signature: Signature
     ) -> Executable:
         """One function of a module, ready to run."""
         backend = self.target.backend
         options = "{origins=true}" if backend == "npu" else ""
         printer: Any = build_target(f"{backend}{options}", TARGETS)
-        with errors_located(module, f"target `{backend}`"):
+        with locate_errors(module, f"target `{backend}`"):
             text = emit(context, module, replace(printer, function=signature.name))
         if backend == "npu":
-            return Simulated.of(text, self.base, signature)
+            return SimulatedProgram.of(text, self.base, signature)
         if not signature.outputs:
-            return Idle()
-        return Launched.of(text, signature)
+            return EmptyProgram()
+        return TritonKernels.of(text, signature)
 
 
 def lowered_signature(module: ModuleOp, signature: Signature) -> Signature:
     """The signature of a function once its module is lowered."""
-    return replace(signature, preparation=_preparation(module, signature.name))
+    return replace(signature, preparation=_find_preparation(module, signature.name))
 
 
-def _preparation(module: ModuleOp, name: str) -> Preparation | None:
+def _find_preparation(module: ModuleOp, name: str) -> Preparation | None:
     """
     Return the preparation that computes arguments of the function `name` of a lowered
     module; `None` if there is none.
     """
-    found = preparation_named(module, name)
+    found = find_preparation(module, name)
     if not isinstance(found, npu.ProgramOp | func.FuncOp):
         return None
-    count = lowered_results(found)
-    return Preparation(found.sym_name.data, taken_by(found), count)
+    count = lowered_result_count(found)
+    return Preparation(found.sym_name.data, prepare_args_of(found), count)
 
 
-def lowered_results(op: npu.ProgramOp | func.FuncOp) -> int:
+def lowered_result_count(op: npu.ProgramOp | func.FuncOp) -> int:
     """Return the number of results of a lowered function."""
     if isinstance(op, func.FuncOp):
         return result_count(op)
     return sum(isinstance(each, npu.OutputOp) for each in npu.memory_map(op))
 
 
-def backend_named(
-    name: str | Target, entry: str | None, base: Path, passes: str | None = None
+def select_backend(
+    name: str | TargetSpec, entry: str | None, base: Path, passes: str | None = None
 ) -> Backend:
     """
     The backend for `reference`, or for a target description by its name or file.
@@ -169,7 +169,7 @@ def backend_named(
     return CompilingBackend(target, entry, base, passes)
 
 
-def objection_of(target: str | Target) -> Callable[[Operation], str | None]:
+def objection_of(target: str | TargetSpec) -> Callable[[Operation], str | None]:
     """
     Return a function that gives the reason why a target does not support the element
     types of an operation of `graph`, as far as it is known without compiling; `None`
@@ -180,4 +180,4 @@ def objection_of(target: str | Target) -> Callable[[Operation], str | None]:
     machine = load_target(target, ["reference"]) if isinstance(target, str) else target
     if machine.backend != "npu":
         return lambda op: None
-    return lambda op: type_objection(op, machine)
+    return lambda op: unsupported_type_message(op, machine)

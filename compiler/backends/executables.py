@@ -1,4 +1,4 @@
-"""Compiled programs, whatever runs them."""
+"""Executables: compiled programs behind one protocol for all backends."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
-from tlf.compiler.backends.npu_rows import Row, figures, rows
-from tlf.compiler.driver.diagnostics import errors_located
-from tlf.dialects.entry import argument_names, result_names
+from tlf.compiler.backends.npu_report_rows import Row, report_figures, report_rows
+from tlf.compiler.driver.diagnostics import locate_errors
+from tlf.dialects.entry_point import argument_names, result_names
 from tlf.dialects.interfaces import Array
-from tlf.dialects.interpreters.run import interpret_defined
+from tlf.dialects.interpreters.interpret import interpret_poison_free
 
 if TYPE_CHECKING:
-    from tlf.runtime.npu.figures import Stretch
-    from tlf.runtime.npu.program import Program as NpuProgram
+    from tlf.runtime.npu.npu_program import Program as NpuProgram
+    from tlf.runtime.npu.run_metrics import Segment
     from tlf.runtime.triton.executable import Executable as TritonExecutable
 
 Buffer: TypeAlias = Any
@@ -43,7 +43,7 @@ class Outcome:
     """Figures of its cost, by name."""
     artifacts: Mapping[str, str] = field(default_factory=dict[str, str])
     """Texts that the run came from, by file name."""
-    stretches: Sequence[Stretch] = ()
+    segments: Sequence[Segment] = ()
     """Progress of a simulated program over time."""
 
 
@@ -52,7 +52,7 @@ class Preparation:
     """The function that computes the last arguments of another one."""
 
     name: str
-    takes: tuple[int, ...]
+    argument_indices: tuple[int, ...]
     """Indices of the arguments of the other function that it takes."""
     results: int
 
@@ -75,7 +75,7 @@ class Signature:
     def split(self, prepared: Preparation) -> tuple[Signature, Signature]:
         """The signatures of the preparation, and of the function it prepares."""
         names = tuple(f"prepared {number}" for number in range(prepared.results))
-        taken = tuple(self.inputs[position] for position in prepared.takes)
+        taken = tuple(self.inputs[position] for position in prepared.argument_indices)
         return (
             Signature(taken, names, prepared.name),
             Signature((*self.inputs, *names), self.outputs, self.name),
@@ -111,7 +111,7 @@ class Executable(Protocol):
         ...
 
 
-class OnHost:
+class HostExecutable:
     """A program that runs where numpy does."""
 
     def device_for(self, inputs: Mapping[str, Buffer]) -> None:
@@ -119,7 +119,7 @@ class OnHost:
 
 
 @dataclass(frozen=True)
-class Interpreted(OnHost):
+class InterpretedProgram(HostExecutable):
     """A program that the interpreters of its dialects run, on numpy arrays."""
 
     module: ModuleOp
@@ -129,16 +129,16 @@ class Interpreted(OnHost):
     takes_tensors: bool = False
 
     def __call__(self, inputs: Mapping[str, Buffer], device: Any = None) -> Outcome:
-        with errors_located(self.module, "the reference"):
+        with locate_errors(self.module, "the reference"):
             arrays = cast(Mapping[str, Array], inputs)
-            results = interpret_defined(self.module, arrays, self.entry)
+            results = interpret_poison_free(self.module, arrays, self.entry)
         # Results may be views of arguments, of constants or of each other.
         fresh = [np.array(each, order="C") for each in results]
         return Outcome(dict(zip(self.names, fresh, strict=True)))
 
 
 @dataclass(frozen=True)
-class Idle(OnHost):
+class EmptyProgram(HostExecutable):
     """A program without results: there is nothing to run."""
 
     artifacts: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -149,7 +149,7 @@ class Idle(OnHost):
 
 
 @dataclass(frozen=True)
-class Simulated(OnHost):
+class SimulatedProgram(HostExecutable):
     """A program of the simulated NPU, on numpy arrays."""
 
     program: NpuProgram
@@ -158,12 +158,12 @@ class Simulated(OnHost):
     takes_tensors: bool = False
 
     @staticmethod
-    def of(text: str, base: Path, signature: Signature) -> Simulated:
+    def of(text: str, base: Path, signature: Signature) -> SimulatedProgram:
         """The program that `text` holds."""
         from tlf.runtime import npu
 
         program = npu.parse(text, base)
-        return Simulated(program, signature, {"program.npu": text})
+        return SimulatedProgram(program, signature, {"program.npu": text})
 
     def __call__(self, inputs: Mapping[str, Buffer], device: Any = None) -> Outcome:
         from tlf.runtime import npu
@@ -173,20 +173,20 @@ class Simulated(OnHost):
         report = npu.run(self.program, named)
         outputs = report.outputs.values()
         results = dict(zip(self.signature.outputs, outputs, strict=True))
-        found = rows(report), figures(report), self.artifacts
-        return Outcome(results, *found, report.stretches)
+        found = report_rows(report), report_figures(report), self.artifacts
+        return Outcome(results, *found, report.segments)
 
     def time(self) -> Outcome:
         """Return the cost of a run from timing alone: no data, no results."""
         from tlf.runtime import npu
 
         report = npu.run(self.program, {}, functional=False)
-        found = rows(report), figures(report), self.artifacts
-        return Outcome({}, *found, report.stretches)
+        found = report_rows(report), report_figures(report), self.artifacts
+        return Outcome({}, *found, report.segments)
 
 
 @dataclass(frozen=True)
-class Launched:
+class TritonKernels:
     """Kernels of Triton, on numpy arrays or torch tensors."""
 
     executable: TritonExecutable
@@ -199,12 +199,12 @@ class Launched:
     """
 
     @staticmethod
-    def of(text: str, signature: Signature) -> Launched:
+    def of(text: str, signature: Signature) -> TritonKernels:
         """The plan that `text` holds, its kernels loaded."""
         from tlf.runtime import triton
 
         executable = triton.prepare(triton.load_plan(text))
-        return Launched(executable, signature, {"program.triton.py": text})
+        return TritonKernels(executable, signature, {"program.triton.py": text})
 
     def device_for(self, inputs: Mapping[str, Buffer]) -> Any:
         """That of the tensors among the arguments, or the usual one."""

@@ -1,18 +1,18 @@
-"""Programs whose last arguments another program computes from weights."""
+"""Programs with a weight preparation that runs before the first call."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from tlf.compiler.backends.argument_snapshots import ArgumentSnapshot
 from tlf.compiler.backends.executables import (
     Buffer,
     Executable,
     NotSimulatedError,
     Outcome,
-    Simulated,
+    SimulatedProgram,
 )
-from tlf.compiler.backends.seen import Seen
 
 
 class PreparedProgram:
@@ -27,7 +27,7 @@ class PreparedProgram:
         self.main = main
         self.preparation = preparation
         self.taken = taken
-        self._seen: dict[str, Seen] = {}
+        self._seen: dict[str, ArgumentSnapshot] = {}
         self._outcome: Outcome | None = None
 
     @property
@@ -48,7 +48,7 @@ class PreparedProgram:
         """The device of torch that a run takes place on."""
         return self.main.device_for(inputs)
 
-    def forget(self) -> None:
+    def invalidate(self) -> None:
         """Run the preparation again at the next call."""
         self._outcome = None
 
@@ -56,12 +56,16 @@ class PreparedProgram:
         """Run on arrays by the names of arguments, on a device if that is known."""
         first = self._outcome
         if first is None or any(
-            not self._seen[name].is_still(inputs[name]) for name in self.taken
+            not self._seen[name].is_unchanged(inputs[name]) for name in self.taken
         ):
             taken = {name: inputs[name] for name in self.taken}
             first = self._outcome = self.preparation(taken, device)
-            self._seen = {name: Seen(value) for name, value in taken.items()}
-        return self._together(self.main({**inputs, **first.results}, device), first)
+            self._seen = {
+                name: ArgumentSnapshot(value) for name, value in taken.items()
+            }
+        return self._combine_outcomes(
+            self.main({**inputs, **first.results}, device), first
+        )
 
     def time(self) -> Outcome:
         """
@@ -69,13 +73,14 @@ class PreparedProgram:
         """
         parts = self.main, self.preparation
         main, first = (
-            part.time() if isinstance(part, Simulated) else None for part in parts
+            part.time() if isinstance(part, SimulatedProgram) else None
+            for part in parts
         )
         if main is None or first is None:
             raise NotSimulatedError
-        return self._together(main, first)
+        return self._combine_outcomes(main, first)
 
-    def _together(self, outcome: Outcome, first: Outcome) -> Outcome:
+    def _combine_outcomes(self, outcome: Outcome, first: Outcome) -> Outcome:
         rows = [(f"prepare: {title}", text) for title, text in first.rows]
         figures = {f"prepare.{name}": value for name, value in first.figures.items()}
         artifacts: Mapping[str, str] = self.artifacts if outcome.artifacts else {}
@@ -84,5 +89,5 @@ class PreparedProgram:
             [*outcome.rows, *rows],
             {**outcome.figures, **figures},
             artifacts,
-            outcome.stretches,
+            outcome.segments,
         )

@@ -1,4 +1,4 @@
-"""A parser that reads elements of tensors in hexadecimal."""
+"""A parser of `dense<...>` tensor literals with hexadecimal elements."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from xdsl.dialects.builtin import AnyFloat
 from xdsl.parser import AttrParser
 
-from tlf.compiler.driver.type_cache import TypeCachingParser
+from tlf.compiler.driver.type_caching_parser import TypeCachingParser
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from typing import NoReturn
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
 
-from tlf.dialects.parts import part_of
-from tlf.dialects.places import place_of
+from tlf.dialects.module_paths import module_path_of
+from tlf.dialects.source_locations import location_of
 
 OPEN_ENDED = re.compile(
     r"Operation (\S+) terminates block in single-block region but is not a terminator"
@@ -38,7 +38,7 @@ class Position:
         Return the source location of `op`, or of the nearest operation around it, if
         known.
         """
-        if (found := place_of(op)) is None:
+        if (found := location_of(op)) is None:
             return None
         return cls(found.filename.data, found.line.data, found.column.data)
 
@@ -46,9 +46,9 @@ class Position:
         return f"{self.file}:{self.line}:{self.column}"
 
 
-def _is_placed(op: Operation) -> bool:
+def _has_location(op: Operation) -> bool:
     """Return `True` if the origin of an operation is known."""
-    return Position.of(op) is not None or part_of(op) is not None
+    return Position.of(op) is not None or module_path_of(op) is not None
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ _OP = "_tlf_op"
 
 
 @contextmanager
-def operations_noted() -> Generator[None]:
+def note_operations() -> Generator[None]:
     """
     While this is active, `Operation.emit_error` notes its operation in the exception
     instead of printing the whole module into it. Verifiers, pattern walkers and passes
@@ -105,8 +105,8 @@ def diagnose(error: BaseException, otherwise: Operation | None = None) -> Diagno
         named = (op.name, f"Operation {op.name}")
         message = message if message.startswith(named) else f"{op.name}: {message}"
     for candidate in (op, _innermost_op(error.__traceback__), otherwise):
-        if isinstance(candidate, Operation) and _is_placed(candidate):
-            part = part_of(candidate)
+        if isinstance(candidate, Operation) and _has_location(candidate):
+            part = module_path_of(candidate)
             where = f" (in `{part}`)" if part and part not in message else ""
             return Diagnostic(Position.of(candidate), f"{message}{where}")
     return Diagnostic(None, message)
@@ -118,7 +118,7 @@ def _innermost_op(traceback: TracebackType | None) -> Operation | None:
     while traceback is not None:
         for name in ("op", "self"):
             op = traceback.tb_frame.f_locals.get(name)
-            if isinstance(op, Operation) and _is_placed(op):
+            if isinstance(op, Operation) and _has_location(op):
                 found = op
         traceback = traceback.tb_next
     return found
@@ -139,13 +139,13 @@ class CompileError(Exception):
 
 
 @contextmanager
-def errors_located(otherwise: Operation | None, step: str) -> Generator[None]:
+def locate_errors(otherwise: Operation | None, step: str) -> Generator[None]:
     """
     Turn what goes wrong inside into a `CompileError`. `otherwise` gives the position of
     an error that belongs to no operation, `step` names what failed unexpectedly.
     """
     try:
-        with operations_noted():
+        with note_operations():
             yield
     except (DiagnosticException, ParseError) as error:
         raise CompileError(diagnose(error, otherwise)) from error

@@ -1,6 +1,4 @@
-"""
-From text to a module and back: what the tools share around the passes.
-"""
+"""Contexts, parsing and printing of modules for all tools."""
 
 from __future__ import annotations
 
@@ -16,30 +14,34 @@ from xdsl.targets.mlir import MLIRTarget
 from xdsl.utils.target import Target
 
 from tlf.compiler.driver.located_parser import LocatedParser
-from tlf.compiler.driver.plugins import OWN, Names, PluggedContext
+from tlf.compiler.driver.plugins import (
+    BUILTIN_UNIVERSES,
+    FactoryRegistry,
+    PluginContext,
+)
 from tlf.compiler.driver.source import Source
-from tlf.dialects.target import Target as Chip
+from tlf.dialects.target import TargetSpec
 from tlf.planner.context import Evaluator, Memo
 
 
-def _canonicalize() -> type[ModulePass]:
+def _canonicalize_pass() -> type[ModulePass]:
     """Return the pass when it is first needed."""
-    from tlf.dialects.rewriting import LocatedCanonicalizePass
+    from tlf.dialects.located_rewriting import LocatedCanonicalizePass
 
     return LocatedCanonicalizePass
 
 
-PASSES = Names(
+PASSES = FactoryRegistry(
     lambda universe: universe.all_passes,
-    {"canonicalize": _canonicalize},
+    {"canonicalize": _canonicalize_pass},
 )
-TARGETS = Names(lambda universe: universe.all_targets)
+TARGETS = FactoryRegistry(lambda universe: universe.all_targets)
 
 
 def new_context(allow_unregistered: bool = False) -> Context:
     """A context that knows dialects of xDSL, TLF and plugins, and loads them late."""
-    context = PluggedContext(allow_unregistered, _evaluator)
-    for universe in OWN:
+    context = PluginContext(allow_unregistered, _make_evaluator)
+    for universe in BUILTIN_UNIVERSES:
         for name, factory in universe.all_dialects.items():
             context.register_dialect(
                 name, _fresh_builtin if name == Builtin.name else factory
@@ -48,7 +50,7 @@ def new_context(allow_unregistered: bool = False) -> Context:
     return context
 
 
-def _evaluator(target: Chip, steps: int, memo: Memo) -> Evaluator:
+def _make_evaluator(target: TargetSpec, steps: int, memo: Memo) -> Evaluator:
     """Lowers copies of programs for passes that ask what these will take."""
     from tlf.lowering.evaluator import LoweringEvaluator
 

@@ -1,5 +1,5 @@
 """
-Diagnostics that a test file announces in comments, and the comparison with what came.
+Expected diagnostics in comments of test files, matched with actual ones.
 
     // expected-error {{part of the message}}    on this line
     // expected-error@+1 {{...}}                 on the line below, also @-2
@@ -46,7 +46,7 @@ class Expectation:
             return re.search(self.text, diagnostic.message) is not None
         return self.text in diagnostic.message
 
-    def missing(self) -> Diagnostic:
+    def to_missing_diagnostic(self) -> Diagnostic:
         """Return the diagnostic for an expectation that no diagnostic matches."""
         where = "" if self.line is None else f" on line {self.line}"
         return Diagnostic(
@@ -65,19 +65,19 @@ def find_expectations(source: Source) -> list[Expectation]:
     """
     The expectations in `source`. Raises `ExpectationError`.
     """
-    return list(_expectations(source.text.split("\n"), source.name))
+    return list(_parse_expectations(source.text.split("\n"), source.name))
 
 
-def _expectations(lines: Sequence[str], file: str) -> Iterator[Expectation]:
+def _parse_expectations(lines: Sequence[str], file: str) -> Iterator[Expectation]:
     for number, line in enumerate(lines, start=1):
         if (match := _COMMENT.search(line)) is None:
             continue
         here = Position(file, number, match.start() + 1)
         if (message := match["text"]) is None:
-            raise _error(here, "expected `{{text}}` after `expected-error`")
+            raise _make_error(here, "expected `{{text}}` after `expected-error`")
         if is_pattern := match["re"] is not None:
             _check_pattern(message, here)
-        target = _line(match["at"], number, lines)
+        target = _expected_line(match["at"], number, lines)
         yield Expectation(file, number, target, message, is_pattern)
 
 
@@ -86,14 +86,14 @@ def _check_pattern(pattern: str, here: Position) -> None:
         re.compile(pattern)
     except re.error as error:
         reason = f"cannot read the regular expression `{pattern}`: {error}"
-        raise _error(here, reason) from error
+        raise _make_error(here, reason) from error
 
 
-def _error(position: Position, message: str) -> ExpectationError:
+def _make_error(position: Position, message: str) -> ExpectationError:
     return ExpectationError(str(Diagnostic(position, message)))
 
 
-def _line(at: str | None, number: int, lines: Sequence[str]) -> int | None:
+def _expected_line(at: str | None, number: int, lines: Sequence[str]) -> int | None:
     """The line that `@at`, written on line `number`, means."""
     match at:
         case None:
@@ -110,7 +110,7 @@ def _line(at: str | None, number: int, lines: Sequence[str]) -> int | None:
             return number + int(offset)
 
 
-def compare(
+def match_diagnostics(
     expectations: Sequence[Expectation], diagnostics: Sequence[Diagnostic]
 ) -> list[Diagnostic]:
     """
@@ -126,4 +126,4 @@ def compare(
         wrong.append(
             Diagnostic(diagnostic.position, f"unexpected error: {diagnostic.message}")
         )
-    return wrong + [each.missing() for each in unmet]
+    return wrong + [each.to_missing_diagnostic() for each in unmet]

@@ -1,4 +1,4 @@
-"""A parser that gives every operation the place it was written at."""
+"""A parser that gives every operation its source location."""
 
 from bisect import bisect_right
 from functools import cached_property
@@ -26,10 +26,10 @@ from tlf.compiler.driver.dense_parser import DenseParser
 from tlf.compiler.driver.parser_messages import (
     CLAUSE_EXPECTED,
     SYNTAX_EXPECTED,
-    clauses_of,
-    example_of,
-    reworded,
-    unknown_operation,
+    clause_hint,
+    describe_unknown_operation,
+    reword_message,
+    syntax_example,
 )
 
 AttributeT = TypeVar("AttributeT", bound=Attribute)
@@ -70,7 +70,7 @@ class LocatedParser(DenseParser):
         except RecursionError:
             self.raise_error("operations are nested too deeply")
         except Exception as error:
-            self.raise_error(_reason(error, self._operation_type))
+            self.raise_error(_describe_exception(error, self._operation_type))
         name = next(iter(self.forward_ssa_references))
         self.raise_error(f"%{name} is used but not defined", self._first_uses[name])
 
@@ -81,7 +81,7 @@ class LocatedParser(DenseParser):
         except (ParseError, RecursionError):
             raise
         except Exception as error:
-            self.raise_error(_reason(error, self._operation_type), span)
+            self.raise_error(_describe_exception(error, self._operation_type), span)
         match op.location:
             case UnknownLoc():
                 op.location = self._location(span.start)
@@ -96,7 +96,7 @@ class LocatedParser(DenseParser):
         try:
             self._operation_type = super()._get_op_by_name(name)
         except ParseError:
-            message = unknown_operation(name, self._known_operations(name))
+            message = describe_unknown_operation(name, self._known_operations(name))
             self.raise_error(message, self._operation_start)
         return self._operation_type
 
@@ -111,24 +111,26 @@ class LocatedParser(DenseParser):
         at_position: Span | Position | None = None,
         end_position: Position | None = None,
     ) -> NoReturn:
-        message = reworded(msg, self._got(msg, at_position))
-        message += self._syntax(message)
+        message = reword_message(msg, self._found_text(msg, at_position))
+        message += self._syntax_hint(message)
         if end_position is not None:
             assert isinstance(at_position, Position)
             super().raise_error(message, at_position, end_position)
         super().raise_error(message, at_position)
 
-    def _syntax(self, message: str) -> str:
+    def _syntax_hint(self, message: str) -> str:
         """Return a hint on the syntax of the operation, if an error is about it."""
         kind, clauses = self._operation_type, ""
         is_keyword = self._current_token.kind is MLIRTokenKind.BARE_IDENT
         if is_keyword and CLAUSE_EXPECTED.match(message):
-            clauses = clauses_of(kind)
+            clauses = clause_hint(kind)
         if clauses or not SYNTAX_EXPECTED.match(message):
             return clauses
-        return example_of(kind)
+        return syntax_example(kind)
 
-    def _got(self, message: str, at_position: Span | Position | None) -> str | None:
+    def _found_text(
+        self, message: str, at_position: Span | Position | None
+    ) -> str | None:
         """Return the text at the location of an error, if the error is about that."""
         token = self._current_token
         if at_position is None or at_position == token.span:
@@ -153,15 +155,17 @@ class LocatedParser(DenseParser):
     def _location(self, offset: int) -> FileLineColLoc:
         line = bisect_right(self._line_starts, offset)
         column = offset - self._line_starts[line - 1] + 1
-        return FileLineColLoc(self._file, self._integer(line), self._integer(column))
+        return FileLineColLoc(
+            self._file, self._integer_attr(line), self._integer_attr(column)
+        )
 
-    def _integer(self, value: int) -> IntAttr:
+    def _integer_attr(self, value: int) -> IntAttr:
         if (known := self._integers.get(value)) is None:
             known = self._integers[value] = IntAttr(value)
         return known
 
 
-def _reason(error: Exception, kind: type[Operation] | None) -> str:
+def _describe_exception(error: Exception, kind: type[Operation] | None) -> str:
     """
     Return the message for an exception that is not the parser's: constructors of
     attributes and operations verify what they are given, without knowledge of the text.

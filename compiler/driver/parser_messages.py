@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from xdsl.ir import Operation
 from xdsl.irdl import IRDLOperation
 
-from tlf.compiler.driver.unknown import meant
+from tlf.compiler.driver.did_you_mean import suggest_name
 from tlf.dialects.types import ELEMENT_TYPES
 
-WHOLE = {
+FULL_MESSAGES = {
     "Could not parse entire input!": "expected an operation",
     " in block definition": "expected an operation, a block name or `}`",
     "Expected shape type.": "expected a size with `x` or an element type, such as "
@@ -35,26 +35,26 @@ KEYWORD = re.compile(r"`(\w+)`")
 
 EXAMPLE = re.compile(r"^```mlir\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 STATEMENT = re.compile(r"^\S.*(?:\n\s+.*)*", re.MULTILINE)
-MOST = 160
+MAX_EXAMPLE_LENGTH = 160
 """The longest example that is shown."""
 
 
-def unknown_operation(name: str, known: Sequence[str]) -> str:
+def describe_unknown_operation(name: str, known: Sequence[str]) -> str:
     """Return the message for a name that is none of the operations of its dialect."""
     if "." not in name:
         return f"expected an operation, got `{name}`"
     if not known:
         dialect = name.partition(".")[0]
         return f"unknown operation `{name}`: there is no dialect `{dialect}`"
-    return f"unknown operation `{name}`{meant(name, known)}"
+    return f"unknown operation `{name}`{suggest_name(name, known)}"
 
 
-def reworded(message: str, got: str | None) -> str:
+def reword_message(message: str, got: str | None) -> str:
     """
     A message of xDSL's parser; one that says what was expected also says what it got,
     if that is known.
     """
-    message = WHOLE.get(message, message)
+    message = FULL_MESSAGES.get(message, message)
     for pattern, words in QUOTED:
         message = pattern.sub(words, message)
     if message.startswith("Expected "):
@@ -65,7 +65,7 @@ def reworded(message: str, got: str | None) -> str:
     return f"{message}, got {got}" if got is not None and is_open else message
 
 
-def clauses_of(kind: type[Operation] | None) -> str:
+def clause_hint(kind: type[Operation] | None) -> str:
     """
     Return the hint for a keyword that an operation does not take at this position.
     """
@@ -76,11 +76,15 @@ def clauses_of(kind: type[Operation] | None) -> str:
     return f": {kind.name} takes {listed} in this order" if len(names) > 1 else ""
 
 
-def example_of(kind: type[Operation] | None) -> str:
+def syntax_example(kind: type[Operation] | None) -> str:
     """Return an example of the syntax of an operation, if its docstring has one."""
     block = EXAMPLE.search(inspect.getdoc(kind) or "") if kind is not None else None
     for statement in STATEMENT.findall(block[1]) if block else ():
         text = " ".join(statement.split())
-        if kind is not None and f"{kind.name} " in text and len(text) <= MOST:
+        if (
+            kind is not None
+            and f"{kind.name} " in text
+            and len(text) <= MAX_EXAMPLE_LENGTH
+        ):
             return f": it is written as `{text}`"
     return ""

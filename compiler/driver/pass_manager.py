@@ -1,4 +1,4 @@
-"""Running passes over a module, checking and showing the program in between."""
+"""A pass manager that verifies, times and prints between passes."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -10,13 +10,13 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tlf.compiler.driver.diagnostics import errors_located
+from tlf.compiler.driver.diagnostics import locate_errors
 from tlf.compiler.driver.dominance import verify_dominance
-from tlf.compiler.driver.garbage import few_collections
-from tlf.compiler.driver.snapshot import Snapshot, snapshot
-from tlf.compiler.driver.stray_attributes import verify_no_stray_attributes
+from tlf.compiler.driver.gc_tuning import reduce_collections
+from tlf.compiler.driver.snapshot import Snapshot, take_snapshot
 from tlf.compiler.driver.timing import Timing
-from tlf.dialects.rewriting import locate_all
+from tlf.compiler.driver.verify_attributes import verify_no_stray_attributes
+from tlf.dialects.located_rewriting import propagate_locations
 
 
 class PrintAfter(StrEnum):
@@ -41,7 +41,7 @@ whether it changed since.
 """
 
 
-def _ignore(count: int, module: ModuleOp, is_changed: bool) -> None:
+def _observe_nothing(count: int, module: ModuleOp, is_changed: bool) -> None:
     """Observe nothing."""
 
 
@@ -60,13 +60,13 @@ class PassManager:
     """Names of passes after which the program is shown in any case."""
     timing: Timing = field(default_factory=Timing)
     show: Callable[[str], object] = sys.stderr.write
-    observer: Observer = _ignore
+    observer: Observer = _observe_nothing
     _verified: Snapshot | None = field(default=None, init=False)
     """The module as it was when it was last verified."""
 
     def run(self, context: Context, module: ModuleOp) -> None:
         """Apply all passes to `module` in place. Raises `CompileError`."""
-        with few_collections():
+        with reduce_collections():
             self._run(context, module)
 
     def _run(self, context: Context, module: ModuleOp) -> None:
@@ -75,10 +75,10 @@ class PassManager:
         before = self._text(module) if self.print_after is PrintAfter.CHANGE else ""
         for count, each in enumerate(self.passes, 1):
             step = f"pass `{each.name}`"
-            with self.timing.measure(each.name), errors_located(module, step):
+            with self.timing.measure(each.name), locate_errors(module, step):
                 each.apply(context, module)
-            locate_all(module)
-            before = self._print(each.name, module, before)
+            propagate_locations(module)
+            before = self._print_if_requested(each.name, module, before)
             is_changed = self._verify(module, step)
             self.observer(count, module, is_changed)
 
@@ -86,14 +86,14 @@ class PassManager:
         """Verify a module that changed; return whether it did, as far as is known."""
         if not self.verifies:
             return True
-        with self.timing.measure("(verify)"), errors_located(module, step):
-            found = snapshot(module)
+        with self.timing.measure("(verify)"), locate_errors(module, step):
+            found = take_snapshot(module)
             if is_changed := found != self._verified:
                 verify(module)
             self._verified = found
         return is_changed
 
-    def _print(self, name: str, module: ModuleOp, before: str) -> str:
+    def _print_if_requested(self, name: str, module: ModuleOp, before: str) -> str:
         """Show `module` if asked to; return the text to compare the next one with."""
         compares = self.print_after is PrintAfter.CHANGE
         is_chosen = self.print_after is PrintAfter.ALL or name in self.chosen

@@ -1,7 +1,4 @@
-"""
-Pass pipelines as text: `pass{option=value ...},pipeline-name,...`, read with messages
-that say what is wrong, and expanded.
-"""
+"""Parsing and expansion of textual pass pipelines, with messages for errors."""
 
 import dataclasses
 import re
@@ -21,7 +18,7 @@ from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
 from xdsl.utils.hints import isa, type_repr
 from xdsl.utils.target import Target
 
-from tlf.compiler.driver.unknown import expected_one_of, meant
+from tlf.compiler.driver.did_you_mean import expected_one_of, suggest_name
 from tlf.support import renamed
 
 PassFactories = Mapping[str, Callable[[], type[ModulePass]]]
@@ -46,19 +43,19 @@ def build_passes(
     Raises `PipelineError`.
     """
     return tuple(
-        _build(f"pass `{spec.name}`", passes[spec.name](), spec)
-        for spec in expand(text, passes, pipelines)
+        _build_from_spec(f"pass `{spec.name}`", passes[spec.name](), spec)
+        for spec in expand_pipeline(text, passes, pipelines)
     )
 
 
-def expand(
+def expand_pipeline(
     text: str, passes: PassFactories, pipelines: Mapping[str, str]
 ) -> tuple[ArgSpec, ...]:
     """
     The passes that `text` names with their options, named pipelines replaced by what
     they stand for. Raises `PipelineError`.
     """
-    return tuple(_expand(text, passes, pipelines, ()))
+    return tuple(_expand_specs(text, passes, pipelines, ()))
 
 
 def build_target(text: str, targets: TargetFactories) -> Target:
@@ -69,27 +66,29 @@ def build_target(text: str, targets: TargetFactories) -> Target:
     try:
         spec = parse_spec(text)
     except ArgSpecParseError as error:
-        raise PipelineError(f"cannot read format `{text}`: {_reason(error)}") from error
+        raise PipelineError(
+            f"cannot read format `{text}`: {_parse_error_reason(error)}"
+        ) from error
     if spec.name not in targets:
         expected = expected_one_of(spec.name, sorted(targets))
         raise PipelineError(f"unknown format `{spec.name}`, {expected}")
-    return _build(f"format `{spec.name}`", targets[spec.name](), spec)
+    return _build_from_spec(f"format `{spec.name}`", targets[spec.name](), spec)
 
 
-def _expand(
+def _expand_specs(
     text: str,
     passes: PassFactories,
     pipelines: Mapping[str, str],
     inside: tuple[str, ...],
 ) -> Iterator[ArgSpec]:
-    for spec in _parse(text):
+    for spec in _parse_specs(text):
         if spec.name in passes:
             yield spec
             continue
         if (new := renamed.PASSES.get(spec.name)) is not None:
             raise PipelineError(f"pass `{spec.name}` was renamed to `{new}`")
         if spec.name not in pipelines:
-            hint = meant(spec.name, [*passes, *pipelines])
+            hint = suggest_name(spec.name, [*passes, *pipelines])
             raise PipelineError(f"unknown pass `{spec.name}`{hint}")
         if spec.name in inside:
             raise PipelineError(f"pipeline `{spec.name}` contains itself")
@@ -97,22 +96,22 @@ def _expand(
             raise PipelineError(
                 f"pipeline `{spec.name}` takes no options, got `{spec}`"
             )
-        yield from _expand(
+        yield from _expand_specs(
             pipelines[spec.name], passes, pipelines, (*inside, spec.name)
         )
 
 
-def _parse(text: str) -> tuple[ArgSpec, ...]:
+def _parse_specs(text: str) -> tuple[ArgSpec, ...]:
     try:
         spaceless = _COMMA.sub(lambda match: match[1] or ",", text.strip())
         return tuple(parse_pipeline(spaceless))
     except ArgSpecParseError as error:
         raise PipelineError(
-            f"cannot read pipeline `{text}`: {_reason(error)}"
+            f"cannot read pipeline `{text}`: {_parse_error_reason(error)}"
         ) from error
 
 
-def _reason(error: ArgSpecParseError) -> str:
+def _parse_error_reason(error: ArgSpecParseError) -> str:
     """
     Return the reason and the column, from the drawing that is the error's message.
     """
@@ -121,7 +120,7 @@ def _reason(error: ArgSpecParseError) -> str:
     return f"{lines[-1][0].lower()}{lines[-1][1:]} (column {column})"
 
 
-def _build(what: str, kind: type[SpecT], spec: ArgSpec) -> SpecT:
+def _build_from_spec(what: str, kind: type[SpecT], spec: ArgSpec) -> SpecT:
     """Make a pass or a format from its options, after checking each of them."""
     given = spec.normalize_parameter_names().parameters
     required = kind.required_fields()
@@ -135,40 +134,45 @@ def _build(what: str, kind: type[SpecT], spec: ArgSpec) -> SpecT:
     }
     for name, values in given.items():
         if name not in types:
-            raise PipelineError(f"{what}: {_unknown_option(spec.name, name, types)}")
-        if not _accepts(types[name], values):
+            raise PipelineError(
+                f"{what}: {_describe_unknown_option(spec.name, name, types)}"
+            )
+        if not _is_accepted_by(types[name], values):
             got = ",".join(map(str, values)) or "nothing"
             raise PipelineError(
-                f"{what}: option `{_shown(name)}` expects {type_repr(types[name])}, "
+                f"{what}: option `{_format_option(name)}` expects "
+                f"{type_repr(types[name])}, "
                 f"got {got}"
             )
     for name in sorted(required - given.keys()):
-        raise PipelineError(f"{what} requires option `{_shown(name)}`")
+        raise PipelineError(f"{what} requires option `{_format_option(name)}`")
     try:
         return kind.from_spec(spec)
     except (ValueError, TypeError, DiagnosticException) as error:
         raise PipelineError(f"{what}: {error}") from error
 
 
-def _unknown_option(owner: str, name: str, known: Iterable[str]) -> str:
-    if (new := renamed.OPTIONS.get(owner, {}).get(_shown(name))) is not None:
-        return f"option `{_shown(name)}` was renamed to `{new}`"
-    options = ", ".join(f"`{_shown(option)}`" for option in known)
-    return f"unknown option `{_shown(name)}`, expected " + (
+def _describe_unknown_option(owner: str, name: str, known: Iterable[str]) -> str:
+    if (new := renamed.OPTIONS.get(owner, {}).get(_format_option(name))) is not None:
+        return f"option `{_format_option(name)}` was renamed to `{new}`"
+    options = ", ".join(f"`{_format_option(option)}`" for option in known)
+    return f"unknown option `{_format_option(name)}`, expected " + (
         f"one of {options}" if options else "none"
     )
 
 
-def _accepts(expected: object, values: ParameterListType) -> bool:
+def _is_accepted_by(expected: object, values: ParameterListType) -> bool:
     """Return `True` if xDSL accepts `values` for an option of this type."""
     if not values and get_origin(expected) in (Union, UnionType):
         return NoneType in get_args(expected)
-    return (len(values) == 1 and _is_a(values[0], expected)) or _is_a(values, expected)
+    return (len(values) == 1 and _has_type(values[0], expected)) or _has_type(
+        values, expected
+    )
 
 
-def _is_a(value: object, expected: object) -> bool:
+def _has_type(value: object, expected: object) -> bool:
     return isa(value, cast(type[object], expected))
 
 
-def _shown(option: str) -> str:
+def _format_option(option: str) -> str:
     return option.replace("_", "-")

@@ -21,22 +21,29 @@ from xdsl.utils.exceptions import DiagnosticException
 from tlf.compiler.driver.universe import TLF_UNIVERSE
 from tlf.planner.context import PlanningContext
 
-GROUP = "xdsl.universe"
+ENTRY_POINT_GROUP = "xdsl.universe"
 """The group of entry points that xDSL looks for plugins in."""
 
-OWN = (XDSL_UNIVERSE, TLF_UNIVERSE)
+BUILTIN_UNIVERSES = (XDSL_UNIVERSE, TLF_UNIVERSE)
 
 FactoryT = TypeVar("FactoryT")
 
 
 @cache
-def plugins() -> Mapping[str, Universe]:
+def load_plugins() -> Mapping[str, Universe]:
     """The universes of plugins by name. Raises `DiagnosticException`."""
-    found = {point.name: _load(point) for point in entry_points(group=GROUP)}
-    return {name: found[name] for name in sorted(found) if found[name] not in OWN}
+    found = {
+        point.name: _load_universe(point)
+        for point in entry_points(group=ENTRY_POINT_GROUP)
+    }
+    return {
+        name: found[name]
+        for name in sorted(found)
+        if found[name] not in BUILTIN_UNIVERSES
+    }
 
 
-def _load(point: EntryPoint) -> Universe:
+def _load_universe(point: EntryPoint) -> Universe:
     try:
         universe = point.load()
     except Exception as error:
@@ -53,7 +60,7 @@ def _load(point: EntryPoint) -> Universe:
     return universe
 
 
-class Names(Mapping[str, FactoryT], Generic[FactoryT]):
+class FactoryRegistry(Mapping[str, FactoryT], Generic[FactoryT]):
     """
     Factories by name, of xDSL, of TLF and of plugins, which are searched for other
     names alone. Raises `DiagnosticException` for a name of two plugins.
@@ -65,25 +72,29 @@ class Names(Mapping[str, FactoryT], Generic[FactoryT]):
         instead: Mapping[str, FactoryT] | None = None,
     ) -> None:
         self._table = table
-        self._own = {name: made for each in OWN for name, made in table(each).items()}
+        self._own = {
+            name: made
+            for each in BUILTIN_UNIVERSES
+            for name, made in table(each).items()
+        }
         self._own |= instead or {}
 
     def __getitem__(self, name: str) -> FactoryT:
-        return self._own[name] if name in self._own else self._plugged(name)
+        return self._own[name] if name in self._own else self._find_in_plugins(name)
 
     def __iter__(self) -> Iterator[str]:
-        return chain(self._own, self.of_plugins())
+        return chain(self._own, self.plugin_names())
 
     def __len__(self) -> int:
-        return len(self._own) + len(self.of_plugins())
+        return len(self._own) + len(self.plugin_names())
 
-    def of_plugins(self) -> Sequence[str]:
+    def plugin_names(self) -> Sequence[str]:
         """The names that plugins add."""
-        names = chain.from_iterable(map(self._table, plugins().values()))
+        names = chain.from_iterable(map(self._table, load_plugins().values()))
         return sorted(set(names) - self._own.keys())
 
-    def _plugged(self, name: str) -> FactoryT:
-        tables = {each: self._table(found) for each, found in plugins().items()}
+    def _find_in_plugins(self, name: str) -> FactoryT:
+        tables = {each: self._table(found) for each, found in load_plugins().items()}
         having = [each for each, table in tables.items() if name in table]
         if not having:
             raise KeyError(name)
@@ -93,10 +104,10 @@ class Names(Mapping[str, FactoryT], Generic[FactoryT]):
         return tables[having[0]][name]
 
 
-DIALECTS = Names(lambda universe: universe.all_dialects)
+DIALECTS = FactoryRegistry(lambda universe: universe.all_dialects)
 
 
-class PluggedContext(PlanningContext):
+class PluginContext(PlanningContext):
     """
     A context that looks for a dialect that is not registered among plugins.
     """
@@ -104,18 +115,18 @@ class PluggedContext(PlanningContext):
     def get_optional_op(
         self, name: str, *, dialect_stack: Sequence[str] = ()
     ) -> type[Operation] | None:
-        self._find_dialect_of(name)
+        self._register_dialect_of(name)
         return super().get_optional_op(name, dialect_stack=dialect_stack)
 
     def get_optional_type(self, name: str) -> type[TypeAttribute] | None:
-        self._find_dialect_of(name)
+        self._register_dialect_of(name)
         return super().get_optional_type(name)
 
     def get_optional_attr(self, name: str) -> type[Attribute] | None:
-        self._find_dialect_of(name)
+        self._register_dialect_of(name)
         return super().get_optional_attr(name)
 
-    def _find_dialect_of(self, name: str) -> None:
+    def _register_dialect_of(self, name: str) -> None:
         dialect, dot, _ = name.partition(".")
         if dot and dialect not in self._registered_dialects and dialect in DIALECTS:
             self.register_dialect(dialect, DIALECTS[dialect])

@@ -14,15 +14,15 @@ that no other one can take the place of one that is gone.
 """
 
 
-def snapshot(op: Operation) -> Snapshot:
+def take_snapshot(op: Operation) -> Snapshot:
     """
     Return the contents of `op` and all operations inside; equal as long as nothing of
     it changes.
     """
-    return [_parts(each) for each in op.walk()]
+    return [_contents_of(each) for each in op.walk()]
 
 
-def _parts(op: Operation) -> tuple[object, ...]:
+def _contents_of(op: Operation) -> tuple[object, ...]:
     """An operation with what is its own: all but operations inside."""
     results = op.results
     return (
@@ -34,11 +34,11 @@ def _parts(op: Operation) -> tuple[object, ...]:
         tuple(op.properties.items()),
         tuple(op.attributes.items()),
         tuple(op.successors),
-        tuple([_blocks(each) for each in op.regions]),
+        tuple([_blocks_of(each) for each in op.regions]),
     )
 
 
-def _blocks(region: Region) -> tuple[object, ...]:
+def _blocks_of(region: Region) -> tuple[object, ...]:
     """A region, its blocks, and their arguments with types."""
     blocks = [(each, each.args, each.arg_types) for each in region.blocks]
     return (region, *blocks)

@@ -1,4 +1,4 @@
-"""Reading source files, and cutting them into the pieces that `// -----` separates."""
+"""Source files: reading, writing, and splitting at `// -----`."""
 
 import re
 import sys

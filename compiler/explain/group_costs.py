@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from tlf.compiler.backends.npu_rows import Row
-from tlf.compiler.driver.source_names import SourceNames, spelled
-from tlf.compiler.explain.choices import opened
-from tlf.compiler.explain.kernel_costs import kernel_costs_of
-from tlf.compiler.explain.pricing import has_model
-from tlf.compiler.explain.recomputed import Recomputed
-from tlf.compiler.explain.report import GroupReport, reports
+from tlf.compiler.backends.npu_report_rows import Row
+from tlf.compiler.driver.source_names import SourceNames, title_of
+from tlf.compiler.explain.cost_estimates import has_cost_model
+from tlf.compiler.explain.kernel_costs import describe_kernel_costs
+from tlf.compiler.explain.partition_choices import operations_in
+from tlf.compiler.explain.plan_report import GroupReport, report_functions
+from tlf.compiler.explain.recomputation import Recomputation
 from tlf.dialects.graph import GroupOp
-from tlf.dialects.places import place_of
-from tlf.dialects.target import Target
+from tlf.dialects.source_locations import location_of
+from tlf.dialects.target import TargetSpec
 
 if TYPE_CHECKING:
-    from tlf.runtime.npu.figures import Stretch
+    from tlf.runtime.npu.run_metrics import Segment
 
 
 @dataclass(frozen=True)
@@ -31,102 +31,101 @@ class GroupCost:
 
     title: str
     """The names of its first and last operation."""
-    places: frozenset[str]
+    locations: frozenset[str]
     """Source locations of its operations."""
     cycles: int
     """By the model."""
     bound: int
     """Lower bound of its cycles."""
-    again: Recomputed
+    recomputation: Recomputation
 
 
 @dataclass
 class GroupTable:
-    """
-    Takes down what the groups of a program are to cost, while it is compiled, for the
-    function that is run.
-    """
+    """A table of the predicted costs of groups, recorded during compilation."""
 
     names: SourceNames
     groups: list[GroupCost] = field(default_factory=list[GroupCost])
     bound: int = 0
     """Lower bound of the cycles of the function."""
 
-    def see(self, module: ModuleOp) -> None:
-        """Take down a module whose groups have plans."""
-        if not has_model(Target.of(module)):
+    def record_module(self, module: ModuleOp) -> None:
+        """Record a module whose groups have plans."""
+        if not has_cost_model(TargetSpec.of(module)):
             return
-        for report in reports(module):
-            self.groups += [self._cost(each) for each in report.groups]
+        for report in report_functions(module):
+            self.groups += [self._cost_of(each) for each in report.groups]
             self.bound += report.bounds.cycles
 
-    def rows(self, stretches: Sequence[Stretch], cycles: int | None) -> Iterator[Row]:
+    def rows(self, stretches: Sequence[Segment], cycles: int | None) -> Iterator[Row]:
         """
         A row for each group and one for all: what it takes at least, by the model, and
         in a run that took `cycles`, if one is known.
         """
         if not self.groups:
             return
-        spent = simulated([group.places for group in self.groups], stretches)
+        spent = attribute_cycles([group.locations for group in self.groups], stretches)
         for number, each in enumerate(self.groups):
-            text = figures_of(each.bound, each.cycles, spent.get(number))
+            text = format_cycles(each.bound, each.cycles, spent.get(number))
             yield f"group {number}", f"{each.title}: {text}"
         total = sum(each.cycles for each in self.groups)
-        yield "groups", figures_of(self.bound, total, cycles)
-        again = Recomputed.total([each.again for each in self.groups])
+        yield "groups", format_cycles(self.bound, total, cycles)
+        again = Recomputation.combine([each.recomputation for each in self.groups])
         text = (
             f"{again.product_share:.1%} of products, {again.element_share:.1%} of "
             "other elements, by the plans of groups"
         )
         yield "recomputed", text
 
-    def _cost(self, report: GroupReport) -> GroupCost:
-        price = report.price
-        operations = opened(price.group)
+    def _cost_of(self, report: GroupReport) -> GroupCost:
+        price = report.estimate
+        operations = operations_in(price.group)
         return GroupCost(
-            spelled(self.names, operations),
-            places_of(operations),
-            price.spent.cycles,
+            title_of(self.names, operations),
+            locations_of(operations),
+            price.predicted.cycles,
             price.bounds.cycles,
-            report.recomputed,
+            report.recomputation,
         )
 
 
-def costs_of(module: ModuleOp) -> Mapping[GroupOp, str]:
+def describe_costs(module: ModuleOp) -> Mapping[GroupOp, str]:
     """
     Return the lower bound of groups that have plans, and their predicted time, if it is
     known.
     """
-    if not Target.is_known(module):
+    if not TargetSpec.is_attached_to(module):
         return {}
-    if not has_model(Target.of(module)):
-        return kernel_costs_of(module)
-    prices = [each.price for report in reports(module) for each in report.groups]
+    if not has_cost_model(TargetSpec.of(module)):
+        return describe_kernel_costs(module)
+    prices = [
+        each.estimate for report in report_functions(module) for each in report.groups
+    ]
     return {
-        each.group: figures_of(each.bounds.cycles, each.spent.cycles, None)
+        each.group: format_cycles(each.bounds.cycles, each.predicted.cycles, None)
         for each in prices
     }
 
 
-def places_of(operations: Sequence[Operation]) -> frozenset[str]:
+def locations_of(operations: Sequence[Operation]) -> frozenset[str]:
     """
     Return the source locations of operations, in the form of the origins of
     instructions.
     """
-    found = map(place_of, operations)
+    found = map(location_of, operations)
     return frozenset(
         f"{at.filename.data}:{at.line.data}:{at.column.data}" for at in found if at
     )
 
 
-def simulated(
-    groups: Sequence[frozenset[str]], stretches: Sequence[Stretch]
+def attribute_cycles(
+    groups: Sequence[frozenset[str]], stretches: Sequence[Segment]
 ) -> Mapping[int, int]:
     """
-    The cycles by which each group, given by its places, moves the end of a program
-    further out. Nothing is told where a group is not to be found.
+    Attribute the simulated cycles to groups, by their source locations. Nothing is told
+    where a group is not to be found.
     """
-    owners = _owners(groups)
+    owners = _groups_by_location(groups)
     spent: Counter[int] = Counter()
     group = last = 0
     for stretch in stretches:
@@ -138,7 +137,7 @@ def simulated(
     return spent if set(spent) == set(range(len(groups))) else {}
 
 
-def _owners(groups: Sequence[frozenset[str]]) -> dict[str, int]:
+def _groups_by_location(groups: Sequence[frozenset[str]]) -> dict[str, int]:
     """The group of each place that only one of them has."""
     counts = Counter(place for places in groups for place in places)
     return {
@@ -149,19 +148,19 @@ def _owners(groups: Sequence[frozenset[str]]) -> dict[str, int]:
     }
 
 
-def figures_of(bound: int, predicted: int, achieved: int | None) -> str:
+def format_cycles(bound: int, predicted: int, achieved: int | None) -> str:
     """
     Return the text for the cycles of a group. A group that adds less to the whole than
     its lower bound has run in parallel with others.
     """
     text = f"lower bound {bound:,} cycles, predicted {predicted:,}"
     if achieved is None:
-        return f"{text}; gap {_gap(predicted, bound)}"
+        return f"{text}; gap {_format_gap(predicted, bound)}"
     if achieved < bound:
         return f"{text}, simulated {achieved:,} beside others"
-    return f"{text}, simulated {achieved:,}; gap {_gap(achieved, bound)}"
+    return f"{text}, simulated {achieved:,}; gap {_format_gap(achieved, bound)}"
 
 
-def _gap(cycles: int, bound: int) -> str:
+def _format_gap(cycles: int, bound: int) -> str:
     """Return the ratio to the bound, or `-` if the bound is 0."""
     return f"{cycles / bound:.2f}x" if bound else "-"

@@ -7,49 +7,51 @@ from math import prod
 
 from xdsl.dialects.builtin import ModuleOp
 
-from tlf.analysis.tiling.group_members import members_of_group
-from tlf.analysis.tiling.model import GroupTiling
+from tlf.analysis.tiling.group_members import members_of_group_op
+from tlf.analysis.tiling.group_tiling import GroupTiling
 from tlf.dialects.graph import GroupOp, PlanAttr
-from tlf.dialects.target import Target
-from tlf.dialects.target.levels import level_named
-from tlf.planner.cost.gpu.price import Price
-from tlf.planner.cost.gpu.tiles import GpuTiles
+from tlf.dialects.target import TargetSpec
+from tlf.dialects.target.level_lookup import find_tile_level
+from tlf.planner.cost.gpu.gpu_estimator import GpuEstimator
+from tlf.planner.cost.gpu.kernel_cost import KernelCost
 
 
-def has_kernels(target: Target) -> bool:
+def has_kernel_model(target: TargetSpec) -> bool:
     """Return `True` if a target has a model of the time of kernels."""
-    return _model(target) is not None
+    return _estimator_of(target) is not None
 
 
-def _model(target: Target) -> GpuTiles | None:
-    return GpuTiles.of(target, level_named(target, None))
+def _estimator_of(target: TargetSpec) -> GpuEstimator | None:
+    return GpuEstimator.of(target, find_tile_level(target, None))
 
 
-def kernel_costs_of(module: ModuleOp) -> Mapping[GroupOp, str]:
+def describe_kernel_costs(module: ModuleOp) -> Mapping[GroupOp, str]:
     """
     Return the predicted time of groups that have plans, its largest component, and the
     reductions that are fused into one loop.
     """
-    target = Target.of(module)
-    if (model := _model(target)) is None:
+    target = TargetSpec.of(module)
+    if (model := _estimator_of(target)) is None:
         return {}
     groups = (op for op in module.walk() if isinstance(op, GroupOp))
     clock = 1e3 * target.clock_ghz
     return {
-        group: _cost(group, plan, model, clock)
+        group: _describe_cost(group, plan, model, clock)
         for group in groups
         if (plan := group.plan) is not None
     }
 
 
-def _cost(group: GroupOp, plan: PlanAttr, model: GpuTiles, clock: float) -> str:
-    members = members_of_group(group)
-    tiling = members.tiling(plan.tile_sizes, plan.reduce_sizes, model.rules)
-    price = model.kernels.price(tiling, plan.stage_count)
-    return _told(price, clock) + _loop(tiling)
+def _describe_cost(
+    group: GroupOp, plan: PlanAttr, model: GpuEstimator, clock: float
+) -> str:
+    members = members_of_group_op(group)
+    tiling = members.tiling_with(plan.tile_sizes, plan.reduce_sizes, model.rules)
+    price = model.kernels.estimate_cost(tiling, plan.stage_count)
+    return _describe_kernel(price, clock) + _describe_cascade(tiling)
 
 
-def _loop(tiling: GroupTiling) -> str:
+def _describe_cascade(tiling: GroupTiling) -> str:
     """The reductions that one loop computes, if there are any."""
     if (cascade := tiling.cascade) is None:
         return ""
@@ -58,12 +60,12 @@ def _loop(tiling: GroupTiling) -> str:
     return f"; {names} in one loop of {trips:,}"
 
 
-def _told(price: Price, clock: float) -> str:
+def _describe_kernel(price: KernelCost, clock: float) -> str:
     """A price in words; `clock` is in cycles of a microsecond."""
     taken = price.resources
     return (
-        f"predicted {price.cycles / clock:,.1f} us, {price.binding} "
-        f"{price.times[price.binding] / clock:,.1f} of them; {price.programs:,} "
+        f"predicted {price.cycles / clock:,.1f} us, {price.bottleneck} "
+        f"{price.times[price.bottleneck] / clock:,.1f} of them; {price.programs:,} "
         f"programs, {price.resident} at once on a processor, {taken.warps} warps, "
         f"{taken.registers} registers, {taken.shared:,} bytes of shared memory"
     )

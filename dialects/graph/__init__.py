@@ -1,5 +1,5 @@
 """
-The `graph` dialect: whole tensors, by value.
+The `graph` dialect: operations on whole tensors, in SSA value semantics.
 
 A program at this level is what a frontend produces: named operations on tensors of
 static shape. A `graph.group` holds operations that are to run together, with the plan
@@ -17,13 +17,14 @@ from tlf.dialects.graph.activation import (
 )
 from tlf.dialects.graph.average_pooling import AvgPool2dOp, AvgPool3dOp
 from tlf.dialects.graph.batch_norm import BatchNormOp
+from tlf.dialects.graph.cascade_step import StepAttr
 from tlf.dialects.graph.cast import CastOp, convert_scalar
 from tlf.dialects.graph.concat import ConcatOp
-from tlf.dialects.graph.constant import ConstantOp, FileAttr, dense_attribute
+from tlf.dialects.graph.constant import ConstantOp, FileAttr, to_dense_attribute
 from tlf.dialects.graph.contraction import ContractOp, MatmulOp
 from tlf.dialects.graph.convolution import Conv2dOp
 from tlf.dialects.graph.convolution3d import Conv3dOp
-from tlf.dialects.graph.cumulation import CumulateOp
+from tlf.dialects.graph.copy_sign import CopySignOp
 from tlf.dialects.graph.division import DivOp, RemOp
 from tlf.dialects.graph.elementwise import (
     AddOp,
@@ -34,18 +35,6 @@ from tlf.dialects.graph.elementwise import (
     SubOp,
 )
 from tlf.dialects.graph.exponentials import Exp2Op, Expm1Op, Log1pOp, Log2Op, Log10Op
-from tlf.dialects.graph.functions import (
-    AbsOp,
-    CosOp,
-    ErfOp,
-    ExpOp,
-    LogOp,
-    NegOp,
-    RsqrtOp,
-    SinOp,
-    SqrtOp,
-    TanhOp,
-)
 from tlf.dialects.graph.group import GroupOp, YieldOp
 from tlf.dialects.graph.in_place import InPlaceAttr
 from tlf.dialects.graph.indexing import GatherOp, TakeOp
@@ -63,27 +52,27 @@ from tlf.dialects.graph.logic import (
 )
 from tlf.dialects.graph.mean import MeanOp
 from tlf.dialects.graph.movement import BroadcastOp, ReshapeOp, TransposeOp
-from tlf.dialects.graph.ordering import ArgReduceOp, SortOp
 from tlf.dialects.graph.padding import PadOp
-from tlf.dialects.graph.plan import PlanAttr
 from tlf.dialects.graph.pooling import MaxPool2dOp, SumPool2dOp
 from tlf.dialects.graph.pooling3d import MaxPool3dOp
+from tlf.dialects.graph.prefix_scan import CumulateOp
+from tlf.dialects.graph.range_assertion import WithinOp
 from tlf.dialects.graph.reduction import ReduceKind, ReduceKindAttr, ReduceOp
 from tlf.dialects.graph.remark import (
     RemarkAttr,
-    remark,
-    remark_all,
+    add_remark,
+    add_shared_remark,
+    format_remark,
     remarks_of,
-    sentence,
 )
-from tlf.dialects.graph.rewrites import give_rules
+from tlf.dialects.graph.rewrites import register_rewrites
 from tlf.dialects.graph.rounding import CeilOp, FloorOp, RoundOp, TruncOp
-from tlf.dialects.graph.scattering import ScatterKind, ScatterKindAttr, ScatterOp
+from tlf.dialects.graph.scatter import ScatterKind, ScatterKindAttr, ScatterOp
 from tlf.dialects.graph.sigmoid import SigmoidOp, SiluOp
-from tlf.dialects.graph.signs import CopySignOp
 from tlf.dialects.graph.slicing import SliceOp
 from tlf.dialects.graph.softmax import SoftmaxOp
-from tlf.dialects.graph.step import StepAttr
+from tlf.dialects.graph.sorting import ArgReduceOp, SortOp
+from tlf.dialects.graph.tiling_plan import PlanAttr
 from tlf.dialects.graph.trigonometry import (
     AcoshOp,
     AcosOp,
@@ -96,10 +85,21 @@ from tlf.dialects.graph.trigonometry import (
     SinhOp,
     TanOp,
 )
+from tlf.dialects.graph.unary_functions import (
+    AbsOp,
+    CosOp,
+    ErfOp,
+    ExpOp,
+    LogOp,
+    NegOp,
+    RsqrtOp,
+    SinOp,
+    SqrtOp,
+    TanhOp,
+)
 from tlf.dialects.graph.unfold import UnfoldOp
-from tlf.dialects.graph.within import WithinOp
 
-give_rules()
+register_rewrites()
 
 Graph = Dialect(
     "graph",
@@ -299,10 +299,10 @@ __all__ = [
     "UnfoldOp",
     "WithinOp",
     "YieldOp",
+    "add_remark",
+    "add_shared_remark",
     "convert_scalar",
-    "dense_attribute",
-    "remark",
-    "remark_all",
+    "format_remark",
     "remarks_of",
-    "sentence",
+    "to_dense_attribute",
 ]

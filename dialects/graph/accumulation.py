@@ -1,4 +1,4 @@
-"""Accumulator type and optional initial value of contractions and reductions."""
+"""Base of contractions and reductions: accumulator type and initial value."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from xdsl.ir import Attribute, TypeAttribute
 from xdsl.irdl import IRDLOperation, opt_prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.graph.tensors import (
+from tlf.dialects.graph.tensor_types import (
     NUMBERS,
     default_accumulator,
     element_of,
-    rounded,
+    format_shape,
+    promote_to_f32,
+    round_to_type,
     shape_of,
-    shape_text,
-    widened,
 )
 from tlf.dialects.interfaces import AccumulatingInterface, Array
 from tlf.dialects.types import dtype_of, is_float
@@ -45,8 +45,8 @@ class AccumulatorOperation(IRDLOperation, abc.ABC):
 
     @property
     def reference_dtype(self) -> np.dtype[np.generic]:
-        """The dtype that the reference combines in: never a 16-bit one."""
-        return widened(np.empty(0, dtype_of(self.accumulator_type))).dtype
+        """The dtype in which the reference accumulates: never a 16-bit one."""
+        return promote_to_f32(np.empty(0, dtype_of(self.accumulator_type))).dtype
 
     def verify_accumulation(self) -> None:
         """Check the accumulator type, and the type of the result."""
@@ -63,16 +63,18 @@ class AccumulatorOperation(IRDLOperation, abc.ABC):
             either = " or ".join(dict.fromkeys((str(element), str(acc))))
             raise VerifyException(f"expected a result of {either}, got {found}")
 
-    def accumulated(self, total: Array, *init: Array) -> Array:
-        """`total` combined with `init`, if there is one, and rounded to the result."""
+    def combine_with_init(self, total: Array, *init: Array) -> Array:
+        """
+        Combine `total` with `init`, if there is one, and round to the result type.
+        """
         with np.errstate(all="ignore"):
             for start in init:
-                total = self.merge(total, start.astype(total.dtype))
-        return rounded(
-            rounded(total, self.accumulator_type), element_of(self.results[0])
+                total = self.combine_partials(total, start.astype(total.dtype))
+        return round_to_type(
+            round_to_type(total, self.accumulator_type), element_of(self.results[0])
         )
 
-    def merge(self, total: Array, start: Array) -> Array:
+    def combine_partials(self, total: Array, start: Array) -> Array:
         """Combine two partial results of one type."""
         return np.add(total, start)
 
@@ -95,6 +97,6 @@ class AccumulatingOperation(AccumulatorOperation, AccumulatingInterface, abc.ABC
         if (shape_of(init), element_of(init)) != (shape_of(result), element_of(result)):
             raise VerifyException(
                 "expected an init like the result, "
-                f"{shape_text(shape_of(result))} of {element_of(result)}, "
-                f"got {shape_text(shape_of(init))} of {element_of(init)}"
+                f"{format_shape(shape_of(result))} of {element_of(result)}, "
+                f"got {format_shape(shape_of(init))} of {element_of(init)}"
             )

@@ -1,4 +1,4 @@
-"""Activation functions, and dropout."""
+"""Activation functions (relu, gelu) and dropout."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from tlf.dialects.graph.cast import convert_scalar
-from tlf.dialects.graph.decomposition import TensorProgram
 from tlf.dialects.graph.elementwise import UnaryOperation
-from tlf.dialects.graph.formulas import (
+from tlf.dialects.graph.formula_arithmetic import (
     Arithmetic,
     ArrayArithmetic,
-    ScalarProgram,
+    ScalarBuilder,
     Value,
 )
-from tlf.dialects.graph.identity import IdentityOperation
-from tlf.dialects.graph.sigmoid import one_and_exp
-from tlf.dialects.graph.tensors import NUMBERS, shape_of
+from tlf.dialects.graph.identity_operation import IdentityOperation
+from tlf.dialects.graph.sigmoid import one_plus_exp
+from tlf.dialects.graph.tensor_builder import TensorBuilder
+from tlf.dialects.graph.tensor_types import NUMBERS, shape_of
 from tlf.dialects.interfaces import Array, DecompositionInterface
+from tlf.dialects.keyword_params import parse_keyword_param
 from tlf.dialects.types import (
     ELEMENT_TYPES,
     accumulator_of,
     is_float,
     scalar_attribute,
 )
-from tlf.dialects.words import parse_word
 
 
 class GeluKind(StrEnum):
@@ -60,25 +60,25 @@ class GeluKindAttr(Data[GeluKind]):
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> GeluKind:
-        return parse_word(parser, GeluKind)
+        return parse_keyword_param(parser, GeluKind)
 
     def print_parameter(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
             printer.print_string(self.data)
 
 
-def _gelu(arithmetic: Arithmetic[Value], kind: GeluKind, x: Value) -> Value:
+def _evaluate_gelu(arithmetic: Arithmetic[Value], kind: GeluKind, x: Value) -> Value:
     """
     The formula of gelu. Of `(1 + tanh(t)) / 2` it takes `1 / (1 + exp(-2 t))`, which
     loses no digits where the tangent is near -1.
     """
-    number, mul = arithmetic.number, arithmetic.mul
+    number, mul = arithmetic.constant, arithmetic.mul
     if kind is GeluKind.ERF:
         error = arithmetic.erf(mul(x, number(math.sqrt(0.5))))
         return mul(mul(x, number(0.5)), arithmetic.add(error, number(1.0)))
     scale = -2 * math.sqrt(2 / math.pi)
     slope = arithmetic.add(mul(mul(x, x), number(0.044715 * scale)), number(scale))
-    return arithmetic.div(x, one_and_exp(arithmetic, mul(x, slope)))
+    return arithmetic.div(x, one_plus_exp(arithmetic, mul(x, slope)))
 
 
 @irdl_op_definition
@@ -97,7 +97,7 @@ class ReluOp(UnaryOperation):
     def compute(self, *operands: Array) -> Array:
         return np.maximum(operands[0], operands[0].dtype.type(0))
 
-    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
         (element,) = elements
         zero = builder.insert(arith.ConstantOp(scalar_attribute(0, element.type)))
         kind = arith.MaximumfOp if is_float(element.type) else arith.MaxSIOp
@@ -136,19 +136,19 @@ class GeluOp(UnaryOperation, DecompositionInterface):
 
     def compute(self, *operands: Array) -> Array:
         (x,) = operands
-        return _gelu(ArrayArithmetic(x.dtype), self.kind.data, x)
+        return _evaluate_gelu(ArrayArithmetic(x.dtype), self.kind.data, x)
 
-    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
         (element,) = elements
         work = accumulator_of(element.type)
         wide = convert_scalar(builder, element, work)
-        result = _gelu(ScalarProgram(builder, work), self.kind.data, wide)
+        result = _evaluate_gelu(ScalarBuilder(builder, work), self.kind.data, wide)
         return convert_scalar(builder, result, element.type)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
-        program = TensorProgram.of(builder, self.operand)
-        result = _gelu(program, self.kind.data, program.widened(self.operand))
-        return [program.narrowed(result, self.result.type)]
+        program = TensorBuilder.for_operand(builder, self.operand)
+        result = _evaluate_gelu(program, self.kind.data, program.promote(self.operand))
+        return [program.to_result_type(result, self.result.type)]
 
     def flops(self) -> int:
         each = 5 if self.kind.data is GeluKind.ERF else 7
@@ -189,5 +189,5 @@ class DropoutOp(IdentityOperation):
             )
         super().verify_()
 
-    def linear_in(self) -> tuple[int, ...]:
+    def linear_operands(self) -> tuple[int, ...]:
         return (0,)

@@ -1,4 +1,4 @@
-"""Means of the windows of images."""
+"""Average pooling in two and three dimensions."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.graph.constant import ConstantOp
-from tlf.dialects.graph.decomposition import TensorProgram
 from tlf.dialects.graph.division import DivOp
 from tlf.dialects.graph.elementwise import MulOp
 from tlf.dialects.graph.pooling import SumPool2dOp
 from tlf.dialects.graph.reduction import ReduceKind
-from tlf.dialects.graph.tensors import (
+from tlf.dialects.graph.tensor_builder import TensorBuilder
+from tlf.dialects.graph.tensor_types import (
     FLOATS,
     GraphTensor,
     element_of,
-    result_type,
-    rounded,
+    infer_result_type,
+    promote_to_f32,
+    round_to_type,
     shape_of,
-    verify_element,
+    verify_element_type,
     verify_shape,
-    widened,
 )
-from tlf.dialects.graph.windowed import (
-    VolumeOperation,
+from tlf.dialects.graph.windowed_operation import (
+    Windowed3dOperation,
     WindowedOperation,
-    reduced_windows,
+    build_window_reduction,
     window_properties,
 )
 from tlf.dialects.interfaces import Array, DecompositionInterface
@@ -75,63 +75,69 @@ class AvgPoolOperation(WindowedOperation, DecompositionInterface, abc.ABC):
         exclude_padding: bool = False,
     ):
         value = SSAValue.get(operand)
-        window = self.new_window(kernel, strides, padding, dilation)
-        shape = self.pooled_shape(shape_of(value), window)
+        window = self.make_window(kernel, strides, padding, dilation)
+        shape = self.infer_pooled_shape(shape_of(value), window)
         excluded = {"exclude_padding": UnitAttr()} if exclude_padding else {}
         super().__init__(
             operands=[value],
             properties=window_properties(window) | excluded,
-            result_types=[result_type([value], shape, element_of(value))],
+            result_types=[infer_result_type([value], shape, element_of(value))],
         )
 
     def verify_(self) -> None:
         images = shape_of(self.operand)
-        verify_shape(self.result, self.pooled_shape(images, self.window))
-        verify_element(self.result, element_of(self.operand))
-        if self.exclude_padding is not None and not self._counts().all():
+        verify_shape(self.result, self.infer_pooled_shape(images, self.window))
+        verify_element_type(self.result, element_of(self.operand))
+        if self.exclude_padding is not None and not self._count_window_elements().all():
             raise VerifyException(
                 "expected every window to meet its image, got padding "
                 f"{list(self.window.padding)} of kernel {list(self.window.taps)}"
             )
 
     @property
-    def needs_counts(self) -> bool:
-        """True if windows are means of different numbers of elements."""
+    def has_varying_counts(self) -> bool:
+        """True if the element count differs between windows."""
         return self.exclude_padding is not None and any(self.window.padding)
 
-    def _counts(self) -> Array:
+    def _count_window_elements(self) -> Array:
         """Return the number of elements of the image in each window."""
-        return self.window.counts(shape_of(self.operand)[2:])
+        return self.window.count_elements(shape_of(self.operand)[2:])
 
-    def reference(self, *operands: Array) -> tuple[Array, ...]:
-        wide = widened(operands[0])
+    def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
+        wide = promote_to_f32(operands[0])
         with np.errstate(all="ignore"):
-            total = reduce(np.add, self.window.elements(wide, 0))
+            total = reduce(np.add, self.window.iterate_taps(wide, 0))
             value = np.divide(total, self._divisor().astype(wide.dtype))
-        return (rounded(value, element_of(self.result)),)
+        return (round_to_type(value, element_of(self.result)),)
 
     def _divisor(self) -> Array:
-        return self._counts() if self.needs_counts else np.asarray(self.taps)
+        return (
+            self._count_window_elements()
+            if self.has_varying_counts
+            else np.asarray(self.tap_count)
+        )
 
     @property
-    def taps(self) -> int:
+    def tap_count(self) -> int:
         """The number of elements of a window."""
         return prod(self.window.taps)
 
     @abc.abstractmethod
-    def sums(self, builder: Builder, element: Attribute) -> SSAValue:
+    def build_window_sums(self, builder: Builder, element: Attribute) -> SSAValue:
         """Build the sums of windows, in an element type."""
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
-        """Sums of windows, multiplied or divided by what they count."""
-        program = TensorProgram.of(builder, self.operand)
+        """Build window sums, multiplied or divided by the element counts."""
+        program = TensorBuilder.for_operand(builder, self.operand)
         work = accumulator_of(element_of(self.operand))
-        total = self.sums(builder, work)
-        if not self.needs_counts:
-            part = program.number(1 / self.taps)
-            return [program.finish(MulOp, [total, part], self.result.type)]
-        counts = program.insert(ConstantOp(self._counts().astype(dtype_of(work))))
-        return [program.finish(DivOp, [total, counts], self.result.type)]
+        total = self.build_window_sums(builder, work)
+        if not self.has_varying_counts:
+            part = program.constant(1 / self.tap_count)
+            return [program.build_result(MulOp, [total, part], self.result.type)]
+        counts = program.insert(
+            ConstantOp(self._count_window_elements().astype(dtype_of(work)))
+        )
+        return [program.build_result(DivOp, [total, counts], self.result.type)]
 
 
 @irdl_op_definition
@@ -150,7 +156,7 @@ class AvgPool2dOp(AvgPoolOperation):
 
     name = "graph.avg_pool2d"
 
-    def sums(self, builder: Builder, element: Attribute) -> SSAValue:
+    def build_window_sums(self, builder: Builder, element: Attribute) -> SSAValue:
         window = self.window
         total = SumPool2dOp(
             self.operand,
@@ -164,7 +170,7 @@ class AvgPool2dOp(AvgPoolOperation):
 
 
 @irdl_op_definition
-class AvgPool3dOp(VolumeOperation, AvgPoolOperation):
+class AvgPool3dOp(Windowed3dOperation, AvgPoolOperation):
     """
     The mean of every window of N x C x D x H x W images, added up in f32 where elements
     are narrower. What lies around an image, `padding` elements before the first of each
@@ -178,6 +184,6 @@ class AvgPool3dOp(VolumeOperation, AvgPoolOperation):
 
     name = "graph.avg_pool3d"
 
-    def sums(self, builder: Builder, element: Attribute) -> SSAValue:
+    def build_window_sums(self, builder: Builder, element: Attribute) -> SSAValue:
         kind = ReduceKind.SUM
-        return reduced_windows(builder, self.operand, self.window, kind, element)
+        return build_window_reduction(builder, self.operand, self.window, kind, element)

@@ -1,4 +1,4 @@
-"""Batch normalization with given statistics."""
+"""Batch normalization with given mean and variance."""
 
 from __future__ import annotations
 
@@ -19,16 +19,20 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.graph.decomposition import TensorProgram
 from tlf.dialects.graph.elementwise import AddOp, MulOp
-from tlf.dialects.graph.normalization import NormalizationOperation, apply, scaled
-from tlf.dialects.graph.tensors import (
+from tlf.dialects.graph.normalization import (
+    NormalizationOperation,
+    apply_weight_and_bias,
+    build_steps,
+)
+from tlf.dialects.graph.tensor_builder import TensorBuilder
+from tlf.dialects.graph.tensor_types import (
     FLOATS,
     GraphTensor,
     element_of,
-    rounded,
+    format_shape,
+    round_to_type,
     shape_of,
-    shape_text,
 )
 from tlf.dialects.interfaces import Array
 
@@ -88,36 +92,36 @@ class BatchNormOp(NormalizationOperation):
         if len(shape_of(self.operand)) < 2:
             raise VerifyException(
                 "expected an operand of rank 2 or more, "
-                f"got {shape_text(shape_of(self.operand))}"
+                f"got {format_shape(shape_of(self.operand))}"
             )
         super().verify_()
 
-    def reference(self, *operands: Array) -> tuple[Array, ...]:
-        named = self.named(operands)
+    def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
+        named = self.bind_operands(operands)
         with np.errstate(all="ignore"):
             centred = np.subtract(named["x"], named["mean"])
             epsilon = named["x"].dtype.type(self.epsilon.value.data)
             deviation = np.sqrt(np.add(named["variance"], epsilon))
-            value = scaled(np.divide(centred, deviation), named)
-        return (rounded(value, element_of(self.result)),)
+            value = apply_weight_and_bias(np.divide(centred, deviation), named)
+        return (round_to_type(value, element_of(self.result)),)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
-        program = TensorProgram.of(builder, self.operand)
-        wide = {name: program.widened(value) for name, value in self.parameters.items()}
-        epsilon = program.number(self.epsilon.value.data)
+        program = TensorBuilder.for_operand(builder, self.operand)
+        wide = {name: program.promote(value) for name, value in self.parameters.items()}
+        epsilon = program.constant(self.epsilon.value.data)
         scale = program.rsqrt(program.add(wide["variance"], epsilon))
         if "weight" in wide:
             scale = program.mul(scale, wide["weight"])
-        columns = self._columns(program, wide["mean"])
-        centred = program.sub(program.widened(self.operand), columns)
+        columns = self._broadcast_parameter(program, wide["mean"])
+        centred = program.sub(program.promote(self.operand), columns)
         steps: list[tuple[type[AddOp | MulOp], SSAValue]]
-        steps = [(MulOp, self._columns(program, scale))]
+        steps = [(MulOp, self._broadcast_parameter(program, scale))]
         if "bias" in wide:
-            steps.append((AddOp, self._columns(program, wide["bias"])))
-        return [apply(program, centred, steps, self.result.type)]
+            steps.append((AddOp, self._broadcast_parameter(program, wide["bias"])))
+        return [build_steps(program, centred, steps, self.result.type)]
 
-    def _columns(self, program: TensorProgram, value: SSAValue) -> SSAValue:
-        """A parameter as a tensor that broadcasts to the operand."""
+    def _broadcast_parameter(self, program: TensorBuilder, value: SSAValue) -> SSAValue:
+        """Reshape a parameter so that it broadcasts to the operand."""
         tail = len(shape_of(self.operand)) - 2
         if not tail:
             return value

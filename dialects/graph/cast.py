@@ -14,53 +14,57 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from tlf.dialects.graph.elementwise import ElementwiseOperation
-from tlf.dialects.graph.tensors import (
+from tlf.dialects.graph.tensor_types import (
     GraphTensor,
     element_of,
-    result_type,
+    infer_result_type,
     shape_of,
 )
 from tlf.dialects.interfaces import Array
 from tlf.dialects.types import (
     ELEMENT_TYPES,
     dtype_of,
+    is_16_bit_float,
     is_float,
-    is_half,
     scalar_attribute,
 )
 
 
-def _size(element: Attribute) -> int:
+def _byte_size(element: Attribute) -> int:
     """The bytes of an element."""
     return dtype_of(element).itemsize
 
 
-def _between_floats(builder: Builder, value: SSAValue, wanted: AnyFloat) -> SSAValue:
-    if is_half(value.type) and is_half(wanted):
+def _convert_float(builder: Builder, value: SSAValue, wanted: AnyFloat) -> SSAValue:
+    if is_16_bit_float(value.type) and is_16_bit_float(wanted):
         value = builder.insert(arith.ExtFOp(value, f32)).results[0]
-    is_wider = _size(wanted) > _size(value.type)
+    is_wider = _byte_size(wanted) > _byte_size(value.type)
     kind = arith.ExtFOp if is_wider else arith.TruncFOp
     return builder.insert(kind(value, wanted)).results[0]
 
 
-def _to_float(builder: Builder, value: SSAValue, wanted: AnyFloat) -> SSAValue:
+def _convert_to_float(builder: Builder, value: SSAValue, wanted: AnyFloat) -> SSAValue:
     kind = arith.UIToFPOp if value.type == i1 else arith.SIToFPOp
-    if not is_half(wanted):
+    if not is_16_bit_float(wanted):
         return builder.insert(kind(value, wanted)).results[0]
     wide = builder.insert(kind(value, f32)).results[0]
-    return _between_floats(builder, wide, wanted)
+    return _convert_float(builder, wide, wanted)
 
 
-def _to_integer(builder: Builder, value: SSAValue, wanted: Attribute) -> SSAValue:
-    kind = arith.ExtSIOp if _size(wanted) > _size(value.type) else arith.TruncIOp
+def _convert_to_integer(
+    builder: Builder, value: SSAValue, wanted: Attribute
+) -> SSAValue:
+    kind = (
+        arith.ExtSIOp if _byte_size(wanted) > _byte_size(value.type) else arith.TruncIOp
+    )
     if value.type == i1:
         kind = arith.ExtUIOp
     elif is_float(value.type):
         kind = arith.FPToSIOp
-    return builder.insert(kind(value, IntegerType(_size(wanted) * 8))).results[0]
+    return builder.insert(kind(value, IntegerType(_byte_size(wanted) * 8))).results[0]
 
 
-def _not_zero(builder: Builder, value: SSAValue) -> SSAValue:
+def _build_nonzero_test(builder: Builder, value: SSAValue) -> SSAValue:
     zero = builder.insert(arith.ConstantOp(scalar_attribute(0, value.type)))
     if is_float(value.type):
         return builder.insert(arith.CmpfOp(value, zero, "une")).results[0]
@@ -72,11 +76,11 @@ def convert_scalar(builder: Builder, value: SSAValue, wanted: Attribute) -> SSAV
     if value.type == wanted:
         return value
     if wanted == i1:
-        return _not_zero(builder, value)
+        return _build_nonzero_test(builder, value)
     if isinstance(wanted, AnyFloat):
-        build = _between_floats if is_float(value.type) else _to_float
+        build = _convert_float if is_float(value.type) else _convert_to_float
         return build(builder, value, wanted)
-    return _to_integer(builder, value, wanted)
+    return _convert_to_integer(builder, value, wanted)
 
 
 @irdl_op_definition
@@ -104,7 +108,7 @@ class CastOp(ElementwiseOperation, HasFolderInterface):
         value = SSAValue.get(operand)
         super().__init__(
             operands=[value],
-            result_types=[result_type([value], shape_of(value), element)],
+            result_types=[infer_result_type([value], shape_of(value), element)],
         )
 
     def result_element(self) -> Attribute:
@@ -112,11 +116,11 @@ class CastOp(ElementwiseOperation, HasFolderInterface):
 
     def compute(self, *operands: Array) -> Array:
         (value,) = operands
-        if value.dtype.kind in "ib" and is_half(element_of(self.result)):
+        if value.dtype.kind in "ib" and is_16_bit_float(element_of(self.result)):
             return value.astype(np.float32)
         return value
 
-    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
         return convert_scalar(builder, elements[0], element_of(self.result))
 
     def flops(self) -> int:

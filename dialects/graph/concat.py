@@ -1,4 +1,4 @@
-"""Joining tensors along an axis."""
+"""Concatenation of tensors along an axis."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from tlf.dialects.concat_like_interface import ConcatLikeInterface
 from tlf.dialects.graph.elementwise import MaximumOp
 from tlf.dialects.graph.padding import PadOp
-from tlf.dialects.graph.reduction import ReduceKind, neutral_of
-from tlf.dialects.graph.tensors import (
+from tlf.dialects.graph.reduction import ReduceKind, neutral_element_of
+from tlf.dialects.graph.tensor_types import (
     GraphTensor,
     element_of,
-    result_type,
+    format_shape,
+    infer_result_type,
     shape_of,
-    shape_text,
     verify_axes,
-    verify_element,
-    verify_same_elements,
+    verify_element_type,
+    verify_same_element_types,
     verify_shape,
 )
 from tlf.dialects.interfaces import (
     Array,
     DecompositionInterface,
-    Iterator,
+    LoopDim,
     OperationClass,
     Scalar,
-    parallel,
+    parallel_dim,
 )
-from tlf.dialects.joining import JoiningInterface
-from tlf.support.affine.access import Access, Accesses
+from tlf.support.affine.index_access import Accesses, IndexAccess
 
 
-def _joined_shape(shapes: Sequence[Sequence[int]], axis: int) -> tuple[int, ...]:
-    """The shape of tensors of some shapes, one after the other."""
+def _infer_concat_shape(shapes: Sequence[Sequence[int]], axis: int) -> tuple[int, ...]:
+    """Return the shape of the concatenation of tensors of these shapes."""
     if len(shapes) < 2:
         raise VerifyException(f"expected 2 or more operands, got {len(shapes)}")
     first = shapes[0]
@@ -58,21 +58,21 @@ def _joined_shape(shapes: Sequence[Sequence[int]], axis: int) -> tuple[int, ...]
         if alike != tuple(first):
             raise VerifyException(
                 f"expected shapes that differ along axis {axis} only, "
-                f"got {shape_text(first)} and {shape_text(shape)}"
+                f"got {format_shape(first)} and {format_shape(shape)}"
             )
     total = sum(shape[axis] for shape in shapes)
     return (*first[:axis], total, *first[axis + 1 :])
 
 
-def _least(element: Attribute) -> Scalar:
-    """A number that is less than no other."""
-    return 0 if element == i1 else neutral_of(ReduceKind.MAX, element)
+def _least_value(element: Attribute) -> Scalar:
+    """Return the least value of an element type."""
+    return 0 if element == i1 else neutral_element_of(ReduceKind.MAX, element)
 
 
 @irdl_op_definition
-class ConcatOp(IRDLOperation, JoiningInterface, DecompositionInterface):
+class ConcatOp(IRDLOperation, ConcatLikeInterface, DecompositionInterface):
     """
-    Tensors one after the other along an axis.
+    Concatenation of tensors along an axis.
 
     ```mlir
     %y = graph.concat %a, %b axis 1
@@ -94,49 +94,49 @@ class ConcatOp(IRDLOperation, JoiningInterface, DecompositionInterface):
 
     def __init__(self, inputs: Sequence[SSAValue | Operation], axis: int):
         values = [SSAValue.get(each) for each in inputs]
-        shape = _joined_shape([shape_of(value) for value in values], axis)
+        shape = _infer_concat_shape([shape_of(value) for value in values], axis)
         super().__init__(
             operands=[values],
             properties={"axis": IntegerAttr(axis, i64)},
-            result_types=[result_type(values, shape, element_of(values[0]))],
+            result_types=[infer_result_type(values, shape, element_of(values[0]))],
         )
 
     def verify_(self) -> None:
-        verify_same_elements(self.inputs)
+        verify_same_element_types(self.inputs)
         shapes = [shape_of(value) for value in self.inputs]
-        verify_shape(self.result, _joined_shape(shapes, self.axis.value.data))
-        verify_element(self.result, element_of(self.inputs[0]))
+        verify_shape(self.result, _infer_concat_shape(shapes, self.axis.value.data))
+        verify_element_type(self.result, element_of(self.inputs[0]))
 
-    def reference(self, *operands: Array) -> tuple[Array, ...]:
+    def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
         return (np.concatenate(operands, axis=self.axis.value.data),)
 
     @property
     def operation_class(self) -> OperationClass:
         return OperationClass.MOVEMENT
 
-    def iterators(self) -> tuple[Iterator, ...]:
-        """Those of the other axes: joined tensors are needed whole along theirs."""
+    def iteration_domain(self) -> tuple[LoopDim, ...]:
+        """Return the axes but the concat axis, along which tiles are whole."""
         axis = self.axis.value.data
         shape = shape_of(self.result)
-        return tuple(map(parallel, (*shape[:axis], *shape[axis + 1 :])))
+        return tuple(map(parallel_dim, (*shape[:axis], *shape[axis + 1 :])))
 
-    def operand_accesses(self) -> tuple[Accesses, ...]:
-        return tuple(map(self._access, self.inputs))
+    def indexing_maps(self) -> tuple[Accesses, ...]:
+        return tuple(map(self._access_of, self.inputs))
 
-    def result_accesses(self) -> tuple[Accesses, ...]:
-        return (self._access(self.result),)
+    def result_indexing_maps(self) -> tuple[Accesses, ...]:
+        return (self._access_of(self.result),)
 
-    def _access(self, value: SSAValue) -> Accesses:
-        """All of a tensor along the axis, and one element along each other one."""
+    def _access_of(self, value: SSAValue) -> Accesses:
+        """Return the access to the whole concat axis and one element of the others."""
         joined, shape = self.axis.value.data, shape_of(value)
         return tuple(
-            Access(width=extent)
+            IndexAccess(width=extent)
             if axis == joined
-            else Access.of(axis - (axis > joined))
+            else IndexAccess.of(axis - (axis > joined))
             for axis, extent in enumerate(shape)
         )
 
-    def places(self) -> tuple[tuple[int, ...], ...]:
+    def operand_offsets(self) -> tuple[tuple[int, ...], ...]:
         axis, rank = self.axis.value.data, len(shape_of(self.result))
         extents = [shape_of(value)[axis] for value in self.inputs]
         return tuple(
@@ -145,8 +145,8 @@ class ConcatOp(IRDLOperation, JoiningInterface, DecompositionInterface):
         )
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
-        """The maximum of the operands, padded with what is less than everything."""
-        padded = list(self._padded(builder))
+        """Build the maximum of the operands, padded with the least value."""
+        padded = list(self._pad_operands(builder))
 
         def greater(lhs: SSAValue, rhs: SSAValue) -> SSAValue:
             joined = MaximumOp.create(
@@ -156,11 +156,11 @@ class ConcatOp(IRDLOperation, JoiningInterface, DecompositionInterface):
 
         return [reduce(greater, padded)]
 
-    def _padded(self, builder: Builder) -> Iterable[SSAValue]:
-        """Each operand in its place of the result."""
+    def _pad_operands(self, builder: Builder) -> Iterable[SSAValue]:
+        """Pad each operand to its position in the result."""
         shape = shape_of(self.result)
-        for value, low in zip(self.inputs, self.places(), strict=True):
+        for value, low in zip(self.inputs, self.operand_offsets(), strict=True):
             ends = map(sum, zip(low, shape_of(value), strict=True))
             high = [extent - end for extent, end in zip(shape, ends, strict=True)]
-            fill = _least(element_of(value))
+            fill = _least_value(element_of(value))
             yield builder.insert(PadOp(value, low, high, fill)).result

@@ -1,4 +1,4 @@
-"""Tensors that are known when compiling."""
+"""Constant tensors, dense or in a side file."""
 
 from __future__ import annotations
 
@@ -33,14 +33,19 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.graph.side_file import read_array
-from tlf.dialects.graph.tensors import GraphTensor, element_of, shape_of, shape_text
+from tlf.dialects.graph.tensor_types import (
+    GraphTensor,
+    element_of,
+    format_shape,
+    shape_of,
+)
 from tlf.dialects.interfaces import (
     Array,
     ConstantInterface,
-    Iterator,
+    LoopDim,
     OperationClass,
     Scalar,
-    parallel,
+    parallel_dim,
 )
 from tlf.dialects.types import (
     AnyTensor,
@@ -49,7 +54,7 @@ from tlf.dialects.types import (
     scalar_attribute,
     tensor_type,
 )
-from tlf.support.affine.access import Accesses, identity
+from tlf.support.affine.index_access import Accesses, identity_accesses
 
 
 @irdl_attr_definition
@@ -109,7 +114,7 @@ Elements: TypeAlias = DenseIntOrFPElementsAttr[AnyFloat | IntegerType]
 """The elements of a tensor, written out."""
 
 
-def dense_attribute(array: Array, type_: AnyTensor) -> Elements:
+def to_dense_attribute(array: Array, type_: AnyTensor) -> Elements:
     """The elements of an array as an attribute of a tensor type."""
     data = np.ascontiguousarray(array, dtype_of(type_.element_type)).tobytes()
     ranked = cast(RankedStructure[AnyFloat | IntegerType], type_)
@@ -157,11 +162,11 @@ class ConstantOp(IRDLOperation, ConstantInterface):
             case _:
                 if type_ is None:
                     type_ = TensorType(element_type_of(value.dtype), value.shape)
-                value = dense_attribute(value, cast(AnyTensor, type_))
+                value = to_dense_attribute(value, cast(AnyTensor, type_))
         super().__init__(result_types=[type_], properties={"value": value})
 
     @staticmethod
-    def filled(value: Scalar, type_: Attribute) -> ConstantOp:
+    def from_splat(value: Scalar, type_: Attribute) -> ConstantOp:
         """A tensor all of whose elements are `value`."""
         tensor = cast(AnyTensor, type_)
         dtype = dtype_of(tensor.element_type)
@@ -224,7 +229,7 @@ class ConstantOp(IRDLOperation, ConstantInterface):
                 f"expected {prod(wanted.get_shape())} elements, got {len(dense)}"
             )
 
-    def array(self) -> Array:
+    def to_array(self) -> Array:
         """
         The elements as a numpy array.
 
@@ -240,34 +245,34 @@ class ConstantOp(IRDLOperation, ConstantInterface):
             array = array.view(dtype)
         if array.shape != shape or array.dtype != dtype:
             raise VerifyException(
-                f"expected {dtype} of shape {shape_text(shape)} in `{path}` under "
-                f"`{key}`, got {array.dtype} of shape {shape_text(array.shape)}"
+                f"expected {dtype} of shape {format_shape(shape)} in `{path}` under "
+                f"`{key}`, got {array.dtype} of shape {format_shape(array.shape)}"
             )
         return array
 
-    def reference(self, *operands: Array) -> tuple[Array, ...]:
-        return (self.array(),)
+    def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
+        return (self.to_array(),)
 
-    def splat(self) -> FloatAttr[AnyFloat] | IntegerAttr[IntegerType] | None:
+    def splat_value(self) -> FloatAttr[AnyFloat] | IntegerAttr[IntegerType] | None:
         if isinstance(self.value, FileAttr):
             return None
-        bits = self.array().reshape(-1)
+        bits = self.to_array().reshape(-1)
         raw = bits.view(f"u{bits.dtype.itemsize}")
         if (raw != raw[0]).any():
             return None
         value = bits[0].item() if bits.dtype.kind in "fib" else float(bits[0])
         return scalar_attribute(value, element_of(self.result))
 
-    def iterators(self) -> tuple[Iterator, ...]:
-        return tuple(parallel(extent) for extent in shape_of(self.result))
+    def iteration_domain(self) -> tuple[LoopDim, ...]:
+        return tuple(parallel_dim(extent) for extent in shape_of(self.result))
 
-    def operand_accesses(self) -> tuple[Accesses, ...]:
+    def indexing_maps(self) -> tuple[Accesses, ...]:
         return ()
 
-    def result_accesses(self) -> tuple[Accesses, ...]:
-        return (identity(len(shape_of(self.result))),)
+    def result_indexing_maps(self) -> tuple[Accesses, ...]:
+        return (identity_accesses(len(shape_of(self.result))),)
 
-    def tiled(
+    def tiled_implementation(
         self, operands: Sequence[SSAValue], result_types: Sequence[Attribute]
     ) -> ConstantOp:
         (type_,) = result_types
@@ -275,7 +280,7 @@ class ConstantOp(IRDLOperation, ConstantInterface):
             return ConstantOp.create(
                 result_types=[type_], properties={"value": self.value}
             )
-        first = self.array().reshape(-1)[:1]
+        first = self.to_array().reshape(-1)[:1]
         tensor = cast(AnyTensor, type_)
         return ConstantOp(np.full(tensor.get_shape(), first[0]), tensor)
 
@@ -283,8 +288,8 @@ class ConstantOp(IRDLOperation, ConstantInterface):
     def operation_class(self) -> OperationClass:
         return OperationClass.MOVEMENT
 
-    def untileable(self) -> dict[int, str]:
-        if self.splat() is not None:
+    def untileable_dims(self) -> dict[int, str]:
+        if self.splat_value() is not None:
             return {}
         reason = "the elements of the constant differ: slice its value"
         return {axis: reason for axis in range(len(shape_of(self.result)))}

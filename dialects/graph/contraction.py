@@ -1,5 +1,5 @@
 """
-Sums of products of two tensors.
+Contractions of two tensors: `graph.contract` and `graph.matmul`.
 
 `graph.contract` says by maps which axes are multiplied and which are summed;
 `graph.matmul` is the batched matrix product under its usual name.
@@ -30,26 +30,31 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.graph.accumulation import AccumulatingOperation
-from tlf.dialects.graph.batched_product import sum_of_products
-from tlf.dialects.graph.tensors import (
+from tlf.dialects.graph.array_contraction import contract_arrays
+from tlf.dialects.graph.tensor_types import (
     NUMBERS,
     GraphTensor,
     element_of,
-    result_type,
+    format_shape,
+    infer_result_type,
     shape_of,
-    shape_text,
-    verify_same_elements,
+    verify_same_element_types,
     verify_shape,
 )
 from tlf.dialects.interfaces import (
     Array,
     ContractionInterface,
-    Iterator,
-    parallel,
-    reduction,
+    LoopDim,
+    parallel_dim,
+    reduction_dim,
 )
 from tlf.dialects.types import broadcast_shape
-from tlf.support.affine.access import Access, Accesses, broadcast_accesses, identity
+from tlf.support.affine.index_access import (
+    Accesses,
+    IndexAccess,
+    broadcast_accesses,
+    identity_accesses,
+)
 
 PRECISIONS = ("ieee", "tf32", "tf32x3")
 """Modes in which inputs of type f32 may be multiplied."""
@@ -90,47 +95,47 @@ class ContractionOperation(AccumulatingOperation, ContractionInterface, abc.ABC)
         return self.input_precision.data
 
     def verify_(self) -> None:
-        verify_same_elements([self.lhs, self.rhs])
+        verify_same_element_types([self.lhs, self.rhs])
         verify_precision(self.precision)
-        verify_shape(self.result, self.inferred_shape())
+        verify_shape(self.result, self.infer_shape())
         self.verify_accumulation()
 
     @abc.abstractmethod
-    def inferred_shape(self) -> tuple[int, ...]:
+    def infer_shape(self) -> tuple[int, ...]:
         """The shape of the result, or an error where the operands do not fit."""
 
     @abc.abstractmethod
     def multiply(self, lhs: Array, rhs: Array) -> Array:
         """Compute without `init`, in the element type of the arguments."""
 
-    def reference(self, *operands: Array) -> tuple[Array, ...]:
+    def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
         work = self.reference_dtype
         with np.errstate(all="ignore"):
             product = self.multiply(operands[0].astype(work), operands[1].astype(work))
-        return (self.accumulated(product, *operands[2:]),)
+        return (self.combine_with_init(product, *operands[2:]),)
 
 
-def _contract_shape(
+def _infer_contract_shape(
     maps: Sequence[AffineMap], shapes: Sequence[Sequence[int]]
 ) -> tuple[int, ...]:
     """The shape of the result, the last map, from those of the inputs."""
-    extents = _extents(maps, shapes)
-    return tuple(extents[axis] for axis in _axes(maps[-1]))
+    extents = _infer_extents(maps, shapes)
+    return tuple(extents[axis] for axis in _dims_of(maps[-1]))
 
 
-def _axes(map_: AffineMap) -> tuple[int, ...]:
+def _dims_of(map_: AffineMap) -> tuple[int, ...]:
     return tuple(
         result.position for result in map_.results if isinstance(result, AffineDimExpr)
     )
 
 
-def _extents(
+def _infer_extents(
     maps: Sequence[AffineMap], shapes: Sequence[Sequence[int]]
 ) -> dict[int, int]:
     """The extent of each iterator that an input names."""
     extents: dict[int, int] = {}
     for map_, shape in zip(maps, shapes, strict=False):
-        for iterator, extent in zip(_axes(map_), shape, strict=True):
+        for iterator, extent in zip(_dims_of(map_), shape, strict=True):
             if extents.setdefault(iterator, extent) != extent:
                 raise VerifyException(
                     f"expected one extent for d{iterator}, "
@@ -155,7 +160,7 @@ def _verify_maps(maps: Sequence[AffineMap], ranks: Sequence[int]) -> None:
             raise VerifyException(
                 f"expected a map with {rank} results, one per axis, got {map_}"
             )
-    read = {axis for map_ in maps[:2] for axis in _axes(map_)}
+    read = {axis for map_ in maps[:2] for axis in _dims_of(map_)}
     if missing := sorted(set(range(maps[0].num_dims)) - read):
         raise VerifyException(
             f"expected an input that uses d{missing[0]}, got {maps[0]} and {maps[1]}"
@@ -200,10 +205,10 @@ class ContractOp(ContractionOperation):
         inputs = [SSAValue.get(lhs), SSAValue.get(rhs)]
         ranks = [len(shape_of(value)) for value in inputs]
         _verify_maps(maps, [*ranks, len(maps[-1].results)])
-        shape = _contract_shape(maps, [shape_of(value) for value in inputs])
+        shape = _infer_contract_shape(maps, [shape_of(value) for value in inputs])
         wanted = element_of(inputs[0]) if element is None else element
         type_ = (
-            result_type(inputs, shape, wanted)
+            infer_result_type(inputs, shape, wanted)
             if init is None
             else SSAValue.get(init).type
         )
@@ -222,38 +227,41 @@ class ContractOp(ContractionOperation):
         """The maps of `lhs`, `rhs` and the result."""
         return tuple(each.data for each in self.maps)
 
-    def inferred_shape(self) -> tuple[int, ...]:
+    def infer_shape(self) -> tuple[int, ...]:
         shapes = [shape_of(self.lhs), shape_of(self.rhs), shape_of(self.result)]
         _verify_maps(self.affine_maps, [len(shape) for shape in shapes])
-        return _contract_shape(self.affine_maps, shapes[:2])
+        return _infer_contract_shape(self.affine_maps, shapes[:2])
 
-    def iterators(self) -> tuple[Iterator, ...]:
-        extents = _extents(self.affine_maps, [shape_of(self.lhs), shape_of(self.rhs)])
-        kept = set(_axes(self.affine_maps[-1]))
+    def iteration_domain(self) -> tuple[LoopDim, ...]:
+        extents = _infer_extents(
+            self.affine_maps, [shape_of(self.lhs), shape_of(self.rhs)]
+        )
+        kept = set(_dims_of(self.affine_maps[-1]))
         return tuple(
-            (parallel if axis in kept else reduction)(extents[axis])
+            (parallel_dim if axis in kept else reduction_dim)(extents[axis])
             for axis in range(self.affine_maps[0].num_dims)
         )
 
-    def operand_accesses(self) -> tuple[Accesses, ...]:
+    def indexing_maps(self) -> tuple[Accesses, ...]:
         lhs, rhs, result = (
-            tuple(Access.of(axis) for axis in _axes(map_)) for map_ in self.affine_maps
+            tuple(IndexAccess.of(axis) for axis in _dims_of(map_))
+            for map_ in self.affine_maps
         )
         return (lhs, rhs, result)[: len(self.operands)]
 
-    def result_accesses(self) -> tuple[Accesses, ...]:
-        return (tuple(Access.of(axis) for axis in _axes(self.affine_maps[-1])),)
+    def result_indexing_maps(self) -> tuple[Accesses, ...]:
+        return (tuple(IndexAccess.of(axis) for axis in _dims_of(self.affine_maps[-1])),)
 
     def multiply(self, lhs: Array, rhs: Array) -> Array:
-        left, right, result = (list(_axes(map_)) for map_ in self.affine_maps)
-        return sum_of_products(lhs, left, rhs, right, result)
+        left, right, result = (list(_dims_of(map_)) for map_ in self.affine_maps)
+        return contract_arrays(lhs, left, rhs, right, result)
 
 
-def _matmul_shape(lhs: Sequence[int], rhs: Sequence[int]) -> tuple[int, ...]:
+def _infer_matmul_shape(lhs: Sequence[int], rhs: Sequence[int]) -> tuple[int, ...]:
     if len(lhs) < 2 or len(rhs) < 2:
         raise VerifyException(
             "expected operands of rank 2 or more, "
-            f"got {shape_text(lhs)} and {shape_text(rhs)}"
+            f"got {format_shape(lhs)} and {format_shape(rhs)}"
         )
     if lhs[-1] != rhs[-2]:
         raise VerifyException(
@@ -291,10 +299,10 @@ class MatmulOp(ContractionOperation):
         element: Attribute | None = None,
     ):
         inputs = [SSAValue.get(lhs), SSAValue.get(rhs)]
-        shape = _matmul_shape(shape_of(inputs[0]), shape_of(inputs[1]))
+        shape = _infer_matmul_shape(shape_of(inputs[0]), shape_of(inputs[1]))
         wanted = element_of(inputs[0]) if element is None else element
         type_ = (
-            result_type(inputs, shape, wanted)
+            infer_result_type(inputs, shape, wanted)
             if init is None
             else SSAValue.get(init).type
         )
@@ -304,26 +312,28 @@ class MatmulOp(ContractionOperation):
             result_types=[type_],
         )
 
-    def inferred_shape(self) -> tuple[int, ...]:
-        return _matmul_shape(shape_of(self.lhs), shape_of(self.rhs))
+    def infer_shape(self) -> tuple[int, ...]:
+        return _infer_matmul_shape(shape_of(self.lhs), shape_of(self.rhs))
 
-    def iterators(self) -> tuple[Iterator, ...]:
-        kept = (parallel(extent) for extent in shape_of(self.result))
-        return (*kept, reduction(shape_of(self.lhs)[-1]))
+    def iteration_domain(self) -> tuple[LoopDim, ...]:
+        kept = (parallel_dim(extent) for extent in shape_of(self.result))
+        return (*kept, reduction_dim(shape_of(self.lhs)[-1]))
 
-    def operand_accesses(self) -> tuple[Accesses, ...]:
+    def indexing_maps(self) -> tuple[Accesses, ...]:
         shape = shape_of(self.result)
         rank = len(shape)
-        row, column, inner = (Access.of(axis) for axis in range(rank - 2, rank + 1))
+        row, column, inner = (
+            IndexAccess.of(axis) for axis in range(rank - 2, rank + 1)
+        )
         lhs, rhs = (
             broadcast_accesses(shape_of(operand)[:-2], shape[:-2])
             for operand in (self.lhs, self.rhs)
         )
-        accesses = ((*lhs, row, inner), (*rhs, inner, column), identity(rank))
+        accesses = ((*lhs, row, inner), (*rhs, inner, column), identity_accesses(rank))
         return accesses[: len(self.operands)]
 
-    def result_accesses(self) -> tuple[Accesses, ...]:
-        return (identity(len(shape_of(self.result))),)
+    def result_indexing_maps(self) -> tuple[Accesses, ...]:
+        return (identity_accesses(len(shape_of(self.result))),)
 
     def multiply(self, lhs: Array, rhs: Array) -> Array:
         return np.matmul(lhs, rhs)

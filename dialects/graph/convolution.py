@@ -11,26 +11,26 @@ from xdsl.irdl import irdl_op_definition, prop_def
 
 from tlf.dialects.graph.contraction import ContractionOperation
 from tlf.dialects.graph.correlation import Correlation, taps_of
-from tlf.dialects.graph.tensors import (
-    axes_attribute,
+from tlf.dialects.graph.image_windows import IMAGE_AXES, Window, padding_of
+from tlf.dialects.graph.tensor_types import (
     element_of,
-    result_type,
+    infer_result_type,
+    integers_attribute,
     shape_of,
 )
-from tlf.dialects.graph.window import IMAGE_AXES, Window, padding_of
 from tlf.dialects.interfaces import (
     Array,
-    Iterator,
+    LoopDim,
     WindowInterface,
-    parallel,
-    reduction,
+    parallel_dim,
+    reduction_dim,
 )
-from tlf.dialects.padded import PaddedInterface
-from tlf.support.affine.access import Access, Accesses
+from tlf.dialects.padding_interface import PaddingInterface
+from tlf.support.affine.index_access import Accesses, IndexAccess
 
 
 @irdl_op_definition
-class Conv2dOp(ContractionOperation, PaddedInterface, WindowInterface):
+class Conv2dOp(ContractionOperation, PaddingInterface, WindowInterface):
     """
     Correlate each image of `lhs`, N x C x H x W, with the filters `rhs`,
     F x C/groups x KH x KW.
@@ -47,12 +47,14 @@ class Conv2dOp(ContractionOperation, PaddedInterface, WindowInterface):
 
     name = "graph.conv2d"
 
-    strides = prop_def(DenseArrayBase.constr(i64), default_value=axes_attribute((1, 1)))
+    strides = prop_def(
+        DenseArrayBase.constr(i64), default_value=integers_attribute((1, 1))
+    )
     padding = prop_def(
-        DenseArrayBase.constr(i64), default_value=axes_attribute((0, 0, 0, 0))
+        DenseArrayBase.constr(i64), default_value=integers_attribute((0, 0, 0, 0))
     )
     dilation = prop_def(
-        DenseArrayBase.constr(i64), default_value=axes_attribute((1, 1))
+        DenseArrayBase.constr(i64), default_value=integers_attribute((1, 1))
     )
     groups = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(1, i64))
 
@@ -80,19 +82,19 @@ class Conv2dOp(ContractionOperation, PaddedInterface, WindowInterface):
         images, filters = shape_of(inputs[0]), shape_of(inputs[1])
         taps = taps_of(images, filters, 2)
         window = Window(taps, tuple(strides), tuple(padding), tuple(dilation))
-        shape = Correlation(window, groups).shape(images, filters)
+        shape = Correlation(window, groups).infer_shape(images, filters)
         wanted = element_of(inputs[0]) if element is None else element
         type_ = (
-            result_type(inputs, shape, wanted)
+            infer_result_type(inputs, shape, wanted)
             if init is None
             else SSAValue.get(init).type
         )
         super().__init__(
             operands=[*inputs, init],
             properties={
-                "strides": axes_attribute(strides),
-                "padding": axes_attribute(padding),
-                "dilation": axes_attribute(dilation),
+                "strides": integers_attribute(strides),
+                "padding": integers_attribute(padding),
+                "dilation": integers_attribute(dilation),
                 "groups": IntegerAttr(groups, i64),
                 "acc": acc,
                 "precision": StringAttr(precision),
@@ -120,62 +122,62 @@ class Conv2dOp(ContractionOperation, PaddedInterface, WindowInterface):
         """Correlation of images with filters."""
         return Correlation(self.window, self.group_count)
 
-    def inferred_shape(self) -> tuple[int, ...]:
-        return self.correlation.shape(shape_of(self.lhs), shape_of(self.rhs))
+    def infer_shape(self) -> tuple[int, ...]:
+        return self.correlation.infer_shape(shape_of(self.lhs), shape_of(self.rhs))
 
-    def iterators(self) -> tuple[Iterator, ...]:
+    def iteration_domain(self) -> tuple[LoopDim, ...]:
         images, _, rows, columns = shape_of(self.result)
         filters, channels, *taps = shape_of(self.rhs)
         groups = self.group_count
         per_group = (groups, filters // groups) if groups > 1 else (filters,)
         kept = (images, *per_group, rows, columns)
-        return (*map(parallel, kept), *map(reduction, (channels, *taps)))
+        return (*map(parallel_dim, kept), *map(reduction_dim, (channels, *taps)))
 
-    def operand_accesses(self) -> tuple[Accesses, ...]:
-        first = len(self.iterators()) - 5
+    def indexing_maps(self) -> tuple[Accesses, ...]:
+        first = len(self.iteration_domain()) - 5
         row, column, channel, *taps = range(first, first + 5)
         per_group = shape_of(self.rhs)[1]
         of_group = ((1, per_group),) if self.group_count > 1 else ()
         images = (
-            Access.of(0),
-            Access((*of_group, *self._term(channel))),
+            IndexAccess.of(0),
+            IndexAccess((*of_group, *self._index_term(channel))),
             *self.window.accesses((row, column), taps),
         )
         filters = (
             self._filter_access(),
-            *(Access(self._term(axis)) for axis in (channel, *taps)),
+            *(IndexAccess(self._index_term(axis)) for axis in (channel, *taps)),
         )
-        return (images, filters, *self.result_accesses())[: len(self.operands)]
+        return (images, filters, *self.result_indexing_maps())[: len(self.operands)]
 
-    def result_accesses(self) -> tuple[Accesses, ...]:
-        row = len(self.iterators()) - 5
-        spatial = (Access.of(row), Access.of(row + 1))
-        return ((Access.of(0), self._filter_access(), *spatial),)
+    def result_indexing_maps(self) -> tuple[Accesses, ...]:
+        row = len(self.iteration_domain()) - 5
+        spatial = (IndexAccess.of(row), IndexAccess.of(row + 1))
+        return ((IndexAccess.of(0), self._filter_access(), *spatial),)
 
-    def _filter_access(self) -> Access:
+    def _filter_access(self) -> IndexAccess:
         groups = self.group_count
         if groups == 1:
-            return Access.of(1)
-        return Access(((1, shape_of(self.rhs)[0] // groups), *self._term(2)))
+            return IndexAccess.of(1)
+        return IndexAccess(((1, shape_of(self.rhs)[0] // groups), *self._index_term(2)))
 
-    def _term(self, iterator: int) -> tuple[tuple[int, int], ...]:
+    def _index_term(self, iterator: int) -> tuple[tuple[int, int], ...]:
         """
         Return the term of an iterator in an index; empty if the iterator is always 0.
         """
-        return () if self.iterators()[iterator].extent == 1 else ((iterator, 1),)
+        return () if self.iteration_domain()[iterator].extent == 1 else ((iterator, 1),)
 
-    def untileable(self) -> dict[int, str]:
+    def untileable_dims(self) -> dict[int, str]:
         groups = self.group_count
         if groups == 1:
             return {}
         reason = f"a tile of several of the {groups} groups must hold whole ones"
-        extents = [iterator.extent for iterator in self.iterators()]
+        extents = [iterator.extent for iterator in self.iteration_domain()]
         return {each: reason for each in (2, 5) if extents[each] > 1}
 
     def padded_axes(self) -> Collection[int]:
         return IMAGE_AXES
 
-    def tiled_padded(
+    def padded_tiled_implementation(
         self,
         operands: Sequence[SSAValue],
         result_types: Sequence[Attribute],
@@ -196,10 +198,10 @@ class Conv2dOp(ContractionOperation, PaddedInterface, WindowInterface):
     def multiply(self, lhs: Array, rhs: Array) -> Array:
         return self.correlation.compute(lhs, rhs)
 
-    def without_windows(self, builder: Builder) -> Sequence[SSAValue]:
+    def decompose_windows(self, builder: Builder) -> Sequence[SSAValue]:
         """A contraction of the unfolded images; of the images themselves if 1x1."""
         return [
-            self.correlation.contraction(
+            self.correlation.build_contraction(
                 builder,
                 self.lhs,
                 self.rhs,

@@ -20,17 +20,17 @@ from xdsl.traits import Pure
 from tlf.dialects.graph.accumulation import AccumulatorOperation
 from tlf.dialects.graph.contraction import verify_precision
 from tlf.dialects.graph.correlation import Correlation, taps_of
-from tlf.dialects.graph.tensors import (
+from tlf.dialects.graph.image_windows import Window
+from tlf.dialects.graph.tensor_types import (
     NUMBERS,
     GraphTensor,
-    axes_attribute,
     element_of,
-    result_type,
+    infer_result_type,
+    integers_attribute,
     shape_of,
-    verify_same_elements,
+    verify_same_element_types,
     verify_shape,
 )
-from tlf.dialects.graph.window import Window
 from tlf.dialects.interfaces import Array, DecompositionInterface
 
 ONES = (1, 1, 1)
@@ -58,9 +58,15 @@ class Conv3dOp(AccumulatorOperation, DecompositionInterface):
 
     lhs = operand_def(GraphTensor(NUMBERS))
     rhs = operand_def(GraphTensor(NUMBERS))
-    strides = prop_def(DenseArrayBase.constr(i64), default_value=axes_attribute(ONES))
-    padding = prop_def(DenseArrayBase.constr(i64), default_value=axes_attribute(ZEROS))
-    dilation = prop_def(DenseArrayBase.constr(i64), default_value=axes_attribute(ONES))
+    strides = prop_def(
+        DenseArrayBase.constr(i64), default_value=integers_attribute(ONES)
+    )
+    padding = prop_def(
+        DenseArrayBase.constr(i64), default_value=integers_attribute(ZEROS)
+    )
+    dilation = prop_def(
+        DenseArrayBase.constr(i64), default_value=integers_attribute(ONES)
+    )
     groups = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(1, i64))
     precision = prop_def(StringAttr, default_value=StringAttr("ieee"))
     result = result_def(GraphTensor(NUMBERS))
@@ -90,19 +96,19 @@ class Conv3dOp(AccumulatorOperation, DecompositionInterface):
         images, filters = shape_of(inputs[0]), shape_of(inputs[1])
         taps = taps_of(images, filters, 3)
         window = Window(taps, tuple(strides), tuple(padding), tuple(dilation))
-        shape = Correlation(window, groups).shape(images, filters)
+        shape = Correlation(window, groups).infer_shape(images, filters)
         wanted = element_of(inputs[0]) if element is None else element
         super().__init__(
             operands=inputs,
             properties={
-                "strides": axes_attribute(strides),
-                "padding": axes_attribute(padding),
-                "dilation": axes_attribute(dilation),
+                "strides": integers_attribute(strides),
+                "padding": integers_attribute(padding),
+                "dilation": integers_attribute(dilation),
                 "groups": IntegerAttr(groups, i64),
                 "acc": acc,
                 "precision": StringAttr(precision),
             },
-            result_types=[result_type(inputs, shape, wanted)],
+            result_types=[infer_result_type(inputs, shape, wanted)],
         )
 
     @property
@@ -117,22 +123,22 @@ class Conv3dOp(AccumulatorOperation, DecompositionInterface):
         return Correlation(window, self.groups.value.data)
 
     def verify_(self) -> None:
-        verify_same_elements([self.lhs, self.rhs])
+        verify_same_element_types([self.lhs, self.rhs])
         verify_precision(self.precision.data)
-        shape = self.correlation.shape(shape_of(self.lhs), shape_of(self.rhs))
+        shape = self.correlation.infer_shape(shape_of(self.lhs), shape_of(self.rhs))
         verify_shape(self.result, shape)
         self.verify_accumulation()
 
-    def reference(self, *operands: Array) -> tuple[Array, ...]:
+    def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
         images, filters = (each.astype(self.reference_dtype) for each in operands)
         with np.errstate(all="ignore"):
             total = self.correlation.compute(images, filters)
-        return (self.accumulated(total),)
+        return (self.combine_with_init(total),)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
         """A contraction of the unfolded images; of the images themselves if 1x1x1."""
         return [
-            self.correlation.contraction(
+            self.correlation.build_contraction(
                 builder,
                 self.lhs,
                 self.rhs,

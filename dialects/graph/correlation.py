@@ -1,4 +1,4 @@
-"""Correlations of images with filters along any number of axes."""
+"""Cross-correlation of images with filters along any number of axes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.graph.contraction import ContractOp
+from tlf.dialects.graph.image_windows import Window
 from tlf.dialects.graph.movement import ReshapeOp
-from tlf.dialects.graph.tensors import element_of, shape_of, shape_text
-from tlf.dialects.graph.window import Window
+from tlf.dialects.graph.tensor_types import element_of, format_shape, shape_of
 from tlf.dialects.interfaces import Array
 
 
@@ -27,7 +27,7 @@ def taps_of(
     if len(images) != wanted or len(filters) != wanted:
         raise VerifyException(
             f"expected images and filters of rank {wanted}, "
-            f"got {shape_text(images)} and {shape_text(filters)}"
+            f"got {format_shape(images)} and {format_shape(filters)}"
         )
     return tuple(filters[2:])
 
@@ -43,7 +43,9 @@ class Correlation:
     window: Window
     groups: int
 
-    def shape(self, images: Sequence[int], filters: Sequence[int]) -> tuple[int, ...]:
+    def infer_shape(
+        self, images: Sequence[int], filters: Sequence[int]
+    ) -> tuple[int, ...]:
         """The shape of the result, or an error where the operands do not fit."""
         groups = self.groups
         self.window.verify(len(filters) - 2)
@@ -61,21 +63,21 @@ class Correlation:
                 f"expected as many filters for each of {groups} groups, "
                 f"got {filters[0]}"
             )
-        return (images[0], filters[0], *self.window.extents(images))
+        return (images[0], filters[0], *self.window.output_extents(images))
 
     def compute(self, images: Array, filters: Array) -> Array:
         """The sum over the elements of filters of a matrix product for each."""
-        shape, groups = self.shape(images.shape, filters.shape), self.groups
+        shape, groups = self.infer_shape(images.shape, filters.shape), self.groups
         count, depth = filters.shape[0] // groups, filters.shape[1]
         split = filters.reshape(groups, count, depth, -1)
         matrices = np.ascontiguousarray(np.moveaxis(split, -1, 0))
         total = np.zeros((shape[0], groups, count, prod(shape[2:])), images.dtype)
-        elements = self.window.elements(images, 0)
+        elements = self.window.iterate_taps(images, 0)
         for matrix, seen in zip(matrices, elements, strict=True):
             total += np.matmul(matrix, seen.reshape(shape[0], groups, depth, -1))
         return total.reshape(shape)
 
-    def contraction(
+    def build_contraction(
         self,
         builder: Builder,
         images: SSAValue,
@@ -86,22 +88,22 @@ class Correlation:
         precision: str,
     ) -> SSAValue:
         """
-        The correlation as a contraction of the unfolded images, or of the images
-        themselves if filters have one element; a value of the type of `result`.
+        Build the correlation as a contraction of the unfolded images, with the type of
+        `result`. With filters of one element the images are contracted themselves.
         """
         groups, point = self.groups, self.window.is_point
         if not point:
-            unfolded = self.window.unfolded(images, 0, groups)
+            unfolded = self.window.build_unfold(images, 0, groups)
             images = builder.insert(unfolded).result
         elif groups > 1:
-            images = _split(builder, images, 1, groups)
+            images = _split_axis(builder, images, 1, groups)
         if point:
             shape = shape_of(filters)[:2]
             filters = builder.insert(ReshapeOp(filters, shape)).result
         if groups > 1:
-            filters = _split(builder, filters, 0, groups)
-            init = None if init is None else _split(builder, init, 1, groups)
-        maps, element = self._maps(), element_of(result)
+            filters = _split_axis(builder, filters, 0, groups)
+            init = None if init is None else _split_axis(builder, init, 1, groups)
+        maps, element = self._indexing_maps(), element_of(result)
         contraction = ContractOp(images, filters, maps, init, acc, precision, element)
         total = builder.insert(contraction).result
         if total.type == result.type:
@@ -109,7 +111,7 @@ class Correlation:
         merged = ReshapeOp.create(operands=[total], result_types=[result.type])
         return builder.insert(merged).result
 
-    def _maps(self) -> list[AffineMap]:
+    def _indexing_maps(self) -> list[AffineMap]:
         """
         The maps of images, filters and result, over images, groups, filters, windows,
         channels, and the elements of filters.
@@ -136,7 +138,7 @@ class Correlation:
         ]
 
 
-def _split(builder: Builder, value: SSAValue, axis: int, groups: int) -> SSAValue:
+def _split_axis(builder: Builder, value: SSAValue, axis: int, groups: int) -> SSAValue:
     """A tensor with an axis split into groups."""
     shape = shape_of(value)
     split = (*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :])

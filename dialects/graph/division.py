@@ -1,4 +1,4 @@
-"""Divisions of the graph dialect, element by element."""
+"""Elementwise quotient and remainder."""
 
 from __future__ import annotations
 
@@ -13,33 +13,34 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition
 
-from tlf.dialects.checking import CheckedInterface, ValueCheck
-from tlf.dialects.graph.choosing import ChoiceProgram
-from tlf.dialects.graph.elementwise import BinaryOperation, inserted
-from tlf.dialects.graph.logic import Relation
-from tlf.dialects.graph.quotients import (
+from tlf.dialects.graph.elementwise import BinaryOperation, insert_op
+from tlf.dialects.graph.integer_division import (
     safe_divisor,
     safe_scalar_divisor,
     truncated_quotient,
 )
-from tlf.dialects.graph.splats import splat_of
-from tlf.dialects.graph.tensors import NUMBERS, element_of
+from tlf.dialects.graph.logic import Relation
+from tlf.dialects.graph.mask_builder import MaskBuilder
+from tlf.dialects.graph.splat_tensors import splat_of
+from tlf.dialects.graph.tensor_types import NUMBERS, element_of
 from tlf.dialects.interfaces import Array
 from tlf.dialects.mem.remainder import RemFOp
 from tlf.dialects.types import is_float
+from tlf.dialects.value_check_interface import ValueCheck, ValueCheckInterface
 
 
-class DividingOperation(BinaryOperation, CheckedInterface, abc.ABC):
+class DivisionOperation(BinaryOperation, ValueCheckInterface, abc.ABC):
     """
-    A division. By 0, integers have the quotient and the remainder that they have by 1.
+    A division; by 0 integers have the quotient and remainder of a division by 1. By 0,
+    integers have the quotient and the remainder that they have by 1.
     """
 
-    def value_checks(self, builder: Builder) -> Sequence[ValueCheck]:
-        return divisor_checks(builder, self.operands[1])
+    def build_value_checks(self, builder: Builder) -> Sequence[ValueCheck]:
+        return build_divisor_checks(builder, self.operands[1])
 
 
 @irdl_op_definition
-class DivOp(DividingOperation):
+class DivOp(DivisionOperation):
     """
     Elementwise quotient. That of integers is truncated towards zero; by 0 it is the
     dividend, and that of the least number by -1 is the least number.
@@ -58,19 +59,19 @@ class DivOp(DividingOperation):
             return np.divide(lhs, rhs)
         return truncated_quotient(lhs, safe_divisor(rhs))
 
-    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
         lhs, rhs = elements
         if is_float(lhs.type):
-            return inserted(builder, arith.DivfOp(lhs, rhs))
+            return insert_op(builder, arith.DivfOp(lhs, rhs))
         divisor = safe_scalar_divisor(builder, rhs)
-        return inserted(builder, arith.DivSIOp(lhs, divisor))
+        return insert_op(builder, arith.DivSIOp(lhs, divisor))
 
-    def linear_in(self) -> tuple[int, ...]:
+    def linear_operands(self) -> tuple[int, ...]:
         return (0,) if is_float(self.result_element()) else ()
 
 
 @irdl_op_definition
-class RemOp(DividingOperation):
+class RemOp(DivisionOperation):
     """
     Elementwise remainder of the division that is truncated towards zero: it has the
     sign of the dividend. That of integers is 0 where the divisor is 0; that of
@@ -90,20 +91,20 @@ class RemOp(DividingOperation):
             return np.fmod(lhs, rhs)
         return np.fmod(lhs, safe_divisor(rhs))
 
-    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
         lhs, rhs = elements
         if is_float(lhs.type):
-            return inserted(builder, RemFOp(lhs, rhs))
+            return insert_op(builder, RemFOp(lhs, rhs))
         divisor = safe_scalar_divisor(builder, rhs)
-        return inserted(builder, arith.RemSIOp(lhs, divisor))
+        return insert_op(builder, arith.RemSIOp(lhs, divisor))
 
 
-def divisor_checks(builder: Builder, divisor: SSAValue) -> Sequence[ValueCheck]:
-    """That integers to divide by are not 0, where that is not known."""
+def build_divisor_checks(builder: Builder, divisor: SSAValue) -> Sequence[ValueCheck]:
+    """Build the check that an integer divisor is not 0, unless that is known."""
     if is_float(element_of(divisor)) or splat_of(divisor):
         return ()
-    program = ChoiceProgram(builder)
-    zero = program.number(0, element_of(divisor))
+    program = MaskBuilder(builder)
+    zero = program.constant(0, element_of(divisor))
     is_known = program.compare(divisor, zero, Relation.NE)
     values = program.cast(is_known, i32)
     return (ValueCheck(values, 1, 1, "divisors other than 0"),)

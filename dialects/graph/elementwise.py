@@ -27,19 +27,19 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.graph.ruled import SimplifiableOperation
-from tlf.dialects.graph.tensors import (
+from tlf.dialects.graph.canonicalizable import SimplifiableOperation
+from tlf.dialects.graph.tensor_types import (
     FLOATS,
     NUMBERS,
     GraphTensor,
     element_of,
-    result_type,
-    rounded,
+    infer_result_type,
+    promote_to_f32,
+    round_to_type,
     shape_of,
-    verify_element,
-    verify_same_elements,
+    verify_element_type,
+    verify_same_element_types,
     verify_shape,
-    widened,
 )
 from tlf.dialects.interfaces import Array, ElementwiseInterface
 from tlf.dialects.types import broadcast_shape, is_float
@@ -101,29 +101,29 @@ class ElementwiseOperation(
         """Print the properties, a space before each."""
 
     @property
-    def numbers(self) -> Sequence[SSAValue]:
-        """The operands that are computed with, all of one element type."""
+    def numeric_operands(self) -> Sequence[SSAValue]:
+        """The operands of arithmetic, all of one element type."""
         return self.operands
 
     def verify_(self) -> None:
-        for operand in self.numbers:
+        for operand in self.numeric_operands:
             if element_of(operand) not in self.ELEMENTS:
                 listed = ", ".join(map(str, self.ELEMENTS))
                 raise VerifyException(
                     f"expected elements of {listed}, got {element_of(operand)}"
                 )
-        verify_same_elements(self.numbers)
+        verify_same_element_types(self.numeric_operands)
         verify_shape(self.results[0], broadcast_shape(*map(shape_of, self.operands)))
-        verify_element(self.results[0], self.result_element())
+        verify_element_type(self.results[0], self.result_element())
 
     def result_element(self) -> Attribute:
         """The element type that the result must have."""
-        return element_of(self.numbers[0])
+        return element_of(self.numeric_operands[0])
 
-    def reference(self, *operands: Array) -> tuple[Array, ...]:
+    def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
         with np.errstate(all="ignore"):
-            value = self.compute(*(widened(operand) for operand in operands))
-        return (rounded(value, element_of(self.results[0])),)
+            value = self.compute(*(promote_to_f32(operand) for operand in operands))
+        return (round_to_type(value, element_of(self.results[0])),)
 
     @abc.abstractmethod
     def compute(self, *operands: Array) -> Array:
@@ -160,12 +160,12 @@ class BinaryOperation(ElementwiseOperation):
         shape = broadcast_shape(*map(shape_of, operands))
         super().__init__(
             operands=operands,
-            result_types=[result_type(operands, shape, element_of(operands[0]))],
+            result_types=[infer_result_type(operands, shape, element_of(operands[0]))],
         )
 
 
-def inserted(builder: Builder, op: Operation) -> SSAValue:
-    """The result of an operation, put into a program."""
+def insert_op(builder: Builder, op: Operation) -> SSAValue:
+    """Insert an operation, and return its result."""
     return builder.insert(op).results[0]
 
 
@@ -185,10 +185,10 @@ class AddOp(BinaryOperation):
     def compute(self, *operands: Array) -> Array:
         return np.add(*operands)
 
-    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
         lhs, rhs = elements
         kind = arith.AddfOp if is_float(lhs.type) else arith.AddiOp
-        return inserted(builder, kind(lhs, rhs))
+        return insert_op(builder, kind(lhs, rhs))
 
 
 @irdl_op_definition
@@ -207,10 +207,10 @@ class SubOp(BinaryOperation):
     def compute(self, *operands: Array) -> Array:
         return np.subtract(*operands)
 
-    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
         lhs, rhs = elements
         kind = arith.SubfOp if is_float(lhs.type) else arith.SubiOp
-        return inserted(builder, kind(lhs, rhs))
+        return insert_op(builder, kind(lhs, rhs))
 
 
 @irdl_op_definition
@@ -229,14 +229,14 @@ class MulOp(BinaryOperation):
     def compute(self, *operands: Array) -> Array:
         return np.multiply(*operands)
 
-    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
         lhs, rhs = elements
         if is_float(lhs.type):
-            return inserted(builder, arith.MulfOp(lhs, rhs))
+            return insert_op(builder, arith.MulfOp(lhs, rhs))
         kind = arith.AndIOp if lhs.type == i1 else arith.MuliOp
-        return inserted(builder, kind(lhs, rhs))
+        return insert_op(builder, kind(lhs, rhs))
 
-    def linear_in(self) -> tuple[int, ...]:
+    def linear_operands(self) -> tuple[int, ...]:
         return (0, 1)
 
 
@@ -256,12 +256,12 @@ class MaximumOp(BinaryOperation):
     def compute(self, *operands: Array) -> Array:
         return np.maximum(*operands)
 
-    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
         lhs, rhs = elements
         if is_float(lhs.type):
-            return inserted(builder, arith.MaximumfOp(lhs, rhs))
+            return insert_op(builder, arith.MaximumfOp(lhs, rhs))
         kind = arith.OrIOp if lhs.type == i1 else arith.MaxSIOp
-        return inserted(builder, kind(lhs, rhs))
+        return insert_op(builder, kind(lhs, rhs))
 
 
 @irdl_op_definition
@@ -280,12 +280,12 @@ class MinimumOp(BinaryOperation):
     def compute(self, *operands: Array) -> Array:
         return np.minimum(*operands)
 
-    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
         lhs, rhs = elements
         if is_float(lhs.type):
-            return inserted(builder, arith.MinimumfOp(lhs, rhs))
+            return insert_op(builder, arith.MinimumfOp(lhs, rhs))
         kind = arith.AndIOp if lhs.type == i1 else arith.MinSIOp
-        return inserted(builder, kind(lhs, rhs))
+        return insert_op(builder, kind(lhs, rhs))
 
 
 @irdl_op_definition
@@ -304,6 +304,6 @@ class PowOp(BinaryOperation):
     def compute(self, *operands: Array) -> Array:
         return np.power(*operands)
 
-    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
         base, exponent = elements
-        return inserted(builder, math.PowFOp(base, exponent))
+        return insert_op(builder, math.PowFOp(base, exponent))

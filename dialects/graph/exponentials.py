@@ -1,4 +1,4 @@
-"""Exponentials and logarithms but the natural ones."""
+"""Exponentials and logarithms other than the natural ones."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 from xdsl.dialects import math
 from xdsl.irdl import irdl_op_definition
 
-from tlf.dialects.graph.functions import FunctionOperation
+from tlf.dialects.graph.unary_functions import MathFunctionOperation
 
 
 @irdl_op_definition
-class Exp2Op(FunctionOperation):
+class Exp2Op(MathFunctionOperation):
     """
     Elementwise power of 2.
 
@@ -27,7 +27,7 @@ class Exp2Op(FunctionOperation):
 
 
 @irdl_op_definition
-class Expm1Op(FunctionOperation):
+class Expm1Op(MathFunctionOperation):
     """
     Elementwise exponential less 1, without loss of digits near 0.
 
@@ -42,7 +42,7 @@ class Expm1Op(FunctionOperation):
 
 
 @irdl_op_definition
-class Log1pOp(FunctionOperation):
+class Log1pOp(MathFunctionOperation):
     """
     Elementwise natural logarithm of 1 + x, without loss of digits near 0; NaN
     where x is less than -1.
@@ -58,7 +58,7 @@ class Log1pOp(FunctionOperation):
 
 
 @irdl_op_definition
-class Log2Op(FunctionOperation):
+class Log2Op(MathFunctionOperation):
     """
     Elementwise logarithm to base 2, NaN where the operand is negative.
 
@@ -73,7 +73,7 @@ class Log2Op(FunctionOperation):
 
 
 @irdl_op_definition
-class Log10Op(FunctionOperation):
+class Log10Op(MathFunctionOperation):
     """
     Elementwise logarithm to base 10, NaN where the operand is negative.
 

@@ -1,4 +1,4 @@
-"""Operations that are chosen to run together, tile by tile."""
+"""Groups: regions of operations that are fused and tiled together."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from tlf.dialects.graph.canonicalizable import CanonicalizableOperation
 from tlf.dialects.graph.in_place import verify_in_place
-from tlf.dialects.graph.plan import PlanAttr
-from tlf.dialects.graph.ruled import RuledOperation
-from tlf.dialects.graph.tensors import GraphTensor
+from tlf.dialects.graph.tensor_types import GraphTensor
+from tlf.dialects.graph.tiling_plan import PlanAttr
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
     ContractionInterface,
-    IteratorKind,
+    IteratorType,
     TilingInterface,
 )
 
@@ -59,10 +59,10 @@ class YieldOp(AbstractYieldOperation[Attribute]):
 
 
 @irdl_op_definition
-class GroupOp(IRDLOperation, RuledOperation):
+class GroupOp(IRDLOperation, CanonicalizableOperation):
     """
-    Operations that run together. The body uses nothing from outside but its arguments,
-    which are the operands; what it yields are the results.
+    Operations that are fused into one tile loop nest. The body uses nothing from
+    outside but its arguments, which are the operands; what it yields are the results.
 
     ```mlir
     %y = graph.group ins(%a = %x : tensor<4x8xf32>)
@@ -99,7 +99,7 @@ class GroupOp(IRDLOperation, RuledOperation):
         )
 
     @property
-    def yielded(self) -> tuple[SSAValue, ...]:
+    def yielded_values(self) -> tuple[SSAValue, ...]:
         """The values that the body yields."""
         last = self.body.block.last_op
         return tuple(last.operands) if isinstance(last, YieldOp) else ()
@@ -107,16 +107,16 @@ class GroupOp(IRDLOperation, RuledOperation):
     @property
     def tiled_operation(self) -> TilingInterface | None:
         """The operation that defines the first result, where it can be tiled."""
-        owner = self.yielded[0].owner if self.yielded else None
+        owner = self.yielded_values[0].owner if self.yielded_values else None
         return owner if isinstance(owner, TilingInterface) else None
 
     @property
     def reducing_operation(self) -> AccumulatingInterface | None:
         """The last accumulating operation of the body."""
-        return next(reversed(self._accumulating), None)
+        return next(reversed(self._accumulating_operations), None)
 
     @property
-    def _accumulating(self) -> Sequence[AccumulatingInterface]:
+    def _accumulating_operations(self) -> Sequence[AccumulatingInterface]:
         """The accumulating operations of the body, in order."""
         return [
             op for op in self.body.block.ops if isinstance(op, AccumulatingInterface)
@@ -191,18 +191,19 @@ class GroupOp(IRDLOperation, RuledOperation):
         if block.arg_types != self.inputs.types:
             raise VerifyException(
                 f"expected arguments of the operands' types, "
-                f"{_listed(self.inputs.types)}, got {_listed(block.arg_types)}"
+                f"{_format_types(self.inputs.types)}, got "
+                f"{_format_types(block.arg_types)}"
             )
         if not isinstance(block.last_op, YieldOp):
             last = "nothing" if block.last_op is None else block.last_op.name
             raise VerifyException(
                 f"expected a body that ends in graph.yield, got {last}"
             )
-        found = tuple(value.type for value in self.yielded)
+        found = tuple(value.type for value in self.yielded_values)
         if found != self.outputs.types:
             raise VerifyException(
-                f"expected the body to yield {_listed(self.outputs.types)}, "
-                f"got {_listed(found)}"
+                f"expected the body to yield {_format_types(self.outputs.types)}, "
+                f"got {_format_types(found)}"
             )
         verify_in_place(self)
         if self.plan is not None:
@@ -215,7 +216,7 @@ class GroupOp(IRDLOperation, RuledOperation):
                 "expected a first result of an operation that tiles, "
                 "got a plan for one that does not"
             )
-        count = _count(tiled, IteratorKind.PARALLEL)
+        count = _count_dims(tiled, IteratorType.PARALLEL)
         if len(plan.tile) != count:
             raise VerifyException(
                 f"expected {count} tile sizes, one per parallel iterator of "
@@ -238,31 +239,31 @@ class GroupOp(IRDLOperation, RuledOperation):
                 "expected no reduce sizes for a body without reductions, "
                 f"got {len(plan.reduce)}"
             )
-        counts = self._reduce_counts()
+        counts = self._admissible_reduce_counts()
         if len(plan.reduce) not in counts:
             raise VerifyException(
                 f"expected {counts[0]} reduce sizes, one per reduction iterator of "
                 f"{reducing.name}, got {len(plan.reduce)}"
             )
 
-    def _reduce_counts(self) -> list[int]:
+    def _admissible_reduce_counts(self) -> list[int]:
         """
         Return the admissible numbers of reduce sizes: one size for each reduction of
         some accumulating operation, the last operation first, and of contractions
         before it that have a loop inside of its loop.
         """
-        found = self._accumulating
-        counts = [_count(op, IteratorKind.REDUCTION) for op in reversed(found)]
+        found = self._accumulating_operations
+        counts = [_count_dims(op, IteratorType.REDUCTION) for op in reversed(found)]
         for op in found[:-1]:
             if isinstance(op, ContractionInterface):
-                nested = _count(op, IteratorKind.REDUCTION)
+                nested = _count_dims(op, IteratorType.REDUCTION)
                 counts += [count + nested for count in counts]
         return counts
 
 
-def _count(op: TilingInterface, kind: IteratorKind) -> int:
-    return sum(iterator.kind is kind for iterator in op.iterators())
+def _count_dims(op: TilingInterface, kind: IteratorType) -> int:
+    return sum(iterator.kind is kind for iterator in op.iteration_domain())
 
 
-def _listed(types: Sequence[Attribute]) -> str:
+def _format_types(types: Sequence[Attribute]) -> str:
     return f"({', '.join(map(str, types))})"

@@ -1,4 +1,4 @@
-"""Operands that an operation may overwrite with its results."""
+"""Attribute that assigns results to operand buffers they may overwrite."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-ATTRIBUTE = "tlf.in_place"
+IN_PLACE_ATTRIBUTE = "tlf.in_place"
 """The attribute of an operation that holds an `InPlaceAttr`."""
 
 
 @irdl_attr_definition
 class InPlaceAttr(ParametrizedAttribute):
     """
-    For each result of an operation the operand whose buffer it may be put in, by its
-    number, or none.
+    For each result, the index of the operand whose buffer it may overwrite, or none.
 
     ```mlir
     #graph.in_place<none, 2>
@@ -36,18 +35,20 @@ class InPlaceAttr(ParametrizedAttribute):
         super().__init__(ArrayAttr(numbers))
 
     @property
-    def numbers(self) -> tuple[int | None, ...]:
-        """One for each result."""
+    def operand_indices(self) -> tuple[int | None, ...]:
+        """The operand index of each result."""
         return tuple(each.data if each.data >= 0 else None for each in self.operands)
 
     def verify(self) -> None:
-        taken = [number for number in self.numbers if number is not None]
+        taken = [number for number in self.operand_indices if number is not None]
         if len(taken) != len(set(taken)):
             raise VerifyException("expected every operand to be overwritten once")
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
-            texts = ("none" if each is None else str(each) for each in self.numbers)
+            texts = (
+                "none" if each is None else str(each) for each in self.operand_indices
+            )
             printer.print_string(", ".join(texts))
 
     @classmethod
@@ -64,17 +65,17 @@ class InPlaceAttr(ParametrizedAttribute):
         return InPlaceAttr(numbers).parameters
 
 
-def in_place_of(op: Operation) -> tuple[int | None, ...]:
-    """The operand that each result may be put in."""
-    found = op.attributes.get(ATTRIBUTE)
+def in_place_operands_of(op: Operation) -> tuple[int | None, ...]:
+    """Return, for each result, the index of the operand it may overwrite."""
+    found = op.attributes.get(IN_PLACE_ATTRIBUTE)
     if isinstance(found, InPlaceAttr):
-        return found.numbers
+        return found.operand_indices
     return (None,) * len(op.results)
 
 
 def verify_in_place(op: Operation) -> None:
     """Check that an operation's results have the types of what they overwrite."""
-    numbers = in_place_of(op)
+    numbers = in_place_operands_of(op)
     if len(numbers) != len(op.results):
         raise VerifyException(
             f"expected an operand or none for each of {len(op.results)} results, "

@@ -1,4 +1,4 @@
-"""Elements at places that indices name."""
+"""Gathers along an axis: `graph.take` and `graph.gather`."""
 
 from __future__ import annotations
 
@@ -22,32 +22,36 @@ from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.checking import CheckedInterface, ValueCheck, index_check
-from tlf.dialects.graph.choosing import ChoiceProgram, inside, with_axis
+from tlf.dialects.graph.canonicalizable import CanonicalizableOperation
 from tlf.dialects.graph.logic import Relation
-from tlf.dialects.graph.ruled import RuledOperation
+from tlf.dialects.graph.mask_builder import MaskBuilder, in_bounds_mask, with_extent
 from tlf.dialects.graph.slicing import SliceOp
-from tlf.dialects.graph.tensors import (
+from tlf.dialects.graph.tensor_types import (
     GraphTensor,
     element_of,
-    result_type,
+    format_shape,
+    infer_result_type,
     shape_of,
-    shape_text,
     verify_axes,
-    verify_element,
+    verify_element_type,
     verify_shape,
 )
 from tlf.dialects.interfaces import (
     Array,
     DecompositionInterface,
     IndexedInterface,
-    Iterator,
+    LoopDim,
     Scalar,
-    parallel,
+    parallel_dim,
 )
-from tlf.support.affine.access import Access, Accesses, identity
+from tlf.dialects.value_check_interface import (
+    ValueCheck,
+    ValueCheckInterface,
+    index_check,
+)
+from tlf.support.affine.index_access import Accesses, IndexAccess, identity_accesses
 
-INDICES = (i64, i32)
+INDEX_TYPES = (i64, i32)
 """The element types of indices."""
 
 
@@ -59,12 +63,14 @@ def verify_indices(indices: SSAValue, shape: Sequence[int], axis: int) -> None:
         extent > most for each, (extent, most) in pairs if each != axis
     ):
         raise VerifyException(
-            f"expected indices within {shape_text(shape)} but for axis {axis}, "
-            f"got {shape_text(found)}"
+            f"expected indices within {format_shape(shape)} but for axis {axis}, "
+            f"got {format_shape(found)}"
         )
 
 
-def _taken_shape(operand: SSAValue, indices: SSAValue, axis: int) -> tuple[int, ...]:
+def _infer_take_shape(
+    operand: SSAValue, indices: SSAValue, axis: int
+) -> tuple[int, ...]:
     """The shape of a tensor whose axis is replaced by those of indices."""
     shape = shape_of(operand)
     verify_axes([axis], len(shape))
@@ -73,21 +79,21 @@ def _taken_shape(operand: SSAValue, indices: SSAValue, axis: int) -> tuple[int, 
 
 class IndexingOperation(
     IRDLOperation,
-    RuledOperation,
+    CanonicalizableOperation,
     IndexedInterface,
     DecompositionInterface,
-    CheckedInterface,
+    ValueCheckInterface,
     abc.ABC,
 ):
     """
-    An operation that reads a tensor, along an axis, where indices say. Where an index
-    is negative, or not less than the extent of the axis, elements are 0.
+    An operation that reads a tensor along an axis at given indices. Where an index is
+    negative, or not less than the extent of the axis, elements are 0.
     """
 
     PATTERNS: ClassVar[tuple[RewritePattern, ...]] = ()
 
     operand = operand_def(GraphTensor())
-    indices = operand_def(GraphTensor(INDICES))
+    indices = operand_def(GraphTensor(INDEX_TYPES))
     axis = prop_def(IntegerAttr.constr(i64))
     result = result_def(GraphTensor())
 
@@ -98,30 +104,30 @@ class IndexingOperation(
         " `:` functional-type(operands, results)"
     )
 
-    def iterators(self) -> tuple[Iterator, ...]:
-        return tuple(parallel(extent) for extent in shape_of(self.result))
+    def iteration_domain(self) -> tuple[LoopDim, ...]:
+        return tuple(parallel_dim(extent) for extent in shape_of(self.result))
 
-    def result_accesses(self) -> tuple[Accesses, ...]:
-        return (identity(len(shape_of(self.result))),)
+    def result_indexing_maps(self) -> tuple[Accesses, ...]:
+        return (identity_accesses(len(shape_of(self.result))),)
 
-    def border(self, operand: int) -> Scalar | None:
+    def padding_value(self, operand: int) -> Scalar | None:
         return 0 if operand == 0 else None
 
-    def value_checks(self, builder: Builder) -> Sequence[ValueCheck]:
+    def build_value_checks(self, builder: Builder) -> Sequence[ValueCheck]:
         last = shape_of(self.operand)[self.axis.value.data] - 1
         return (index_check(self.indices, 0, last),)
 
-    def along_axis(self) -> Access:
+    def indexed_access(self) -> IndexAccess:
         """Return the access of an iteration to the operand along the axis."""
-        return Access.named_by(1, shape_of(self.operand)[self.axis.value.data])
+        return IndexAccess.indirect(1, shape_of(self.operand)[self.axis.value.data])
 
 
 @irdl_op_definition
 class TakeOp(IndexingOperation):
     """
-    The slices of a tensor, along an axis, that indices name: the axis gives way to
-    those of the indices. Where an index is negative, or not less than the extent of the
-    axis, elements are 0.
+    Slices of a tensor at the given indices of an axis, which is replaced by the axes of
+    the indices. Where an index is negative, or not less than the extent of the axis,
+    elements are 0.
 
     ```mlir
     %y = graph.take %x, %indices axis 1
@@ -138,31 +144,31 @@ class TakeOp(IndexingOperation):
         axis: int,
     ):
         values = [SSAValue.get(operand), SSAValue.get(indices)]
-        shape = _taken_shape(values[0], values[1], axis)
+        shape = _infer_take_shape(values[0], values[1], axis)
         super().__init__(
             operands=values,
             properties={"axis": IntegerAttr(axis, i64)},
-            result_types=[result_type(values, shape, element_of(values[0]))],
+            result_types=[infer_result_type(values, shape, element_of(values[0]))],
         )
 
     def verify_(self) -> None:
         axis = self.axis.value.data
-        verify_shape(self.result, _taken_shape(self.operand, self.indices, axis))
-        verify_element(self.result, element_of(self.operand))
+        verify_shape(self.result, _infer_take_shape(self.operand, self.indices, axis))
+        verify_element_type(self.result, element_of(self.operand))
 
-    def operand_accesses(self) -> tuple[Accesses | None, ...]:
+    def indexing_maps(self) -> tuple[Accesses | None, ...]:
         """The axes of the result: those before, those of the indices, those behind."""
         rank, axis = len(shape_of(self.operand)), self.axis.value.data
         count = len(shape_of(self.indices))
-        before = identity(axis)
-        behind = [Access.of(each + count - 1) for each in range(axis + 1, rank)]
-        indices = tuple(Access.of(axis + each) for each in range(count))
-        return (*before, self.along_axis(), *behind), indices
+        before = identity_accesses(axis)
+        behind = [IndexAccess.of(each + count - 1) for each in range(axis + 1, rank)]
+        indices = tuple(IndexAccess.of(axis + each) for each in range(count))
+        return (*before, self.indexed_access(), *behind), indices
 
-    def reference(self, *operands: Array) -> tuple[Array, ...]:
+    def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
         array, indices = operands
         axis = self.axis.value.data
-        known = inside(indices, array.shape[axis])
+        known = in_bounds_mask(indices, array.shape[axis])
         taken = np.take(array, np.where(known, indices, 0), axis=axis)
         behind = array.ndim - axis - 1
         known = known.reshape((*known.shape, *[1] * behind))
@@ -170,26 +176,28 @@ class TakeOp(IndexingOperation):
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
         """The axes are those before, those of the indices, the axis, those behind."""
-        program, axis = ChoiceProgram(builder), self.axis.value.data
+        program, axis = MaskBuilder(builder), self.axis.value.data
         shape, rank = shape_of(self.operand), len(shape_of(self.indices))
         behind = len(shape) - axis - 1
-        value = program.numeric(self.operand)
+        value = program.promote_boolean(self.operand)
         if axis:  # broadcasting adds the axes in front by itself
-            value = program.spread(value, axis, rank)
-        indices = program.spread(self.indices, rank, behind)
-        known = program.inside(indices, shape[axis])
-        places = program.positions(shape[axis], behind, element_of(self.indices))
-        indices = program.spread(self.indices, rank, behind + 1)
+            value = program.insert_unit_axes(value, axis, rank)
+        indices = program.insert_unit_axes(self.indices, rank, behind)
+        known = program.build_in_bounds_mask(indices, shape[axis])
+        places = program.axis_indices(shape[axis], behind, element_of(self.indices))
+        indices = program.insert_unit_axes(self.indices, rank, behind + 1)
         chosen = program.compare(indices, places, Relation.EQ)
-        found = program.pick(chosen, value, axis + rank)
-        zero = program.number(0, element_of(found))
-        return [program.finish(program.select(known, found, zero), self.result.type)]
+        found = program.extract_where(chosen, value, axis + rank)
+        zero = program.constant(0, element_of(found))
+        return [
+            program.to_result_type(program.select(known, found, zero), self.result.type)
+        ]
 
 
 @irdl_op_definition
 class GatherOp(IndexingOperation):
     """
-    For each index the element at its place, but along an axis at the index instead. The
+    For each index, the element at its position, but along an axis at the index. The
     indices may be fewer than the operand along the other axes. Where an index is
     negative, or not less than the extent of the axis, the element is 0.
 
@@ -212,7 +220,7 @@ class GatherOp(IndexingOperation):
         super().__init__(
             operands=values,
             properties={"axis": IntegerAttr(axis, i64)},
-            result_types=[result_type(values, shape, element_of(values[0]))],
+            result_types=[infer_result_type(values, shape, element_of(values[0]))],
         )
 
     def verify_(self) -> None:
@@ -220,40 +228,45 @@ class GatherOp(IndexingOperation):
         verify_axes([axis], len(shape))
         verify_indices(self.indices, shape, axis)
         verify_shape(self.result, shape_of(self.indices))
-        verify_element(self.result, element_of(self.operand))
+        verify_element_type(self.result, element_of(self.operand))
 
-    def operand_accesses(self) -> tuple[Accesses | None, ...]:
-        own = identity(len(shape_of(self.result)))
+    def indexing_maps(self) -> tuple[Accesses | None, ...]:
+        own = identity_accesses(len(shape_of(self.result)))
         axis = self.axis.value.data
-        return (*own[:axis], self.along_axis(), *own[axis + 1 :]), own
+        return (*own[:axis], self.indexed_access(), *own[axis + 1 :]), own
 
     @property
-    def part_shape(self) -> tuple[int, ...]:
-        """The shape of the part of the operand that elements are of."""
+    def gathered_slice_shape(self) -> tuple[int, ...]:
+        """The shape of the slice of the operand that elements are read from."""
         axis = self.axis.value.data
-        return with_axis(shape_of(self.indices), axis, shape_of(self.operand)[axis])
+        return with_extent(shape_of(self.indices), axis, shape_of(self.operand)[axis])
 
-    def reference(self, *operands: Array) -> tuple[Array, ...]:
+    def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
         array, indices = operands
         axis = self.axis.value.data
-        part = array[tuple(map(slice, self.part_shape))]
-        known = inside(indices, array.shape[axis])
+        part = array[tuple(map(slice, self.gathered_slice_shape))]
+        known = in_bounds_mask(indices, array.shape[axis])
         places = np.where(known, indices, 0).astype(np.int64)
         found = np.take_along_axis(part, places, axis)
         return (np.where(known, found, array.dtype.type(0)),)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
         """The axis of the operand comes behind that of the indices."""
-        program, axis = ChoiceProgram(builder), self.axis.value.data
-        part, behind = self.part_shape, len(self.part_shape) - axis - 1
+        program, axis = MaskBuilder(builder), self.axis.value.data
+        part, behind = (
+            self.gathered_slice_shape,
+            len(self.gathered_slice_shape) - axis - 1,
+        )
         value: SSAValue = self.operand
         if shape_of(value) != part:
             value = program.insert(SliceOp(value, [0] * len(part), part))
-        value = program.spread(program.numeric(value), axis)
-        places = program.positions(part[axis], behind, element_of(self.indices))
-        indices = program.spread(self.indices, axis + 1)
+        value = program.insert_unit_axes(program.promote_boolean(value), axis)
+        places = program.axis_indices(part[axis], behind, element_of(self.indices))
+        indices = program.insert_unit_axes(self.indices, axis + 1)
         chosen = program.compare(indices, places, Relation.EQ)
-        found = program.pick(chosen, value, axis + 1)
-        known = program.inside(self.indices, part[axis])
-        zero = program.number(0, element_of(found))
-        return [program.finish(program.select(known, found, zero), self.result.type)]
+        found = program.extract_where(chosen, value, axis + 1)
+        known = program.build_in_bounds_mask(self.indices, part[axis])
+        zero = program.constant(0, element_of(found))
+        return [
+            program.to_result_type(program.select(known, found, zero), self.result.type)
+        ]

@@ -1,4 +1,4 @@
-"""Indices along an axis."""
+"""Index tensors along one axis."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.graph.constant import ConstantOp
 from tlf.dialects.graph.movement import BroadcastOp
-from tlf.dialects.graph.tensors import (
+from tlf.dialects.graph.tensor_types import (
     NUMBERS,
     GraphTensor,
     element_of,
@@ -28,7 +28,7 @@ from tlf.dialects.graph.tensors import (
     verify_axes,
 )
 from tlf.dialects.interfaces import Array, DecompositionInterface
-from tlf.dialects.types import dtype_of, is_float, like, tensor_type
+from tlf.dialects.types import dtype_of, is_float, tensor_type, type_like
 
 
 @irdl_op_definition
@@ -68,20 +68,20 @@ class IotaOp(IRDLOperation, DecompositionInterface):
                 f"got {shape[axis]}"
             )
 
-    def _indices(self) -> Array:
-        """The indices, of a shape that broadcasts to the result's."""
+    def _index_array(self) -> Array:
+        """Return the indices in a shape that broadcasts to that of the result."""
         shape, axis = shape_of(self.result), self.axis.value.data
         ones = [1] * (len(shape) - axis - 1)
         indices = np.arange(shape[axis]).reshape(shape[axis], *ones)
         return indices.astype(dtype_of(element_of(self.result)))
 
-    def reference(self, *operands: Array) -> tuple[Array, ...]:
-        return (np.broadcast_to(self._indices(), shape_of(self.result)),)
+    def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
+        return (np.broadcast_to(self._index_array(), shape_of(self.result)),)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
         """A constant of one axis, repeated along the others."""
-        indices, result = self._indices(), tensor_type(self.result)
-        constant = ConstantOp(indices, like(result, indices.shape))
+        indices, result = self._index_array(), tensor_type(self.result)
+        constant = ConstantOp(indices, type_like(result, indices.shape))
         if constant.result.type == result:
             return builder.insert(constant).results
         builder.insert(constant)

@@ -1,4 +1,4 @@
-"""Normalizations of rows: layer normalization, and by the root of the mean square."""
+"""Layer normalization and RMS normalization over trailing axes."""
 
 from __future__ import annotations
 
@@ -22,22 +22,26 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.graph.decomposition import TensorProgram
 from tlf.dialects.graph.elementwise import AddOp, MulOp
-from tlf.dialects.graph.normalization import NormalizationOperation, apply, scaled
+from tlf.dialects.graph.normalization import (
+    NormalizationOperation,
+    apply_weight_and_bias,
+    build_steps,
+)
 from tlf.dialects.graph.reduction import ReduceKind
-from tlf.dialects.graph.tensors import (
+from tlf.dialects.graph.tensor_builder import TensorBuilder
+from tlf.dialects.graph.tensor_types import (
     FLOATS,
     GraphTensor,
     element_of,
-    rounded,
+    round_to_type,
     shape_of,
 )
 from tlf.dialects.interfaces import Array
 
 
-class LastAxesOperation(NormalizationOperation):
-    """A normalization over the last axes, one unless `last` says how many."""
+class TrailingAxesOperation(NormalizationOperation):
+    """A normalization over the trailing axes, one unless `last` says how many."""
 
     last = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(1, i64))
 
@@ -61,7 +65,7 @@ class LastAxesOperation(NormalizationOperation):
         return self.whole_axes
 
     @property
-    def count(self) -> int:
+    def element_count(self) -> int:
         """Number of elements that are normalized together."""
         return prod(shape_of(self.operands[0])[axis] for axis in self.whole_axes)
 
@@ -73,7 +77,7 @@ class LastAxesOperation(NormalizationOperation):
 
 
 @irdl_op_definition
-class LayerNormOp(LastAxesOperation):
+class LayerNormOp(TrailingAxesOperation):
     """
     `(x - mean) / sqrt(variance + epsilon) * weight + bias`, mean and variance (the mean
     square of `x - mean`) taken over the last axes, one unless `last 2` before `epsilon`
@@ -115,44 +119,44 @@ class LayerNormOp(LastAxesOperation):
             result_types=[value.type],
         )
 
-    def reference(self, *operands: Array) -> tuple[Array, ...]:
-        named = self.named(operands)
+    def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
+        named = self.bind_operands(operands)
         axes, work = self.whole_axes, named["x"].dtype.type
-        count, epsilon = work(self.count), work(self.epsilon.value.data)
+        count, epsilon = work(self.element_count), work(self.epsilon.value.data)
         with np.errstate(all="ignore"):
             mean = np.divide(np.sum(named["x"], axis=axes, keepdims=True), count)
             centred = np.subtract(named["x"], mean)
             squares = np.sum(np.square(centred), axis=axes, keepdims=True)
             deviation = np.sqrt(np.add(np.divide(squares, count), epsilon))
-            value = scaled(np.divide(centred, deviation), named)
-        return (rounded(value, element_of(self.result)),)
+            value = apply_weight_and_bias(np.divide(centred, deviation), named)
+        return (round_to_type(value, element_of(self.result)),)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
-        program = TensorProgram.of(builder, self.operand)
-        wide, axes = program.widened(self.operand), self.whole_axes
-        count = program.number(self.count)
+        program = TensorBuilder.for_operand(builder, self.operand)
+        wide, axes = program.promote(self.operand), self.whole_axes
+        count = program.constant(self.element_count)
         total = program.reduce(wide, ReduceKind.SUM, axes, keepdims=True)
         centred = program.sub(wide, program.div(total, count))
         square = program.mul(centred, centred)
         squares = program.reduce(square, ReduceKind.SUM, axes, keepdims=True)
         variance = program.div(squares, count)
-        epsilon = program.number(self.epsilon.value.data)
+        epsilon = program.constant(self.epsilon.value.data)
         scale = program.rsqrt(program.add(variance, epsilon))
         steps: list[tuple[type[AddOp | MulOp], SSAValue]] = [(MulOp, scale)]
         if self.weight is not None:
-            steps.append((MulOp, program.widened(self.weight)))
+            steps.append((MulOp, program.promote(self.weight)))
         if self.bias is not None:
-            steps.append((AddOp, program.widened(self.bias)))
-        return [apply(program, centred, steps, self.result.type)]
+            steps.append((AddOp, program.promote(self.bias)))
+        return [build_steps(program, centred, steps, self.result.type)]
 
     def flops(self) -> int:
         elements = prod(shape_of(self.operand))
-        rows = elements // self.count
+        rows = elements // self.element_count
         return (5 + len(self.parameters)) * elements + 4 * rows
 
 
 @irdl_op_definition
-class RmsNormOp(LastAxesOperation):
+class RmsNormOp(TrailingAxesOperation):
     """
     `x / sqrt(mean(x * x) + epsilon) * weight`, the mean taken over the last axes, one
     unless `last` says how many. The weight has the shape of these axes, and may be
@@ -192,30 +196,30 @@ class RmsNormOp(LastAxesOperation):
             result_types=[value.type],
         )
 
-    def reference(self, *operands: Array) -> tuple[Array, ...]:
-        named = self.named(operands)
+    def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
+        named = self.bind_operands(operands)
         x, work = named["x"], named["x"].dtype.type
-        count, epsilon = work(self.count), work(self.epsilon.value.data)
+        count, epsilon = work(self.element_count), work(self.epsilon.value.data)
         with np.errstate(all="ignore"):
             squares = np.sum(np.square(x), axis=self.whole_axes, keepdims=True)
             root = np.sqrt(np.add(np.divide(squares, count), epsilon))
-            value = scaled(np.divide(x, root), named)
-        return (rounded(value, element_of(self.result)),)
+            value = apply_weight_and_bias(np.divide(x, root), named)
+        return (round_to_type(value, element_of(self.result)),)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
-        program = TensorProgram.of(builder, self.operand)
-        wide = program.widened(self.operand)
+        program = TensorBuilder.for_operand(builder, self.operand)
+        wide = program.promote(self.operand)
         square = program.mul(wide, wide)
         squares = program.reduce(square, ReduceKind.SUM, self.whole_axes, keepdims=True)
-        mean = program.div(squares, program.number(self.count))
-        epsilon = program.number(self.epsilon.value.data)
+        mean = program.div(squares, program.constant(self.element_count))
+        epsilon = program.constant(self.epsilon.value.data)
         steps: list[tuple[type[AddOp | MulOp], SSAValue]]
         steps = [(MulOp, program.rsqrt(program.add(mean, epsilon)))]
         if self.weight is not None:
-            steps.append((MulOp, program.widened(self.weight)))
-        return [apply(program, wide, steps, self.result.type)]
+            steps.append((MulOp, program.promote(self.weight)))
+        return [build_steps(program, wide, steps, self.result.type)]
 
     def flops(self) -> int:
         elements = prod(shape_of(self.operand))
-        rows = elements // self.count
+        rows = elements // self.element_count
         return (3 + len(self.parameters)) * elements + 3 * rows

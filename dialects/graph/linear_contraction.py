@@ -1,4 +1,4 @@
-"""Sums of products of elements that are found by linear maps."""
+"""Contractions whose indexing maps are linear, as in strided convolutions."""
 
 from __future__ import annotations
 
@@ -18,18 +18,23 @@ from xdsl.ir.affine import AffineMap
 from xdsl.irdl import irdl_op_definition, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.graph.batched_product import sum_of_products
+from tlf.dialects.graph.array_contraction import contract_arrays
 from tlf.dialects.graph.contraction import ContractionOperation
-from tlf.dialects.graph.tensors import shape_of
+from tlf.dialects.graph.tensor_types import shape_of
 from tlf.dialects.interfaces import (
     Array,
-    Iterator,
-    indexing_map,
-    parallel,
-    reduction,
+    LoopDim,
+    parallel_dim,
+    reduction_dim,
+    to_affine_map,
 )
-from tlf.support.affine.access import Access, Accesses
-from tlf.support.affine.linear_map import Linear, accesses, spread_used, verify_access
+from tlf.support.affine.index_access import Accesses, IndexAccess
+from tlf.support.affine.linear_access import (
+    Linear,
+    access_functions,
+    verify_access,
+    view_over_used_dims,
+)
 
 
 @irdl_op_definition
@@ -83,7 +88,7 @@ class LinearContractOp(ContractionOperation):
         )
 
     @property
-    def extents(self) -> tuple[int, ...]:
+    def domain_extents(self) -> tuple[int, ...]:
         """The size of the domain, per dimension."""
         return tuple(self.domain.get_values())
 
@@ -92,8 +97,8 @@ class LinearContractOp(ContractionOperation):
         """The maps of `lhs`, `rhs` and the result."""
         return tuple(each.data for each in self.maps)
 
-    def inferred_shape(self) -> tuple[int, ...]:
-        extents, maps = self.extents, self.affine_maps
+    def infer_shape(self) -> tuple[int, ...]:
+        extents, maps = self.domain_extents, self.affine_maps
         if len(maps) != 3:
             raise VerifyException(
                 f"expected 3 maps, of two inputs and the result, got {len(maps)}"
@@ -103,67 +108,70 @@ class LinearContractOp(ContractionOperation):
         for name, map_ in zip(("lhs", "rhs"), maps, strict=False):
             verify_access(map_, extents, shape_of(getattr(self, name)), name)
         verify_access(maps[2], extents, shape_of(self.result), "result")
-        _verify_used(maps, extents)
-        orders = self._orders
+        _verify_dims_are_read(maps, extents)
+        orders = self._result_dim_orders
         named = list(chain(*orders))
         if len(set(named)) < len(named):
             raise VerifyException(f"expected a dimension once in {maps[2]}")
         return tuple(prod(extents[each] for each in order) for order in orders)
 
     @property
-    def _orders(self) -> list[list[int]]:
-        """For each axis of the result its dimensions, outermost first."""
+    def _result_dim_orders(self) -> list[list[int]]:
+        """For each axis of the result, its dimensions, outermost first."""
         result = self.affine_maps[2]
-        return [_order(each, self.extents, result) for each in accesses(result)]
+        return [
+            _order_dims(each, self.domain_extents, result)
+            for each in access_functions(result)
+        ]
 
-    def iterators(self) -> tuple[Iterator, ...]:
+    def iteration_domain(self) -> tuple[LoopDim, ...]:
         kept = self.affine_maps[2].used_dims()
         return tuple(
-            (parallel if dimension in kept else reduction)(extent)
-            for dimension, extent in enumerate(self.extents)
+            (parallel_dim if dimension in kept else reduction_dim)(extent)
+            for dimension, extent in enumerate(self.domain_extents)
         )
 
-    def operand_accesses(self) -> tuple[Accesses, ...]:
-        return tuple(map(_accesses, self.affine_maps))[: len(self.operands)]
+    def indexing_maps(self) -> tuple[Accesses, ...]:
+        return tuple(map(_to_accesses, self.affine_maps))[: len(self.operands)]
 
-    def result_accesses(self) -> tuple[Accesses, ...]:
-        return (_accesses(self.affine_maps[2]),)
+    def result_indexing_maps(self) -> tuple[Accesses, ...]:
+        return (_to_accesses(self.affine_maps[2]),)
 
-    def untileable(self) -> dict[int, str]:
+    def untileable_dims(self) -> dict[int, str]:
         reason = "it shares an axis with another one"
-        orders = self._orders
+        orders = self._result_dim_orders
         shared = {
             dimension
-            for each in chain(*map(accesses, self.affine_maps[:2]))
+            for each in chain(*map(access_functions, self.affine_maps[:2]))
             if each.dimension is None
-            for dimension in _dimensions(each)
+            for dimension in _used_dims(each)
         }
         shared.difference_update(chain(*orders))
         return dict.fromkeys(shared.union(*(order[1:] for order in orders)), reason)
 
-    def tiled(
+    def tiled_implementation(
         self, operands: Sequence[SSAValue], result_types: Sequence[Attribute]
     ) -> Operation:
-        new = super().tiled(operands, result_types)
+        new = super().tiled_implementation(operands, result_types)
         assert isinstance(new, LinearContractOp)
-        extents = self._extents_of(
+        extents = self._infer_tile_domain(
             [shape_of(each) for each in (*new.operands[:2], new.result)]
         )
         new.domain = DenseArrayBase.from_list(i64, extents)
-        tiles = (_from_first(each, extents) for each in self.affine_maps)
-        new.maps = ArrayAttr([indexing_map(each, len(extents)) for each in tiles])
+        tiles = (_rebase_to_origin(each, extents) for each in self.affine_maps)
+        new.maps = ArrayAttr([to_affine_map(each, len(extents)) for each in tiles])
         return new
 
-    def _extents_of(self, shapes: Sequence[Sequence[int]]) -> list[int]:
-        """The domain of tiles of these shapes: of both inputs and the result."""
-        extents = list(self.extents)
+    def _infer_tile_domain(self, shapes: Sequence[Sequence[int]]) -> list[int]:
+        """Infer the domain of a tile from the shapes of its operands and result."""
+        extents = list(self.domain_extents)
         for map_, shape in zip(self.affine_maps, shapes, strict=True):
-            for each, extent in zip(accesses(map_), shape, strict=True):
+            for each, extent in zip(access_functions(map_), shape, strict=True):
                 if each.dimension is not None:
                     extents[each.dimension] = extent
-        for order, room in zip(self._orders, shapes[2], strict=True):
+        for order, room in zip(self._result_dim_orders, shapes[2], strict=True):
             for dimension in reversed(order[1:]):
-                extents[dimension] = min(room, self.extents[dimension])
+                extents[dimension] = min(room, self.domain_extents[dimension])
                 room = ceil(room / extents[dimension])
             if order:
                 extents[order[0]] = room
@@ -171,38 +179,38 @@ class LinearContractOp(ContractionOperation):
 
     def multiply(self, lhs: Array, rhs: Array) -> Array:
         (left, lefts), (right, rights) = (
-            spread_used(array, map_, self.extents)
+            view_over_used_dims(array, map_, self.domain_extents)
             for array, map_ in zip((lhs, rhs), self.affine_maps, strict=False)
         )
-        kept = list(chain(*self._orders))
-        found = sum_of_products(left, lefts, right, rights, kept)
+        kept = list(chain(*self._result_dim_orders))
+        found = contract_arrays(left, lefts, right, rights, kept)
         return found.reshape(shape_of(self.result))
 
 
-def _dimensions(access: Linear) -> list[int]:
+def _used_dims(access: Linear) -> list[int]:
     return [number for number, each in enumerate(access.coefficients) if each]
 
 
-def _accesses(map_: AffineMap) -> Accesses:
-    return tuple(_access(each, each.constant) for each in accesses(map_))
+def _to_accesses(map_: AffineMap) -> Accesses:
+    return tuple(_to_access(each, each.constant) for each in access_functions(map_))
 
 
-def _access(linear: Linear, offset: int) -> Access:
-    terms = ((each, linear.coefficients[each]) for each in _dimensions(linear))
-    return Access(tuple(terms), offset)
+def _to_access(linear: Linear, offset: int) -> IndexAccess:
+    terms = ((each, linear.coefficients[each]) for each in _used_dims(linear))
+    return IndexAccess(tuple(terms), offset)
 
 
-def _from_first(map_: AffineMap, extents: Sequence[int]) -> Accesses:
-    """Accesses of a tile, which starts with the first indices of all."""
+def _rebase_to_origin(map_: AffineMap, extents: Sequence[int]) -> Accesses:
+    """Return the accesses of a tile, rebased so that its least index is 0."""
     return tuple(
-        _access(each, each.constant - each.bounds(extents)[0])
-        for each in accesses(map_)
+        _to_access(each, each.constant - each.bounds(extents)[0])
+        for each in access_functions(map_)
     )
 
 
-def _order(access: Linear, extents: Sequence[int], map_: AffineMap) -> list[int]:
-    """The dimensions of an axis of the result, outermost first."""
-    order = sorted(_dimensions(access), key=lambda each: -access.coefficients[each])
+def _order_dims(access: Linear, extents: Sequence[int], map_: AffineMap) -> list[int]:
+    """Return the dimensions of an axis of the result, outermost first."""
+    order = sorted(_used_dims(access), key=lambda each: -access.coefficients[each])
     step = 1
     for dimension in reversed(order):
         is_step = extents[dimension] == 1 or access.coefficients[dimension] == step
@@ -215,7 +223,7 @@ def _order(access: Linear, extents: Sequence[int], map_: AffineMap) -> list[int]
     return order
 
 
-def _verify_used(maps: Sequence[AffineMap], extents: Sequence[int]) -> None:
+def _verify_dims_are_read(maps: Sequence[AffineMap], extents: Sequence[int]) -> None:
     read = maps[0].used_dims() | maps[1].used_dims()
     several = {each for each, extent in enumerate(extents) if extent > 1}
     if missing := sorted(several - read):

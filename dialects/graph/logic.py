@@ -25,25 +25,25 @@ from tlf.dialects.graph.elementwise import (
     BinaryOperation,
     ElementwiseOperation,
     UnaryOperation,
-    inserted,
+    insert_op,
 )
-from tlf.dialects.graph.tensors import (
+from tlf.dialects.graph.tensor_types import (
     INTEGERS,
     NUMBERS,
     GraphTensor,
     element_of,
-    result_type,
+    infer_result_type,
     shape_of,
-    verify_element,
+    verify_element_type,
 )
 from tlf.dialects.interfaces import Array
+from tlf.dialects.keyword_params import parse_keyword_param
 from tlf.dialects.types import (
     ELEMENT_TYPES,
     broadcast_shape,
     is_float,
     scalar_attribute,
 )
-from tlf.dialects.words import parse_word
 
 
 class Relation(StrEnum):
@@ -81,7 +81,7 @@ class RelationAttr(Data[Relation]):
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> Relation:
-        return parse_word(parser, Relation)
+        return parse_keyword_param(parser, Relation)
 
     def print_parameter(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
@@ -117,7 +117,7 @@ class CompareOp(BinaryOperation):
         ElementwiseOperation.__init__(
             self,
             operands=operands,
-            result_types=[result_type(operands, shape, i1)],
+            result_types=[infer_result_type(operands, shape, i1)],
             properties={"relation": RelationAttr(Relation(relation))},
         )
 
@@ -135,14 +135,14 @@ class CompareOp(BinaryOperation):
     def compute(self, *operands: Array) -> Array:
         return _COMPARE[self.relation.data](*operands)
 
-    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
         lhs, rhs = elements
         relation = self.relation.data
         if is_float(lhs.type):
             ordered = "u" if relation is Relation.NE else "o"
-            return inserted(builder, arith.CmpfOp(lhs, rhs, f"{ordered}{relation}"))
+            return insert_op(builder, arith.CmpfOp(lhs, rhs, f"{ordered}{relation}"))
         signed = "" if relation in (Relation.EQ, Relation.NE) else "s"
-        return inserted(builder, arith.CmpiOp(lhs, rhs, f"{signed}{relation}"))
+        return insert_op(builder, arith.CmpiOp(lhs, rhs, f"{signed}{relation}"))
 
 
 @irdl_op_definition
@@ -175,22 +175,22 @@ class SelectOp(ElementwiseOperation):
         shape = broadcast_shape(*map(shape_of, operands))
         super().__init__(
             operands=operands,
-            result_types=[result_type(operands, shape, element_of(operands[1]))],
+            result_types=[infer_result_type(operands, shape, element_of(operands[1]))],
         )
 
     @property
-    def numbers(self) -> Sequence[SSAValue]:
+    def numeric_operands(self) -> Sequence[SSAValue]:
         return (self.lhs, self.rhs)
 
     def verify_(self) -> None:
-        verify_element(self.condition, i1, "condition")
+        verify_element_type(self.condition, i1, "condition")
         super().verify_()
 
     def compute(self, *operands: Array) -> Array:
         return np.where(*operands)
 
-    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
-        return inserted(builder, arith.SelectOp(*elements))
+    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+        return insert_op(builder, arith.SelectOp(*elements))
 
 
 @irdl_op_definition
@@ -209,9 +209,9 @@ class AndOp(BinaryOperation):
     def compute(self, *operands: Array) -> Array:
         return np.bitwise_and(*operands)
 
-    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
         lhs, rhs = elements
-        return inserted(builder, arith.AndIOp(lhs, rhs))
+        return insert_op(builder, arith.AndIOp(lhs, rhs))
 
 
 @irdl_op_definition
@@ -230,9 +230,9 @@ class OrOp(BinaryOperation):
     def compute(self, *operands: Array) -> Array:
         return np.bitwise_or(*operands)
 
-    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
         lhs, rhs = elements
-        return inserted(builder, arith.OrIOp(lhs, rhs))
+        return insert_op(builder, arith.OrIOp(lhs, rhs))
 
 
 @irdl_op_definition
@@ -251,8 +251,8 @@ class NotOp(UnaryOperation):
     def compute(self, *operands: Array) -> Array:
         return np.bitwise_not(operands[0])
 
-    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
         (element,) = elements
         ones = scalar_attribute(1 if element.type == i1 else -1, element.type)
-        every = inserted(builder, arith.ConstantOp(ones))
-        return inserted(builder, arith.XOrIOp(element, every))
+        every = insert_op(builder, arith.ConstantOp(ones))
+        return insert_op(builder, arith.XOrIOp(element, every))

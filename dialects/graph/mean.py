@@ -1,4 +1,4 @@
-"""Means along axes."""
+"""Mean reduction along axes."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from xdsl.irdl import (
     result_def,
 )
 
-from tlf.dialects.graph.decomposition import TensorProgram
+from tlf.dialects.graph.canonicalizable import SimplifiableOperation
 from tlf.dialects.graph.division import DivOp
 from tlf.dialects.graph.reduction import ReduceKind, reduced_shape
-from tlf.dialects.graph.ruled import SimplifiableOperation
-from tlf.dialects.graph.tensors import (
+from tlf.dialects.graph.tensor_builder import TensorBuilder
+from tlf.dialects.graph.tensor_types import (
     FLOATS,
     GraphTensor,
-    axes_attribute,
     element_of,
-    result_type,
-    rounded,
+    infer_result_type,
+    integers_attribute,
+    promote_to_f32,
+    round_to_type,
     shape_of,
     verify_axes,
-    verify_element,
+    verify_element_type,
     verify_shape,
-    widened,
 )
 from tlf.dialects.graph.whole_axes import WholeAxesOperation
 from tlf.dialects.interfaces import Array
-from tlf.support.affine.access import Access, Accesses
+from tlf.support.affine.index_access import Accesses, IndexAccess
 
 
 @irdl_op_definition
@@ -72,10 +72,10 @@ class MeanOp(WholeAxesOperation, SimplifiableOperation):
         super().__init__(
             operands=[value],
             properties={
-                "axes": axes_attribute(axes),
+                "axes": integers_attribute(axes),
                 "keepdims": UnitAttr() if keepdims else None,
             },
-            result_types=[result_type([value], shape, element_of(value))],
+            result_types=[infer_result_type([value], shape, element_of(value))],
         )
 
     @property
@@ -83,7 +83,7 @@ class MeanOp(WholeAxesOperation, SimplifiableOperation):
         return tuple(self.axes.get_values())
 
     @property
-    def count(self) -> int:
+    def element_count(self) -> int:
         """Number of elements that each mean is taken over."""
         return prod(shape_of(self.operand)[axis] for axis in self.whole_axes)
 
@@ -92,40 +92,42 @@ class MeanOp(WholeAxesOperation, SimplifiableOperation):
         verify_axes(self.whole_axes, len(shape))
         kept = self.keepdims is not None
         verify_shape(self.result, reduced_shape(shape, self.whole_axes, kept))
-        verify_element(self.result, element_of(self.operand))
+        verify_element_type(self.result, element_of(self.operand))
 
-    def operand_accesses(self) -> tuple[Accesses, ...]:
+    def indexing_maps(self) -> tuple[Accesses, ...]:
         return (self.accesses_along(range(len(shape_of(self.operand)))),)
 
-    def result_accesses(self) -> tuple[Accesses, ...]:
+    def result_indexing_maps(self) -> tuple[Accesses, ...]:
         rank = len(shape_of(self.operand))
         along = self.accesses_along(range(rank))
         kept = self.keepdims is not None
         return (
             tuple(
-                Access() if axis in self.whole_axes else along[axis]
+                IndexAccess() if axis in self.whole_axes else along[axis]
                 for axis in range(rank)
                 if kept or axis not in self.whole_axes
             ),
         )
 
-    def reference(self, *operands: Array) -> tuple[Array, ...]:
+    def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
         kept = self.keepdims is not None
         with np.errstate(all="ignore"):
-            total = np.sum(widened(operands[0]), axis=self.whole_axes, keepdims=kept)
-            value = np.divide(total, total.dtype.type(self.count))
-        return (rounded(value, element_of(self.result)),)
+            total = np.sum(
+                promote_to_f32(operands[0]), axis=self.whole_axes, keepdims=kept
+            )
+            value = np.divide(total, total.dtype.type(self.element_count))
+        return (round_to_type(value, element_of(self.result)),)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
-        program = TensorProgram.of(builder, self.operand)
-        wide = program.widened(self.operand)
+        program = TensorBuilder.for_operand(builder, self.operand)
+        wide = program.promote(self.operand)
         kept = self.keepdims is not None
         total = program.reduce(wide, ReduceKind.SUM, self.whole_axes, kept)
-        count = program.number(self.count)
-        return [program.finish(DivOp, [total, count], self.result.type)]
+        count = program.constant(self.element_count)
+        return [program.build_result(DivOp, [total, count], self.result.type)]
 
     def flops(self) -> int:
         return prod(shape_of(self.operand)) + prod(shape_of(self.result))
 
-    def linear_in(self) -> tuple[int, ...]:
+    def linear_operands(self) -> tuple[int, ...]:
         return (0,)

@@ -1,4 +1,4 @@
-"""Operations that only move elements: reshape, transpose, broadcast."""
+"""Data movement without arithmetic: reshape, transpose, broadcast."""
 
 from __future__ import annotations
 
@@ -22,37 +22,42 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.graph.ruled import RuledOperation
-from tlf.dialects.graph.tensors import (
+from tlf.dialects.graph.canonicalizable import CanonicalizableOperation
+from tlf.dialects.graph.tensor_types import (
     GraphTensor,
-    axes_attribute,
     element_of,
-    result_type,
+    format_shape,
+    infer_result_type,
+    integers_attribute,
     shape_of,
-    shape_text,
-    verify_element,
+    verify_element_type,
     verify_shape,
 )
 from tlf.dialects.interfaces import (
     Array,
-    Iterator,
+    LoopDim,
     MovementInterface,
     ViewInterface,
-    parallel,
+    parallel_dim,
 )
-from tlf.support.affine.access import Access, Accesses, broadcast_accesses, identity
+from tlf.support.affine.index_access import (
+    Accesses,
+    IndexAccess,
+    broadcast_accesses,
+    identity_accesses,
+)
 
 
 class MovementOperation(
     IRDLOperation,
     HasFolderInterface,
-    RuledOperation,
+    CanonicalizableOperation,
     MovementInterface,
     abc.ABC,
 ):
     """
-    An operation that moves elements of one tensor. It is nothing where the types of
-    operand and result are equal and it says so.
+    A movement of the elements of one tensor. It is nothing where the types of operand
+    and result are equal and it says so.
     """
 
     operand = operand_def(GraphTensor())
@@ -67,17 +72,17 @@ class MovementOperation(
     def fold(self) -> Sequence[SSAValue | Attribute] | None:
         return [self.operand] if self.is_identity() else None
 
-    def iterators(self) -> tuple[Iterator, ...]:
-        return tuple(parallel(extent) for extent in shape_of(self.result))
+    def iteration_domain(self) -> tuple[LoopDim, ...]:
+        return tuple(parallel_dim(extent) for extent in shape_of(self.result))
 
-    def result_accesses(self) -> tuple[Accesses, ...]:
-        return (identity(len(shape_of(self.result))),)
+    def result_indexing_maps(self) -> tuple[Accesses, ...]:
+        return (identity_accesses(len(shape_of(self.result))),)
 
 
 @dataclass(frozen=True)
 class ReshapeGroup:
     """
-    Axes of a reshape's operand and result that hold the same elements, in one order.
+    Axes of a reshape's operand and result that contain the same elements in order.
 
     One iteration moves `step` elements: the least number that is whole rows, runs along
     all axes but the first, on both sides.
@@ -89,7 +94,7 @@ class ReshapeGroup:
     step: int
 
     @staticmethod
-    def of(
+    def from_axes(
         source: Sequence[int],
         result: Sequence[int],
         source_shape: Sequence[int],
@@ -124,7 +129,7 @@ def reshape_groups(
             else:
                 right.append(results.pop(0))
                 counts[1] *= result[right[-1]]
-        groups.append(ReshapeGroup.of(left, right, source, result))
+        groups.append(ReshapeGroup.from_axes(left, right, source, result))
     return tuple(groups)
 
 
@@ -132,12 +137,12 @@ def _group_accesses(
     groups: Sequence[tuple[tuple[int, ...], int]], shape: Sequence[int]
 ) -> Accesses:
     """Accesses of one side: for each group its axes and the step of its iterator."""
-    accesses = [Access() for _ in shape]
+    accesses = [IndexAccess() for _ in shape]
     for iterator, (axes, step) in enumerate(groups):
         rows = step // prod(shape[axis] for axis in axes[1:])
-        accesses[axes[0]] = Access(((iterator, rows),), width=rows)
+        accesses[axes[0]] = IndexAccess(((iterator, rows),), width=rows)
         for axis in axes[1:]:
-            accesses[axis] = Access(width=shape[axis])
+            accesses[axis] = IndexAccess(width=shape[axis])
     return tuple(accesses)
 
 
@@ -159,32 +164,32 @@ class ReshapeOp(MovementOperation, ViewInterface):
         value = SSAValue.get(operand)
         super().__init__(
             operands=[value],
-            result_types=[result_type([value], shape, element_of(value))],
+            result_types=[infer_result_type([value], shape, element_of(value))],
         )
 
     def verify_(self) -> None:
-        verify_element(self.result, element_of(self.operand))
+        verify_element_type(self.result, element_of(self.operand))
         source, result = shape_of(self.operand), shape_of(self.result)
         if prod(source) != prod(result):
             raise VerifyException(
                 f"expected a result of {prod(source)} elements, got {prod(result)}"
             )
 
-    def _groups(self) -> tuple[ReshapeGroup, ...]:
+    def _reshape_groups(self) -> tuple[ReshapeGroup, ...]:
         return reshape_groups(shape_of(self.operand), shape_of(self.result))
 
-    def iterators(self) -> tuple[Iterator, ...]:
-        return tuple(parallel(group.extent) for group in self._groups())
+    def iteration_domain(self) -> tuple[LoopDim, ...]:
+        return tuple(parallel_dim(group.extent) for group in self._reshape_groups())
 
-    def operand_accesses(self) -> tuple[Accesses, ...]:
-        sides = [(group.source, group.step) for group in self._groups()]
+    def indexing_maps(self) -> tuple[Accesses, ...]:
+        sides = [(group.source, group.step) for group in self._reshape_groups()]
         return (_group_accesses(sides, shape_of(self.operand)),)
 
-    def result_accesses(self) -> tuple[Accesses, ...]:
-        sides = [(group.result, group.step) for group in self._groups()]
+    def result_indexing_maps(self) -> tuple[Accesses, ...]:
+        sides = [(group.result, group.step) for group in self._reshape_groups()]
         return (_group_accesses(sides, shape_of(self.result)),)
 
-    def reference(self, *operands: Array) -> tuple[Array, ...]:
+    def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
         return (operands[0].reshape(shape_of(self.result)),)
 
 
@@ -213,8 +218,8 @@ class TransposeOp(MovementOperation):
         shape = [shape_of(value)[axis] for axis in permutation]
         super().__init__(
             operands=[value],
-            properties={"permutation": axes_attribute(permutation)},
-            result_types=[result_type([value], shape, element_of(value))],
+            properties={"permutation": integers_attribute(permutation)},
+            result_types=[infer_result_type([value], shape, element_of(value))],
         )
 
     @property
@@ -229,18 +234,18 @@ class TransposeOp(MovementOperation):
                 f"expected a permutation of {len(shape)} axes, "
                 f"got {list(self.axis_list)}"
             )
-        verify_element(self.result, element_of(self.operand))
+        verify_element_type(self.result, element_of(self.operand))
         verify_shape(self.result, [shape[axis] for axis in self.axis_list])
 
     def is_identity(self) -> bool:
         in_order = self.axis_list == tuple(range(len(self.axis_list)))
         return in_order and super().is_identity()
 
-    def operand_accesses(self) -> tuple[Accesses, ...]:
+    def indexing_maps(self) -> tuple[Accesses, ...]:
         positions = sorted(range(len(self.axis_list)), key=lambda i: self.axis_list[i])
-        return (tuple(Access.of(position) for position in positions),)
+        return (tuple(IndexAccess.of(position) for position in positions),)
 
-    def reference(self, *operands: Array) -> tuple[Array, ...]:
+    def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
         return (np.transpose(operands[0], self.axis_list),)
 
 
@@ -262,11 +267,11 @@ class BroadcastOp(MovementOperation):
         value = SSAValue.get(operand)
         super().__init__(
             operands=[value],
-            result_types=[result_type([value], shape, element_of(value))],
+            result_types=[infer_result_type([value], shape, element_of(value))],
         )
 
     def verify_(self) -> None:
-        verify_element(self.result, element_of(self.operand))
+        verify_element_type(self.result, element_of(self.operand))
         source, result = shape_of(self.operand), shape_of(self.result)
         aligned = result[len(result) - len(source) :]
         if len(source) > len(result) or any(
@@ -274,12 +279,12 @@ class BroadcastOp(MovementOperation):
             for each, wanted in zip(source, aligned, strict=True)
         ):
             raise VerifyException(
-                f"expected a shape that {shape_text(source)} broadcasts to, "
-                f"got {shape_text(result)}"
+                f"expected a shape that {format_shape(source)} broadcasts to, "
+                f"got {format_shape(result)}"
             )
 
-    def operand_accesses(self) -> tuple[Accesses, ...]:
+    def indexing_maps(self) -> tuple[Accesses, ...]:
         return (broadcast_accesses(shape_of(self.operand), shape_of(self.result)),)
 
-    def reference(self, *operands: Array) -> tuple[Array, ...]:
+    def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
         return (np.broadcast_to(operands[0], shape_of(self.result)),)

@@ -1,4 +1,4 @@
-"""Base of normalizations: assembly format, scale and shift."""
+"""Base of normalizations: assembly format, parameters, scale and shift."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.graph.decomposition import TensorProgram
 from tlf.dialects.graph.elementwise import AddOp, MulOp
-from tlf.dialects.graph.tensors import (
+from tlf.dialects.graph.tensor_builder import TensorBuilder
+from tlf.dialects.graph.tensor_types import (
     element_of,
+    format_shape,
+    promote_to_f32,
     shape_of,
-    shape_text,
-    verify_element,
+    verify_element_type,
     verify_shape,
-    widened,
 )
 from tlf.dialects.graph.whole_axes import WholeAxesOperation
 from tlf.dialects.interfaces import Array
-from tlf.support.affine.access import Accesses
+from tlf.support.affine.index_access import Accesses
 
 
 class NormalizationOperation(WholeAxesOperation):
@@ -87,7 +87,7 @@ class NormalizationOperation(WholeAxesOperation):
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         types = parser.parse_function_type()
-        options["operandSegmentSizes"] = _segments((1, *present))
+        options["operandSegmentSizes"] = _to_segment_sizes((1, *present))
         return cls.create(
             operands=parser.resolve_operands(operands, types.inputs.data, position),
             result_types=types.outputs.data,
@@ -115,13 +115,13 @@ class NormalizationOperation(WholeAxesOperation):
                 f"expected an epsilon of at least 0, got {self.epsilon.value.data}"
             )
         verify_shape(result, shape_of(x))
-        verify_element(result, element_of(x))
+        verify_element_type(result, element_of(x))
         shape = tuple(shape_of(x)[axis] for axis in self.parameter_axes)
         for name, value in self.parameters.items():
             if shape_of(value) != shape:
                 raise VerifyException(
-                    f"expected a {name} of shape {shape_text(shape)}, "
-                    f"got {shape_text(shape_of(value))}"
+                    f"expected a {name} of shape {format_shape(shape)}, "
+                    f"got {format_shape(shape_of(value))}"
                 )
             if element_of(value) not in (element_of(x), f32):
                 either = " or ".join(dict.fromkeys((str(element_of(x)), "f32")))
@@ -129,39 +129,39 @@ class NormalizationOperation(WholeAxesOperation):
                     f"expected a {name} of {either}, got {element_of(value)}"
                 )
 
-    def operand_accesses(self) -> tuple[Accesses, ...]:
+    def indexing_maps(self) -> tuple[Accesses, ...]:
         along = self.accesses_along(self.parameter_axes)
-        return (*self.result_accesses(), *(along for _ in self.parameters))
+        return (*self.result_indexing_maps(), *(along for _ in self.parameters))
 
-    def named(self, operands: Sequence[Array]) -> dict[str, Array]:
-        """The operands in f32, the first as `x`, shaped to broadcast to it."""
+    def bind_operands(self, operands: Sequence[Array]) -> dict[str, Array]:
+        """Return the operands in f32 by name, shaped to broadcast to `x`."""
         first = self.parameter_axes[0]
         rank = len(shape_of(self.operands[0]))
         tail = (1,) * (rank - first - len(self.parameter_axes))
-        wide = [widened(operand) for operand in operands]
+        wide = [promote_to_f32(operand) for operand in operands]
         shaped = (each.reshape(*each.shape, *tail) for each in wide[1:])
         return {"x": wide[0], **dict(zip(self.parameters, shaped, strict=True))}
 
 
-def _segments(sizes: Sequence[int]) -> Attribute:
+def _to_segment_sizes(sizes: Sequence[int]) -> Attribute:
     return DenseArrayBase.from_list(i32, list(sizes))
 
 
-def scaled(value: Array, named: dict[str, Array]) -> Array:
-    """Apply the weight and the bias, where they are."""
+def apply_weight_and_bias(value: Array, named: dict[str, Array]) -> Array:
+    """Apply the weight and the bias, as far as present."""
     if "weight" in named:
         value = np.multiply(value, named["weight"])
     return np.add(value, named["bias"]) if "bias" in named else value
 
 
-def apply(
-    program: TensorProgram,
+def build_steps(
+    program: TensorBuilder,
     value: SSAValue,
     steps: Sequence[tuple[type[AddOp | MulOp], SSAValue]],
     type_: Attribute,
 ) -> SSAValue:
-    """Combine `value` with one operand after the other, the last of type `type_`."""
+    """Build the application of one operand after the other, the last with `type_`."""
     *first, (kind, operand) = steps
     for each, other in first:
         value = program.insert(each(value, other))
-    return program.finish(kind, [value, operand], type_)
+    return program.build_result(kind, [value, operand], type_)

@@ -1,4 +1,4 @@
-"""Padding with one number."""
+"""Padding with a constant."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.graph.filled import FilledOperation
-from tlf.dialects.graph.tensors import (
-    axes_attribute,
+from tlf.dialects.graph.filled_movement import FilledOperation
+from tlf.dialects.graph.tensor_types import (
     element_of,
+    infer_result_type,
+    integers_attribute,
     parse_integers,
     print_integers,
-    result_type,
     shape_of,
     verify_shape,
 )
 from tlf.dialects.interfaces import Array, Scalar
 from tlf.dialects.types import scalar_attribute
-from tlf.support.affine.access import Access, Accesses
+from tlf.support.affine.index_access import Accesses, IndexAccess
 
 
 def padded_shape(
@@ -68,11 +68,11 @@ class PadOp(FilledOperation):
         super().__init__(
             operands=[value],
             properties={
-                "low": axes_attribute(low),
-                "high": axes_attribute(high),
+                "low": integers_attribute(low),
+                "high": integers_attribute(high),
                 "fill": scalar_attribute(fill, element_of(value)),
             },
-            result_types=[result_type([value], shape, element_of(value))],
+            result_types=[infer_result_type([value], shape, element_of(value))],
         )
 
     @classmethod
@@ -105,22 +105,22 @@ class PadOp(FilledOperation):
             self.result, padded_shape(shape, self.low_counts, self.high_counts)
         )
 
-    def operand_accesses(self) -> tuple[Accesses, ...]:
+    def indexing_maps(self) -> tuple[Accesses, ...]:
         return (
             tuple(
-                Access(((axis, 1),), offset=-count)
+                IndexAccess(((axis, 1),), offset=-count)
                 for axis, count in enumerate(self.low_counts)
             ),
         )
 
-    def border(self, operand: int) -> Scalar | None:
+    def padding_value(self, operand: int) -> Scalar | None:
         is_padded = any(self.low_counts) or any(self.high_counts)
-        return self.number if is_padded else None
+        return self.fill_value if is_padded else None
 
-    def tiled(
+    def tiled_implementation(
         self, operands: Sequence[SSAValue], result_types: Sequence[Attribute]
     ) -> Operation:
-        nothing = axes_attribute([0] * len(self.low_counts))
+        nothing = integers_attribute([0] * len(self.low_counts))
         return PadOp.create(
             operands=operands,
             result_types=result_types,
@@ -128,8 +128,8 @@ class PadOp(FilledOperation):
             attributes=dict(self.attributes),
         )
 
-    def reference(self, *operands: Array) -> tuple[Array, ...]:
-        result = self.filled(shape_of(self.result))
+    def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
+        result = self.make_filled_array(shape_of(self.result))
         inside = tuple(
             slice(low, low + extent)
             for low, extent in zip(self.low_counts, operands[0].shape, strict=True)

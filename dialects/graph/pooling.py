@@ -1,4 +1,4 @@
-"""Maxima and sums of the windows of images."""
+"""Max and sum pooling in two dimensions."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from xdsl.builder import Builder
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition
 
+from tlf.dialects.graph.canonicalizable import SimplifiableOperation
+from tlf.dialects.graph.image_windows import IMAGE_AXES, padding_of
 from tlf.dialects.graph.reduction import CombiningOperation, ReduceKind
-from tlf.dialects.graph.ruled import SimplifiableOperation
-from tlf.dialects.graph.tensors import (
+from tlf.dialects.graph.tensor_types import (
     element_of,
-    result_type,
+    infer_result_type,
     shape_of,
     verify_shape,
 )
-from tlf.dialects.graph.window import IMAGE_AXES, padding_of
-from tlf.dialects.graph.windowed import (
+from tlf.dialects.graph.windowed_operation import (
     WindowedOperation,
-    reduced_windows,
+    build_window_reduction,
     window_properties,
 )
 from tlf.dialects.interfaces import (
     Array,
-    Iterator,
+    LoopDim,
     WindowInterface,
-    parallel,
-    reduction,
+    parallel_dim,
+    reduction_dim,
 )
-from tlf.dialects.padded import PaddedInterface
-from tlf.support.affine.access import Accesses, identity
+from tlf.dialects.padding_interface import PaddingInterface
+from tlf.support.affine.index_access import Accesses, identity_accesses
 
 
 class PoolOperation(
-    WindowedOperation, CombiningOperation, PaddedInterface, WindowInterface, abc.ABC
+    WindowedOperation, CombiningOperation, PaddingInterface, WindowInterface, abc.ABC
 ):
     """
     A reduction of every window of N x C x H x W images.
@@ -62,11 +62,11 @@ class PoolOperation(
         element: Attribute | None = None,
     ):
         value = SSAValue.get(operand)
-        window = self.new_window(kernel, strides, padding, dilation)
-        shape = self.pooled_shape(shape_of(value), window)
+        window = self.make_window(kernel, strides, padding, dilation)
+        shape = self.infer_pooled_shape(shape_of(value), window)
         wanted = element_of(value) if element is None else element
         type_ = (
-            result_type([value], shape, wanted)
+            infer_result_type([value], shape, wanted)
             if init is None
             else SSAValue.get(init).type
         )
@@ -79,25 +79,25 @@ class PoolOperation(
 
     def verify_(self) -> None:
         images = shape_of(self.operand)
-        verify_shape(self.result, self.pooled_shape(images, self.window))
+        verify_shape(self.result, self.infer_pooled_shape(images, self.window))
         self.verify_accumulation()
 
-    def iterators(self) -> tuple[Iterator, ...]:
+    def iteration_domain(self) -> tuple[LoopDim, ...]:
         kept, taps = shape_of(self.result), self.window.taps
-        return (*map(parallel, kept), *map(reduction, taps))
+        return (*map(parallel_dim, kept), *map(reduction_dim, taps))
 
-    def operand_accesses(self) -> tuple[Accesses, ...]:
+    def indexing_maps(self) -> tuple[Accesses, ...]:
         spatial = self.window.accesses((2, 3), (4, 5))
-        accesses = ((*identity(2), *spatial), *self.result_accesses())
+        accesses = ((*identity_accesses(2), *spatial), *self.result_indexing_maps())
         return accesses[: len(self.operands)]
 
-    def result_accesses(self) -> tuple[Accesses, ...]:
-        return (identity(4),)
+    def result_indexing_maps(self) -> tuple[Accesses, ...]:
+        return (identity_accesses(4),)
 
     def padded_axes(self) -> Collection[int]:
         return IMAGE_AXES
 
-    def tiled_padded(
+    def padded_tiled_implementation(
         self,
         operands: Sequence[SSAValue],
         result_types: Sequence[Attribute],
@@ -110,23 +110,26 @@ class PoolOperation(
             attributes=dict(self.attributes),
         )
 
-    def untileable(self) -> dict[int, str]:
+    def untileable_dims(self) -> dict[int, str]:
         reason = "a part of a window would reach into the rest of it"
-        extents = [iterator.extent for iterator in self.iterators()]
+        extents = [iterator.extent for iterator in self.iteration_domain()]
         return {axis: reason for axis in (4, 5) if extents[axis] > 1}
 
     def flops(self) -> int:
-        return prod(iterator.extent for iterator in self.iterators())
+        return prod(iterator.extent for iterator in self.iteration_domain())
 
-    def reference(self, *operands: Array) -> tuple[Array, ...]:
+    def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
         images = operands[0].astype(self.reference_dtype)
         with np.errstate(all="ignore"):
-            total = reduce(self.merge, self.window.elements(images, self.neutral()))
-        return (self.accumulated(total, *operands[1:]),)
+            total = reduce(
+                self.combine_partials,
+                self.window.iterate_taps(images, self.neutral_element()),
+            )
+        return (self.combine_with_init(total, *operands[1:]),)
 
-    def without_windows(self, builder: Builder) -> Sequence[SSAValue]:
+    def decompose_windows(self, builder: Builder) -> Sequence[SSAValue]:
         return [
-            reduced_windows(
+            build_window_reduction(
                 builder,
                 self.operand,
                 self.window,

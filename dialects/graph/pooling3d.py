@@ -1,4 +1,4 @@
-"""Maxima of the windows of volumes."""
+"""Max pooling in three dimensions."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from tlf.dialects.graph.reduction import ReduceKind, neutral_of
-from tlf.dialects.graph.ruled import SimplifiableOperation
-from tlf.dialects.graph.tensors import (
+from tlf.dialects.graph.canonicalizable import SimplifiableOperation
+from tlf.dialects.graph.reduction import ReduceKind, neutral_element_of
+from tlf.dialects.graph.tensor_types import (
     NUMBERS,
     GraphTensor,
     element_of,
-    result_type,
-    rounded,
+    infer_result_type,
+    promote_to_f32,
+    round_to_type,
     shape_of,
-    verify_element,
+    verify_element_type,
     verify_shape,
-    widened,
 )
-from tlf.dialects.graph.windowed import (
-    VolumeOperation,
-    reduced_windows,
+from tlf.dialects.graph.windowed_operation import (
+    Windowed3dOperation,
+    build_window_reduction,
     window_properties,
 )
 from tlf.dialects.interfaces import Array, DecompositionInterface
 
 
 @irdl_op_definition
-class MaxPool3dOp(VolumeOperation, DecompositionInterface, SimplifiableOperation):
+class MaxPool3dOp(Windowed3dOperation, DecompositionInterface, SimplifiableOperation):
     """
     The maximum of every window of N x C x D x H x W images, NaN where a NaN is among
     them. What lies around an image, `padding` elements before the first of each axis,
@@ -66,28 +66,30 @@ class MaxPool3dOp(VolumeOperation, DecompositionInterface, SimplifiableOperation
         dilation: Sequence[int] = (),
     ):
         value = SSAValue.get(operand)
-        window = self.new_window(kernel, strides, padding, dilation)
-        shape = self.pooled_shape(shape_of(value), window)
+        window = self.make_window(kernel, strides, padding, dilation)
+        shape = self.infer_pooled_shape(shape_of(value), window)
         super().__init__(
             operands=[value],
             properties=window_properties(window),
-            result_types=[result_type([value], shape, element_of(value))],
+            result_types=[infer_result_type([value], shape, element_of(value))],
         )
 
     def verify_(self) -> None:
         images = shape_of(self.operand)
-        verify_shape(self.result, self.pooled_shape(images, self.window))
-        verify_element(self.result, element_of(self.operand))
+        verify_shape(self.result, self.infer_pooled_shape(images, self.window))
+        verify_element_type(self.result, element_of(self.operand))
 
-    def reference(self, *operands: Array) -> tuple[Array, ...]:
+    def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
         element = element_of(self.result)
-        least = neutral_of(ReduceKind.MAX, element)
+        least = neutral_element_of(ReduceKind.MAX, element)
         with np.errstate(all="ignore"):
-            elements = self.window.elements(widened(operands[0]), least)
-            return (rounded(reduce(np.maximum, elements), element),)
+            elements = self.window.iterate_taps(promote_to_f32(operands[0]), least)
+            return (round_to_type(reduce(np.maximum, elements), element),)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
         """The maximum of the unfolded images."""
         element = element_of(self.result)
         kind = ReduceKind.MAX
-        return [reduced_windows(builder, self.operand, self.window, kind, element)]
+        return [
+            build_window_reduction(builder, self.operand, self.window, kind, element)
+        ]

@@ -1,4 +1,4 @@
-"""Sums, products, maxima and minima along axes."""
+"""Sum, product, maximum and minimum reductions along axes."""
 
 from __future__ import annotations
 
@@ -32,28 +32,28 @@ from xdsl.traits import Pure
 from xdsl.utils.str_enum import StrEnum
 
 from tlf.dialects.graph.accumulation import AccumulatingOperation
-from tlf.dialects.graph.ruled import SimplifiableOperation
-from tlf.dialects.graph.tensors import (
+from tlf.dialects.graph.canonicalizable import SimplifiableOperation
+from tlf.dialects.graph.tensor_types import (
     NUMBERS,
     GraphTensor,
-    axes_attribute,
     element_of,
-    result_type,
+    infer_result_type,
+    integers_attribute,
     shape_of,
     verify_axes,
     verify_shape,
 )
 from tlf.dialects.interfaces import (
     Array,
-    Iterator,
+    LoopDim,
     ReductionInterface,
     Scalar,
-    parallel,
-    reduction,
+    parallel_dim,
+    reduction_dim,
 )
+from tlf.dialects.keyword_params import parse_keyword_param
 from tlf.dialects.types import dtype_of, is_float
-from tlf.dialects.words import parse_word
-from tlf.support.affine.access import Access, Accesses, identity
+from tlf.support.affine.index_access import Accesses, IndexAccess, identity_accesses
 
 Combine: TypeAlias = (
     arith.FloatingPointLikeBinaryOperation | arith.SignlessIntegerBinaryOperation
@@ -86,8 +86,8 @@ _SCALAR: Mapping[ReduceKind, tuple[type[Combine], type[Combine]]] = {
 """The operations that combine floats, and integers."""
 
 
-def neutral_of(kind: ReduceKind, element: Attribute) -> Scalar:
-    """The number that changes nothing when it is combined."""
+def neutral_element_of(kind: ReduceKind, element: Attribute) -> Scalar:
+    """Return the neutral element of a reduction kind."""
     if kind in (ReduceKind.SUM, ReduceKind.PROD):
         return 0 if kind is ReduceKind.SUM else 1
     is_max = kind is ReduceKind.MAX
@@ -99,9 +99,9 @@ def neutral_of(kind: ReduceKind, element: Attribute) -> Scalar:
 
 class CombiningOperation(AccumulatingOperation, ReductionInterface, abc.ABC):
     """
-    A reduction of one of the kinds above. Sums and products accumulate in `acc`; a
-    maximum or minimum is exact in the type of its operand, which is its accumulator
-    type unless another is named.
+    A reduction of one of the kinds of `ReduceKind`. Sums and products accumulate in
+    `acc`; a maximum or minimum is exact in the type of its operand, which is its
+    accumulator type unless another is named.
     """
 
     operand = operand_def(GraphTensor(NUMBERS))
@@ -130,25 +130,25 @@ class CombiningOperation(AccumulatingOperation, ReductionInterface, abc.ABC):
             return element_of(self.operand)
         return super().default_accumulator
 
-    def neutral(self) -> Scalar:
-        return neutral_of(self.combination, self.accumulator_type)
+    def neutral_element(self) -> Scalar:
+        return neutral_element_of(self.combination, self.accumulator_type)
 
     def combine(self, builder: Builder, element: SSAValue, total: SSAValue) -> SSAValue:
         floats, integers = _SCALAR[self.combination]
         kind = floats if is_float(total.type) else integers
         return builder.insert(kind(element, total)).results[0]
 
-    def combined(self, value: Array, axes: Sequence[int], keepdims: bool) -> Array:
-        """An array, reduced along axes."""
+    def reduce_array(self, value: Array, axes: Sequence[int], keepdims: bool) -> Array:
+        """Reduce an array along axes."""
         combine = _COMBINE[self.combination]
         with np.errstate(all="ignore"):
             total = combine.reduce(value, axis=tuple(axes), keepdims=keepdims)
         return np.asarray(total)
 
-    def merge(self, total: Array, start: Array) -> Array:
+    def combine_partials(self, total: Array, start: Array) -> Array:
         return _COMBINE[self.combination](total, start)
 
-    def linear_in(self) -> tuple[int, ...]:
+    def linear_operands(self) -> tuple[int, ...]:
         return (0,) if self.combination is ReduceKind.SUM else ()
 
 
@@ -170,7 +170,7 @@ class ReduceKindAttr(Data[ReduceKind]):
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> ReduceKind:
-        return parse_word(parser, ReduceKind)
+        return parse_keyword_param(parser, ReduceKind)
 
 
 def reduced_shape(
@@ -187,7 +187,7 @@ def reduced_accesses(rank: int, axes: Sequence[int], keepdims: bool) -> Accesses
     Return the accesses to the result where iterator `i` is axis `i` of the operand.
     """
     return tuple(
-        Access() if axis in axes else Access.of(axis)
+        IndexAccess() if axis in axes else IndexAccess.of(axis)
         for axis in range(rank)
         if keepdims or axis not in axes
     )
@@ -232,7 +232,7 @@ class ReduceOp(CombiningOperation, SimplifiableOperation):
         shape = reduced_shape(shape_of(value), axes, keepdims)
         wanted = element_of(value) if element is None else element
         type_ = (
-            result_type([value], shape, wanted)
+            infer_result_type([value], shape, wanted)
             if init is None
             else SSAValue.get(init).type
         )
@@ -240,7 +240,7 @@ class ReduceOp(CombiningOperation, SimplifiableOperation):
             operands=[value, init],
             properties={
                 "kind": ReduceKindAttr(ReduceKind(kind)),
-                "axes": axes_attribute(axes),
+                "axes": integers_attribute(axes),
                 "keepdims": UnitAttr() if keepdims else None,
                 "acc": acc,
             },
@@ -263,21 +263,24 @@ class ReduceOp(CombiningOperation, SimplifiableOperation):
         verify_shape(self.result, reduced_shape(shape, self.axis_list, kept))
         self.verify_accumulation()
 
-    def iterators(self) -> tuple[Iterator, ...]:
+    def iteration_domain(self) -> tuple[LoopDim, ...]:
         return tuple(
-            (reduction if axis in self.axis_list else parallel)(extent)
+            (reduction_dim if axis in self.axis_list else parallel_dim)(extent)
             for axis, extent in enumerate(shape_of(self.operand))
         )
 
-    def operand_accesses(self) -> tuple[Accesses, ...]:
-        accesses = (identity(len(shape_of(self.operand))), *self.result_accesses())
+    def indexing_maps(self) -> tuple[Accesses, ...]:
+        accesses = (
+            identity_accesses(len(shape_of(self.operand))),
+            *self.result_indexing_maps(),
+        )
         return accesses[: len(self.operands)]
 
-    def result_accesses(self) -> tuple[Accesses, ...]:
+    def result_indexing_maps(self) -> tuple[Accesses, ...]:
         rank = len(shape_of(self.operand))
         return (reduced_accesses(rank, self.axis_list, self.keepdims is not None),)
 
-    def reference(self, *operands: Array) -> tuple[Array, ...]:
+    def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
         value = operands[0].astype(self.reference_dtype)
-        total = self.combined(value, self.axis_list, self.keepdims is not None)
-        return (self.accumulated(total, *operands[1:]),)
+        total = self.reduce_array(value, self.axis_list, self.keepdims is not None)
+        return (self.combine_with_init(total, *operands[1:]),)

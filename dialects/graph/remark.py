@@ -1,7 +1,4 @@
-"""
-Optimization remarks of a function: what passes did and what they left alone, recorded
-in the IR.
-"""
+"""Optimization remarks (passed, missed) as an attribute of a function."""
 
 from __future__ import annotations
 
@@ -16,18 +13,18 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.parts import part_of
-from tlf.dialects.places import own_place_of
+from tlf.dialects.module_paths import module_path_of
+from tlf.dialects.source_locations import own_location_of
 
-Kind: TypeAlias = Literal["passed", "missed"]
+RemarkKind: TypeAlias = Literal["passed", "missed"]
 """
 Kind of a remark: an optimization that was applied, or one that was missed, in the terms
 of LLVM's optimization remarks.
 """
 
-KINDS: Sequence[Kind] = ("passed", "missed")
+REMARK_KINDS: Sequence[RemarkKind] = ("passed", "missed")
 
-ATTRIBUTE = "tlf.remarks"
+REMARKS_ATTRIBUTE = "tlf.remarks"
 """The attribute of a function that lists its remarks."""
 
 
@@ -50,7 +47,7 @@ class RemarkAttr(ParametrizedAttribute):
     kind: StringAttr
     source: StringAttr
     text: StringAttr
-    places: ArrayAttr[StringAttr]
+    locations: ArrayAttr[StringAttr]
     topic: StringAttr
     """Empty unless it is told."""
     level: StringAttr
@@ -75,18 +72,18 @@ class RemarkAttr(ParametrizedAttribute):
         )
 
     @property
-    def place_names(self) -> tuple[str, ...]:
+    def location_names(self) -> tuple[str, ...]:
         """Locations of the remark, each once."""
-        return tuple(place.data for place in self.places)
+        return tuple(place.data for place in self.locations)
 
-    def at(self, places: Sequence[str]) -> RemarkAttr:
-        """The same of other places."""
+    def with_locations(self, places: Sequence[str]) -> RemarkAttr:
+        """Return the remark with other locations."""
         words = (self.kind, self.source, self.text)
         kind, source, text = (each.data for each in words)
         return RemarkAttr(kind, source, text, places, self.topic.data, self.level.data)
 
     def verify(self) -> None:
-        if self.kind.data not in KINDS:
+        if self.kind.data not in REMARK_KINDS:
             raise VerifyException(f"expected passed or missed, got {self.kind.data}")
 
     def print_parameters(self, printer: Printer) -> None:
@@ -99,19 +96,23 @@ class RemarkAttr(ParametrizedAttribute):
                 if said.data:
                     printer.print_string(f" {word} ")
                     printer.print_attribute(said)
-            if self.place_names:
+            if self.location_names:
                 printer.print_string(" at ")
-                printer.print_list(self.places, printer.print_attribute)
+                printer.print_list(self.locations, printer.print_attribute)
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         with parser.in_angle_brackets():
-            kind = next((k for k in KINDS if parser.parse_optional_keyword(k)), None)
+            kind = next(
+                (k for k in REMARK_KINDS if parser.parse_optional_keyword(k)), None
+            )
             if kind is None:
                 parser.raise_error("expected passed or missed")
             source = parser.parse_str_literal()
             text = parser.parse_str_literal()
-            topic, level = (_optional(parser, word) for word in ("about", "in"))
+            topic, level = (
+                _parse_optional_string(parser, word) for word in ("about", "in")
+            )
             places: list[str] = []
             if parser.parse_optional_keyword("at") is not None:
                 places = parser.parse_comma_separated_list(
@@ -121,20 +122,20 @@ class RemarkAttr(ParametrizedAttribute):
 
     def __str__(self) -> str:
         words = self.source.data, self.kind.data, self.text.data
-        return sentence(*words, self.place_names, self.level.data)
+        return format_remark(*words, self.location_names, self.level.data)
 
 
-def _optional(parser: AttrParser, keyword: str) -> str:
-    """The string behind a keyword, empty where it is not there."""
+def _parse_optional_string(parser: AttrParser, keyword: str) -> str:
+    """Parse the string after a keyword; empty if the keyword is absent."""
     if parser.parse_optional_keyword(keyword) is None:
         return ""
     return parser.parse_str_literal()
 
 
-def sentence(
+def format_remark(
     source: str, kind: str, text: str, places: Sequence[str], level: str = ""
 ) -> str:
-    """Return the text of a remark on one line."""
+    """Format a remark on one line."""
     near = f"in {level}: " if level else ""
     where = f"{', '.join(places)}: " if places else ""
     return f"{near}{source}: {kind}: {where}{text}"
@@ -142,62 +143,64 @@ def sentence(
 
 def remarks_of(function: func.FuncOp) -> tuple[RemarkAttr, ...]:
     """The remarks on a function, in the order in which they came."""
-    listed = function.attributes.get(ATTRIBUTE)
+    listed = function.attributes.get(REMARKS_ATTRIBUTE)
     if not isinstance(listed, ArrayAttr):
         return ()
     found = cast(ArrayAttr[Attribute], listed)
     return tuple(each for each in found if isinstance(each, RemarkAttr))
 
 
-def remark(op: Operation, source: str, kind: Kind, text: str) -> None:
+def add_remark(op: Operation, source: str, kind: RemarkKind, text: str) -> None:
     """
-    Note on the function around `op` what the pass `source` did there, or why it did
-    not. Remarks of the same text become one with several places.
+    Add a remark of pass `source` on `op` to the enclosing function. Remarks of the same
+    text become one with several places.
     """
-    remark_all([op], source, kind, text)
+    add_shared_remark([op], source, kind, text)
 
 
-def remark_all(
+def add_shared_remark(
     ops: Sequence[Operation],
     source: str,
-    kind: Kind,
+    kind: RemarkKind,
     text: str,
     topic: str = "",
     level: str = "",
 ) -> None:
     """
-    Note the same of several operations of one function, with what it is about, and the
-    nearer level whose groups it is about, if there is one.
+    Add a remark that several operations of one function share. It may have a topic, and
+    the inner level whose groups it is about.
     """
-    function = _function_of(ops[0]) if ops else None
+    function = _enclosing_function(ops[0]) if ops else None
     if function is None:
         return
     made = RemarkAttr(kind, source, text, (), topic, level)
-    known = {each.at(()): each.place_names for each in remarks_of(function)}
-    places = [*known.get(made, ()), *(name for op in ops for name in _place(op))]
+    known = {
+        each.with_locations(()): each.location_names for each in remarks_of(function)
+    }
+    places = [*known.get(made, ()), *(name for op in ops for name in _locations_of(op))]
     known[made] = tuple(dict.fromkeys(places))
-    function.attributes[ATTRIBUTE] = ArrayAttr(
-        [each.at(places) for each, places in known.items()]
+    function.attributes[REMARKS_ATTRIBUTE] = ArrayAttr(
+        [each.with_locations(places) for each, places in known.items()]
     )
 
 
-def _function_of(op: Operation) -> func.FuncOp | None:
+def _enclosing_function(op: Operation) -> func.FuncOp | None:
     parent: Operation | None = op
     while parent is not None and not isinstance(parent, func.FuncOp):
         parent = parent.parent_op()
     return parent
 
 
-def _place(op: Operation) -> tuple[str, ...]:
+def _locations_of(op: Operation) -> tuple[str, ...]:
     """
-    The part of a module that an operation comes from, the name of its result, or else
-    the line and column where it was written.
+    Return the location of an operation: its module path, the name of its result, or
+    else its line and column.
     """
-    if (part := part_of(op)) is not None:
+    if (part := module_path_of(op)) is not None:
         return (part,)
     hints = [each.name_hint for each in op.results if each.name_hint]
     if hints:
         return (f"%{hints[0]}",)
-    if (found := own_place_of(op)) is None:
+    if (found := own_location_of(op)) is None:
         return ()
     return (f"{found.line.data}:{found.column.data}",)

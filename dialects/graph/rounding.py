@@ -1,4 +1,4 @@
-"""Rounding to whole numbers."""
+"""Elementwise rounding to integers: floor, ceil, trunc and round."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 from xdsl.dialects import math
 from xdsl.irdl import irdl_op_definition
 
-from tlf.dialects.graph.functions import FunctionOperation
+from tlf.dialects.graph.unary_functions import MathFunctionOperation
 
 
 @irdl_op_definition
-class FloorOp(FunctionOperation):
+class FloorOp(MathFunctionOperation):
     """
     Elementwise greatest whole number that is not greater.
 
@@ -27,7 +27,7 @@ class FloorOp(FunctionOperation):
 
 
 @irdl_op_definition
-class CeilOp(FunctionOperation):
+class CeilOp(MathFunctionOperation):
     """
     Elementwise least whole number that is not less.
 
@@ -42,7 +42,7 @@ class CeilOp(FunctionOperation):
 
 
 @irdl_op_definition
-class TruncOp(FunctionOperation):
+class TruncOp(MathFunctionOperation):
     """
     Elementwise whole number without the fraction: rounded towards zero.
 
@@ -57,7 +57,7 @@ class TruncOp(FunctionOperation):
 
 
 @irdl_op_definition
-class RoundOp(FunctionOperation):
+class RoundOp(MathFunctionOperation):
     """
     Elementwise nearest whole number, halves to the even one.
 

@@ -1,4 +1,4 @@
-"""Arrays in side files: large weights that a program names by key and digest."""
+"""Arrays in side files, addressed by path, key and sha256 digest."""
 
 import hashlib
 import zipfile
@@ -14,12 +14,12 @@ from xdsl.utils.exceptions import DiagnosticException
 from tlf.dialects.interfaces import Array
 
 
-def digest(array: Array) -> str:
-    """The sha256 of the bytes of an array, in row-major order."""
+def compute_digest(array: Array) -> str:
+    """Return the sha256 of the bytes of an array, in row-major order."""
     return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
 
 
-def _choose(path: str, key: str, keys: Sequence[str]) -> str:
+def _check_key(path: str, key: str, keys: Sequence[str]) -> str:
     if key in keys:
         return key
     listed = ", ".join(f"`{name}`" for name in keys) or "nothing"
@@ -27,14 +27,14 @@ def _choose(path: str, key: str, keys: Sequence[str]) -> str:
 
 
 @lru_cache(maxsize=8)
-def _load(path: str, key: str, stamp: tuple[int, int]) -> Array:
+def _load_array(path: str, key: str, stamp: tuple[int, int]) -> Array:
     if path.endswith(".safetensors"):
         opened: Any = safe_open(path, "numpy")
         with opened as tensors:
-            array: Array = tensors.get_tensor(_choose(path, key, [*tensors.keys()]))
+            array: Array = tensors.get_tensor(_check_key(path, key, [*tensors.keys()]))
     else:
         with np.load(path, allow_pickle=False) as archive:
-            array = archive[_choose(path, key, archive.files)]
+            array = archive[_check_key(path, key, archive.files)]
     array.flags.writeable = False
     return array
 
@@ -48,7 +48,7 @@ def read_array(path: str, key: str, sha256: str) -> Array:
     """
     try:
         status = Path(path).stat()
-        array = _load(path, key, (status.st_mtime_ns, status.st_size))
+        array = _load_array(path, key, (status.st_mtime_ns, status.st_size))
     except (
         OSError,
         SafetensorError,
@@ -59,7 +59,7 @@ def read_array(path: str, key: str, sha256: str) -> Array:
         raise DiagnosticException(
             f"expected an archive of arrays in `{path}`, got: {error}"
         ) from error
-    if sha256 and (found := digest(array)) != sha256:
+    if sha256 and (found := compute_digest(array)) != sha256:
         raise DiagnosticException(
             f"expected sha256 {sha256} of `{key}` in `{path}`, got {found}"
         )

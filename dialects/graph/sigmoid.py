@@ -1,4 +1,4 @@
-"""The logistic function, and what is made of it."""
+"""The logistic function and SiLU."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition
 
 from tlf.dialects.graph.cast import convert_scalar
-from tlf.dialects.graph.decomposition import TensorProgram
 from tlf.dialects.graph.division import DivOp
 from tlf.dialects.graph.elementwise import UnaryOperation
-from tlf.dialects.graph.formulas import (
+from tlf.dialects.graph.formula_arithmetic import (
     Arithmetic,
     ArrayArithmetic,
-    ScalarProgram,
+    ScalarBuilder,
     Value,
 )
-from tlf.dialects.graph.tensors import shape_of
+from tlf.dialects.graph.tensor_builder import TensorBuilder
+from tlf.dialects.graph.tensor_types import shape_of
 from tlf.dialects.interfaces import Array, DecompositionInterface
 from tlf.dialects.types import accumulator_of
 
 
-def one_and_exp(arithmetic: Arithmetic[Value], x: Value) -> Value:
+def one_plus_exp(arithmetic: Arithmetic[Value], x: Value) -> Value:
     """
-    `1 + exp(x)`. It is infinite where x is far above 0, and quotients by it 0, which
-    is what they round to.
+    Compute `1 + exp(x)`, which overflows to infinity for large x. It is infinite where
+    x is far above 0, and quotients by it 0, which is what they round to.
     """
-    return arithmetic.add(arithmetic.exp(x), arithmetic.number(1.0))
+    return arithmetic.add(arithmetic.exp(x), arithmetic.constant(1.0))
 
 
 def _denominator(arithmetic: Arithmetic[Value], x: Value) -> Value:
-    """`1 + exp(-x)`."""
-    return one_and_exp(arithmetic, arithmetic.mul(x, arithmetic.number(-1.0)))
+    """Compute `1 + exp(-x)`."""
+    return one_plus_exp(arithmetic, arithmetic.mul(x, arithmetic.constant(-1.0)))
 
 
 class LogisticOperation(UnaryOperation, DecompositionInterface, abc.ABC):
@@ -51,19 +51,19 @@ class LogisticOperation(UnaryOperation, DecompositionInterface, abc.ABC):
         arithmetic = ArrayArithmetic(x.dtype)
         return np.divide(self.numerator(arithmetic, x), _denominator(arithmetic, x))
 
-    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
         (element,) = elements
         work = accumulator_of(element.type)
         x = convert_scalar(builder, element, work)
-        program = ScalarProgram(builder, work)
+        program = ScalarBuilder(builder, work)
         quotient = program.div(self.numerator(program, x), _denominator(program, x))
         return convert_scalar(builder, quotient, element.type)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
-        program = TensorProgram.of(builder, self.operand)
-        x = program.widened(self.operand)
+        program = TensorBuilder.for_operand(builder, self.operand)
+        x = program.promote(self.operand)
         quotient = [self.numerator(program, x), _denominator(program, x)]
-        return [program.finish(DivOp, quotient, self.result.type)]
+        return [program.build_result(DivOp, quotient, self.result.type)]
 
     def flops(self) -> int:
         return 4 * prod(shape_of(self.result))
@@ -82,7 +82,7 @@ class SigmoidOp(LogisticOperation):
     name = "graph.sigmoid"
 
     def numerator(self, arithmetic: Arithmetic[Value], x: Value) -> Value:
-        return arithmetic.number(1.0)
+        return arithmetic.constant(1.0)
 
 
 @irdl_op_definition

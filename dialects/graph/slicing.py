@@ -1,4 +1,4 @@
-"""Cutting a regular part out of a tensor."""
+"""Strided slices of a tensor."""
 
 from __future__ import annotations
 
@@ -11,22 +11,21 @@ from xdsl.irdl import irdl_op_definition, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.graph.movement import MovementOperation
-from tlf.dialects.graph.tensors import (
-    axes_attribute,
+from tlf.dialects.graph.tensor_types import (
     element_of,
-    result_type,
+    infer_result_type,
+    integers_attribute,
     shape_of,
-    verify_element,
+    verify_element_type,
 )
 from tlf.dialects.interfaces import Array
-from tlf.support.affine.access import Access, Accesses
+from tlf.support.affine.index_access import Accesses, IndexAccess
 
 
 @irdl_op_definition
 class SliceOp(MovementOperation):
     """
-    Every `strides`-th element from `offsets` on, along each axis as many as the result
-    has.
+    A strided slice: along each axis every `strides`-th element from `offsets` on.
 
     ```mlir
     %y = graph.slice %x offsets [0, 1] strides [1, 2]
@@ -56,10 +55,10 @@ class SliceOp(MovementOperation):
         super().__init__(
             operands=[value],
             properties={
-                "offsets": axes_attribute(offsets),
-                "strides": axes_attribute(steps),
+                "offsets": integers_attribute(offsets),
+                "strides": integers_attribute(steps),
             },
-            result_types=[result_type([value], sizes, element_of(value))],
+            result_types=[infer_result_type([value], sizes, element_of(value))],
         )
 
     @property
@@ -73,7 +72,7 @@ class SliceOp(MovementOperation):
         return tuple(self.strides.get_values())
 
     def verify_(self) -> None:
-        verify_element(self.result, element_of(self.operand))
+        verify_element_type(self.result, element_of(self.operand))
         shape, sizes = shape_of(self.operand), shape_of(self.result)
         counts = (("offsets", self.starts, 0), ("strides", self.steps, 1))
         for what, numbers, least in counts:
@@ -94,19 +93,19 @@ class SliceOp(MovementOperation):
                     f"got {last}"
                 )
 
-    def operand_accesses(self) -> tuple[Accesses, ...]:
+    def indexing_maps(self) -> tuple[Accesses, ...]:
         pairs = zip(self.starts, self.steps, strict=True)
         return (
             tuple(
-                Access(((axis, step),), offset=first)
+                IndexAccess(((axis, step),), offset=first)
                 for axis, (first, step) in enumerate(pairs)
             ),
         )
 
-    def tiled(
+    def tiled_implementation(
         self, operands: Sequence[SSAValue], result_types: Sequence[Attribute]
     ) -> Operation:
-        start = {"offsets": axes_attribute([0] * len(self.starts))}
+        start = {"offsets": integers_attribute([0] * len(self.starts))}
         return SliceOp.create(
             operands=operands,
             result_types=result_types,
@@ -114,7 +113,7 @@ class SliceOp(MovementOperation):
             attributes=dict(self.attributes),
         )
 
-    def reference(self, *operands: Array) -> tuple[Array, ...]:
+    def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
         sizes = shape_of(self.result)
         part = tuple(
             slice(first, first + step * (size - 1) + 1, step)

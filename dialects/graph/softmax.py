@@ -1,4 +1,4 @@
-"""Softmax."""
+"""Softmax along an axis."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
-from tlf.dialects.graph.decomposition import TensorProgram
 from tlf.dialects.graph.elementwise import MulOp
 from tlf.dialects.graph.reduction import ReduceKind
-from tlf.dialects.graph.tensors import (
+from tlf.dialects.graph.tensor_builder import TensorBuilder
+from tlf.dialects.graph.tensor_types import (
     FLOATS,
     GraphTensor,
     element_of,
-    rounded,
+    promote_to_f32,
+    round_to_type,
     shape_of,
     verify_axes,
-    verify_element,
+    verify_element_type,
     verify_shape,
-    widened,
 )
 from tlf.dialects.graph.whole_axes import WholeAxesOperation
 from tlf.dialects.interfaces import Array
-from tlf.support.affine.access import Accesses
+from tlf.support.affine.index_access import Accesses
 
 
 @irdl_op_definition
@@ -66,31 +66,31 @@ class SoftmaxOp(WholeAxesOperation):
     def verify_(self) -> None:
         verify_axes(self.whole_axes, len(shape_of(self.operand)))
         verify_shape(self.result, shape_of(self.operand))
-        verify_element(self.result, element_of(self.operand))
+        verify_element_type(self.result, element_of(self.operand))
 
-    def operand_accesses(self) -> tuple[Accesses, ...]:
-        return self.result_accesses()
+    def indexing_maps(self) -> tuple[Accesses, ...]:
+        return self.result_indexing_maps()
 
-    def reference(self, *operands: Array) -> tuple[Array, ...]:
-        wide = widened(operands[0])
+    def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
+        wide = promote_to_f32(operands[0])
         with np.errstate(all="ignore"):
             greatest = np.max(wide, axis=self.whole_axes, keepdims=True)
             powers = np.exp(np.subtract(wide, greatest))
             total = np.sum(powers, axis=self.whole_axes, keepdims=True)
             value = np.divide(powers, total)
-        return (rounded(value, element_of(self.result)),)
+        return (round_to_type(value, element_of(self.result)),)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
-        program = TensorProgram.of(builder, self.operand)
-        wide = program.widened(self.operand)
+        program = TensorBuilder.for_operand(builder, self.operand)
+        wide = program.promote(self.operand)
         axes = self.whole_axes
         greatest = program.reduce(wide, ReduceKind.MAX, axes, keepdims=True)
         powers = program.exp(program.sub(wide, greatest))
         total = program.reduce(powers, ReduceKind.SUM, axes, keepdims=True)
         # One quotient for each row: there is a 1 in the sum, so that its reciprocal is
         # finite, and a product by it is off by one rounding more.
-        scale = program.div(program.number(1.0), total)
-        return [program.finish(MulOp, [powers, scale], self.result.type)]
+        scale = program.div(program.constant(1.0), total)
+        return [program.build_result(MulOp, [powers, scale], self.result.type)]
 
     def flops(self) -> int:
         shape = shape_of(self.operand)

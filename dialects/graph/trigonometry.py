@@ -10,13 +10,13 @@ from xdsl.dialects import math
 from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition
 
-from tlf.dialects.graph.elementwise import BinaryOperation, inserted
-from tlf.dialects.graph.functions import FunctionOperation
+from tlf.dialects.graph.elementwise import BinaryOperation, insert_op
+from tlf.dialects.graph.unary_functions import MathFunctionOperation
 from tlf.dialects.interfaces import Array
 
 
 @irdl_op_definition
-class TanOp(FunctionOperation):
+class TanOp(MathFunctionOperation):
     """
     Elementwise tangent.
 
@@ -31,7 +31,7 @@ class TanOp(FunctionOperation):
 
 
 @irdl_op_definition
-class AsinOp(FunctionOperation):
+class AsinOp(MathFunctionOperation):
     """
     Elementwise inverse sine, NaN outside of -1 to 1.
 
@@ -46,7 +46,7 @@ class AsinOp(FunctionOperation):
 
 
 @irdl_op_definition
-class AcosOp(FunctionOperation):
+class AcosOp(MathFunctionOperation):
     """
     Elementwise inverse cosine, NaN outside of -1 to 1.
 
@@ -61,7 +61,7 @@ class AcosOp(FunctionOperation):
 
 
 @irdl_op_definition
-class AtanOp(FunctionOperation):
+class AtanOp(MathFunctionOperation):
     """
     Elementwise inverse tangent.
 
@@ -76,7 +76,7 @@ class AtanOp(FunctionOperation):
 
 
 @irdl_op_definition
-class SinhOp(FunctionOperation):
+class SinhOp(MathFunctionOperation):
     """
     Elementwise hyperbolic sine.
 
@@ -91,7 +91,7 @@ class SinhOp(FunctionOperation):
 
 
 @irdl_op_definition
-class CoshOp(FunctionOperation):
+class CoshOp(MathFunctionOperation):
     """
     Elementwise hyperbolic cosine.
 
@@ -106,7 +106,7 @@ class CoshOp(FunctionOperation):
 
 
 @irdl_op_definition
-class AsinhOp(FunctionOperation):
+class AsinhOp(MathFunctionOperation):
     """
     Elementwise inverse hyperbolic sine.
 
@@ -121,7 +121,7 @@ class AsinhOp(FunctionOperation):
 
 
 @irdl_op_definition
-class AcoshOp(FunctionOperation):
+class AcoshOp(MathFunctionOperation):
     """
     Elementwise inverse hyperbolic cosine, NaN where the operand is less than
     1.
@@ -137,7 +137,7 @@ class AcoshOp(FunctionOperation):
 
 
 @irdl_op_definition
-class AtanhOp(FunctionOperation):
+class AtanhOp(MathFunctionOperation):
     """
     Elementwise inverse hyperbolic tangent, NaN outside of -1 to 1.
 
@@ -167,6 +167,6 @@ class Atan2Op(BinaryOperation):
     def compute(self, *operands: Array) -> Array:
         return np.arctan2(*operands)
 
-    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
         lhs, rhs = elements
-        return inserted(builder, math.Atan2Op(lhs, rhs))
+        return insert_op(builder, math.Atan2Op(lhs, rhs))

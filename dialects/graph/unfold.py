@@ -1,4 +1,4 @@
-"""Gathering elements by an affine map, as windows do."""
+"""Gathers by an affine map (generalized im2col)."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.graph.filled import FilledOperation
-from tlf.dialects.graph.tensors import element_of, result_type, shape_of
-from tlf.dialects.interfaces import Array, Scalar, indexing_map
+from tlf.dialects.graph.filled_movement import FilledOperation
+from tlf.dialects.graph.tensor_types import element_of, infer_result_type, shape_of
+from tlf.dialects.interfaces import Array, Scalar, to_affine_map
 from tlf.dialects.types import scalar_attribute
-from tlf.support.affine import linear_map
-from tlf.support.affine.access import Access, Accesses
+from tlf.support.affine import linear_access
+from tlf.support.affine.index_access import Accesses, IndexAccess
 
 
 def accesses_of(map_: AffineMap) -> Accesses:
     """The accesses that a linear map describes."""
-    found: list[Access] = []
-    for linear in linear_map.accesses(map_):
+    found: list[IndexAccess] = []
+    for linear in linear_access.access_functions(map_):
         terms = (
             (axis, factor) for axis, factor in enumerate(linear.coefficients) if factor
         )
-        found.append(Access(tuple(terms), linear.constant))
+        found.append(IndexAccess(tuple(terms), linear.constant))
     return tuple(found)
 
 
-def _from_start(access: Access, shape: Sequence[int]) -> Access:
-    """The access where a tile starts with the least index that is touched."""
+def _rebase_to_origin(access: IndexAccess, shape: Sequence[int]) -> IndexAccess:
+    """Rebase an access to a tile that starts at the least index read."""
     least = sum(min(0, factor) * (shape[axis] - 1) for axis, factor in access.terms)
-    return Access(access.terms, -least)
+    return IndexAccess(access.terms, -least)
 
 
 @irdl_op_definition
 class UnfoldOp(FilledOperation):
     """
-    Gather: the element of the result at p is that of the operand at `map(p)`, or `fill`
-    where that lies outside. The map is linear.
+    Gather by an affine map: element p of the result is element `map(p)` of the operand.
+    The map is linear.
 
     ```mlir
     %y = graph.unfold %x map affine_map<(n, c, kh, kw, oh, ow)
@@ -70,7 +70,7 @@ class UnfoldOp(FilledOperation):
                 "map": AffineMapAttr(map_),
                 "fill": scalar_attribute(fill, element_of(value)),
             },
-            result_types=[result_type([value], shape, element_of(value))],
+            result_types=[infer_result_type([value], shape, element_of(value))],
         )
 
     @classmethod
@@ -96,17 +96,19 @@ class UnfoldOp(FilledOperation):
             )
         accesses_of(map_)
 
-    def operand_accesses(self) -> tuple[Accesses, ...]:
+    def indexing_maps(self) -> tuple[Accesses, ...]:
         return (accesses_of(self.map.data),)
 
-    def border(self, operand: int) -> Scalar | None:
-        return self.number if self._reaches_out() else None
+    def padding_value(self, operand: int) -> Scalar | None:
+        return self.fill_value if self._has_outside_reads() else None
 
-    def _reaches_out(self) -> bool:
+    def _has_outside_reads(self) -> bool:
         """Return `True` if some element of the result lies outside of the operand."""
         extents = shape_of(self.result)
         for linear, extent in zip(
-            linear_map.accesses(self.map.data), shape_of(self.operand), strict=True
+            linear_access.access_functions(self.map.data),
+            shape_of(self.operand),
+            strict=True,
         ):
             least, greatest = linear.bounds(extents)
             if least < 0 or greatest >= extent:
@@ -114,32 +116,32 @@ class UnfoldOp(FilledOperation):
         return False
 
     def is_identity(self) -> bool:
-        return linear_map.is_identity(self.map.data) and super().is_identity()
+        return linear_access.is_identity(self.map.data) and super().is_identity()
 
-    def tiled(
+    def tiled_implementation(
         self, operands: Sequence[SSAValue], result_types: Sequence[Attribute]
     ) -> Operation:
         (made,) = result_types
         assert isinstance(made, ShapedType)
         shape = made.get_shape()
         accesses = accesses_of(self.map.data)
-        moved = tuple(_from_start(access, shape) for access in accesses)
+        moved = tuple(_rebase_to_origin(access, shape) for access in accesses)
         return UnfoldOp.create(
             operands=operands,
             result_types=result_types,
             properties={
-                "map": indexing_map(moved, self.map.data.num_dims),
+                "map": to_affine_map(moved, self.map.data.num_dims),
                 "fill": self.fill,
             },
             attributes=dict(self.attributes),
         )
 
-    def reference(self, *operands: Array) -> tuple[Array, ...]:
+    def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
         (array,) = operands
         shape = shape_of(self.result)
         inside = np.ones(shape, np.bool_)
         places: list[NDArray[np.intp]] = []
-        for access, extent in zip(self.operand_accesses()[0], array.shape, strict=True):
+        for access, extent in zip(self.indexing_maps()[0], array.shape, strict=True):
             place = np.full((1,) * len(shape), access.offset, np.intp)
             for axis, factor in access.terms:
                 ones = [1] * (len(shape) - axis - 1)
@@ -147,4 +149,4 @@ class UnfoldOp(FilledOperation):
             inside &= (place >= 0) & (place < extent)
             places.append(np.clip(place, 0, extent - 1))
         found = np.broadcast_to(array[tuple(places)], shape)
-        return (np.where(inside, found, self.filled(shape)),)
+        return (np.where(inside, found, self.make_filled_array(shape)),)

@@ -1,4 +1,4 @@
-"""Composites that need some of their axes whole and tile along the others."""
+"""Base of composites that tile along some axes and read the others whole."""
 
 from __future__ import annotations
 
@@ -8,22 +8,20 @@ from collections.abc import Iterable
 from xdsl.irdl import IRDLOperation, traits_def
 from xdsl.traits import Pure
 
-from tlf.dialects.graph.tensors import shape_of
+from tlf.dialects.graph.tensor_types import shape_of
 from tlf.dialects.interfaces import (
     DecompositionInterface,
-    Iterator,
+    LoopDim,
     TilingInterface,
-    parallel,
+    parallel_dim,
 )
-from tlf.support.affine.access import Access, Accesses
+from tlf.support.affine.index_access import Accesses, IndexAccess
 
 
 class WholeAxesOperation(
     IRDLOperation, TilingInterface, DecompositionInterface, abc.ABC
 ):
-    """
-    A composite whose first operand is read whole along some axes.
-    """
+    """A composite that reads its first operand whole along some axes."""
 
     traits = traits_def(Pure())
 
@@ -38,9 +36,9 @@ class WholeAxesOperation(
         others = (axis for axis in range(rank) if axis not in self.whole_axes)
         return {axis: iterator for iterator, axis in enumerate(others)}
 
-    def iterators(self) -> tuple[Iterator, ...]:
+    def iteration_domain(self) -> tuple[LoopDim, ...]:
         shape = shape_of(self.operands[0])
-        return tuple(parallel(shape[axis]) for axis in self.tiled_axes())
+        return tuple(parallel_dim(shape[axis]) for axis in self.tiled_axes())
 
     def accesses_along(self, axes: Iterable[int]) -> Accesses:
         """
@@ -48,9 +46,11 @@ class WholeAxesOperation(
         """
         shape, tiled = shape_of(self.operands[0]), self.tiled_axes()
         return tuple(
-            Access.of(tiled[axis]) if axis in tiled else Access(width=shape[axis])
+            IndexAccess.of(tiled[axis])
+            if axis in tiled
+            else IndexAccess(width=shape[axis])
             for axis in axes
         )
 
-    def result_accesses(self) -> tuple[Accesses, ...]:
+    def result_indexing_maps(self) -> tuple[Accesses, ...]:
         return (self.accesses_along(range(len(shape_of(self.operands[0])))),)

@@ -1,1 +1,1 @@
-"""Reference interpreters: programs at every level, run on numpy arrays."""
+"""Reference interpreters of all dialects on numpy arrays."""

@@ -1,5 +1,5 @@
 """
-Operations on whole tensors on numpy arrays, each by its own reference.
+Interpreter of the `graph` dialect: each operation by its numpy reference.
 
 A bf16 tensor is an array of `ml_dtypes.bfloat16`, an i1 tensor one of `bool`.
 """
@@ -46,10 +46,10 @@ def _run_reference(
     op: ReferenceInterface,
     args: PythonValues,
 ) -> PythonValues:
-    return op.reference(*args)
+    return op.compute_reference(*args)
 
 
-def _add_references(
+def _register_references(
     functions: type[InterpreterFunctions], kinds: Iterable[type[Operation]]
 ) -> None:
     for kind in kinds:
@@ -59,15 +59,15 @@ def _add_references(
     register_impls(functions)
 
 
-_add_references(GraphFunctions, graph.Graph.operations)
+_register_references(GraphFunctions, graph.Graph.operations)
 
 
-def functions_of_others(module: ModuleOp) -> InterpreterFunctions:
+def reference_functions_of(module: ModuleOp) -> InterpreterFunctions:
     """Run the operations with a reference in a module that are not of `graph`."""
 
     class OtherFunctions(InterpreterFunctions):
         pass
 
     kinds = {type(op) for op in module.walk()}
-    _add_references(OtherFunctions, kinds - set(graph.Graph.operations))
+    _register_references(OtherFunctions, kinds - set(graph.Graph.operations))
     return OtherFunctions()

@@ -1,7 +1,4 @@
-"""
-Structured compute of the `mem` dialect on numpy arrays: every operand is viewed by the
-points of the iteration domain.
-"""
+"""Interpreter of structured compute of the `mem` dialect."""
 
 from collections.abc import Sequence
 from string import ascii_letters
@@ -23,16 +20,20 @@ from xdsl.ir.affine import AffineMap
 
 from tlf.dialects import mem
 from tlf.dialects.interfaces import Array
-from tlf.dialects.interpreters.flight import Flight
-from tlf.dialects.interpreters.mem_moves import offsets_of
-from tlf.dialects.interpreters.scalars import FUNCTIONS, evaluate, values_of
+from tlf.dialects.interpreters.in_flight_moves import InFlightMoves
+from tlf.dialects.interpreters.mem_moves import resolve_offsets
+from tlf.dialects.interpreters.scalar_functions import (
+    FUNCTIONS,
+    evaluate_body,
+    evaluate_scalars,
+)
 from tlf.dialects.types import dtype_of
-from tlf.support.affine.linear_map import spread, spread_used
+from tlf.support.affine.linear_access import view_over_domain, view_over_used_dims
 
-Numbers: TypeAlias = NDArray[np.float64] | NDArray[np.int64]
+NumericArray: TypeAlias = NDArray[np.float64] | NDArray[np.int64]
 
 
-def _element(value: float, type_: Attribute) -> Array:
+def _to_element(value: float, type_: Attribute) -> Array:
     return np.asarray(value).astype(dtype_of(type_))
 
 
@@ -40,22 +41,22 @@ def _element(value: float, type_: Attribute) -> Array:
 class ComputeFunctions(InterpreterFunctions):
     """Run structured compute, fills and masks."""
 
-    def __init__(self, flight: Flight | None = None) -> None:
-        self._flight = flight or Flight()
+    def __init__(self, flight: InFlightMoves | None = None) -> None:
+        self._flight = flight or InFlightMoves()
 
     @impl(mem.MapOp)
     def run_map(
         self, interpreter: Interpreter, op: mem.MapOp, args: PythonValues
     ) -> PythonValues:
-        self._flight.touch_operands(op, args)
+        self._flight.check_operands(op, args)
         inputs, outputs = args[: len(op.inputs)], args[len(op.inputs) :]
         elements = [
-            spread(array, indexing, op.extents)
+            view_over_domain(array, indexing, op.extents)
             for array, indexing in zip(inputs, op.input_maps, strict=True)
         ]
         values = [
             np.broadcast_to(value, op.extents).copy()
-            for value in evaluate(op.body.block, elements)
+            for value in evaluate_body(op.body.block, elements)
         ]
         if not op.is_buffer_form:
             return tuple(values)
@@ -67,52 +68,52 @@ class ComputeFunctions(InterpreterFunctions):
     def run_reduce(
         self, interpreter: Interpreter, op: mem.ReduceOp, args: PythonValues
     ) -> PythonValues:
-        self._flight.touch_operands(op, args)
-        outputs = _started(op, args)
+        self._flight.check_operands(op, args)
+        outputs = _initial_outputs(op, args)
         elements = [
-            spread(array, indexing, op.extents)
+            view_over_domain(array, indexing, op.extents)
             for array, indexing in zip(
                 (*args[: len(op.inputs)], *outputs), op.maps, strict=True
             )
         ]
-        values = values_of(op.body.block, elements)
+        values = evaluate_scalars(op.body.block, elements)
         results: list[Array] = []
-        for number, combine in enumerate(op.combines):
+        for number, combine in enumerate(op.combiners):
             out = outputs[number]
             accumulator = op.body.block.args[len(op.inputs) + number]
             (element,) = (v for v in combine.operands if v is not accumulator)
             function = cast(np.ufunc, FUNCTIONS[type(combine)])
-            reduced = _reduced(
+            reduced = _reduce_dimensions(
                 function, values[element], op.output_maps[number], op.extents
             )
             wide = reduced if out.dtype.kind in "bi" else reduced.astype(np.float64)
             results.append(function(out.astype(wide.dtype), wide).astype(out.dtype))
-        return _finish(op, _outputs(op, args), results)
+        return _write_results(op, _output_arrays(op, args), results)
 
     @impl(mem.ContractOp)
     def run_contract(
         self, interpreter: Interpreter, op: mem.ContractOp, args: PythonValues
     ) -> PythonValues:
-        self._flight.touch_operands(op, args)
+        self._flight.check_operands(op, args)
         lhs, rhs, *_ = args
-        (acc,) = _started(op, args)
-        factors: list[Numbers] = []
+        (acc,) = _initial_outputs(op, args)
+        factors: list[NumericArray] = []
         used: list[list[int]] = []
         for array, indexing in zip((lhs, rhs), op.input_maps, strict=True):
-            factor, dimensions = spread_used(array, indexing, op.extents)
-            factors.append(_factor(factor, op.precision))
+            factor, dimensions = view_over_used_dims(array, indexing, op.extents)
+            factors.append(_round_factor(factor, op.precision))
             used.append(dimensions)
-        kept = _kept(op.output_maps[0])
+        kept = _output_dimensions(op.output_maps[0])
         products = _sum_of_products(factors, used, kept, op.extents)
         total = np.add(acc.astype(products.dtype), products)
-        return _finish(op, _outputs(op, args), [total.astype(acc.dtype)])
+        return _write_results(op, _output_arrays(op, args), [total.astype(acc.dtype)])
 
     @impl(mem.FillOp)
     def run_fill(
         self, interpreter: Interpreter, op: mem.FillOp, args: PythonValues
     ) -> PythonValues:
-        self._flight.touch_operands(op, args)
-        value = _element(op.number, op.shaped_type.element_type)
+        self._flight.check_operands(op, args)
+        value = _to_element(op.fill_value, op.shaped_type.element_type)
         if args:
             args[0][...] = value
             return ()
@@ -122,12 +123,12 @@ class ComputeFunctions(InterpreterFunctions):
     def run_mask(
         self, interpreter: Interpreter, op: mem.MaskOp, args: PythonValues
     ) -> PythonValues:
-        self._flight.touch_operands(op, args)
+        self._flight.check_operands(op, args)
         source, *dynamic = args
-        offsets = offsets_of(op.mixed_offsets, iter(dynamic))
+        offsets = resolve_offsets(op.mixed_offsets, iter(dynamic))
         inside = np.ones(source.shape, np.bool_)
         for dimension, (offset, limit) in enumerate(
-            zip(offsets, op.limits, strict=True)
+            zip(offsets, op.upper_bounds, strict=True)
         ):
             extent, valid = source.shape[dimension], op.extents[dimension]
             position = np.arange(offset, offset + extent, dtype=np.int64)
@@ -135,9 +136,9 @@ class ComputeFunctions(InterpreterFunctions):
             below = min(limit, offset + valid)
             within = np.logical_and(position >= 0, position < below)
             inside = np.logical_and(inside, within.reshape(shape))
-        value = _element(op.number, op.source_type.element_type)
+        value = _to_element(op.fill_value, op.source_type.element_type)
         result = np.where(inside, source, value)
-        return _finish(op, [source], [result])
+        return _write_results(op, [source], [result])
 
     @impl_terminator(mem.YieldOp)
     def run_yield(
@@ -146,7 +147,7 @@ class ComputeFunctions(InterpreterFunctions):
         return ReturnedValues(args), ()
 
 
-def _finish(
+def _write_results(
     op: mem.StructuredOp | mem.MaskOp, buffers: Sequence[Array], results: list[Array]
 ) -> PythonValues:
     """Return the results, or write them into the buffers."""
@@ -157,32 +158,32 @@ def _finish(
     return ()
 
 
-def _outputs(op: mem.AccumulatingOp, args: PythonValues) -> list[Array]:
+def _output_arrays(op: mem.AccumulatingOp, args: PythonValues) -> list[Array]:
     inputs, outputs = len(op.input_operands), len(op.output_operands)
     return list(args[inputs : inputs + outputs])
 
 
-def _started(op: mem.AccumulatingOp, args: PythonValues) -> list[Array]:
+def _initial_outputs(op: mem.AccumulatingOp, args: PythonValues) -> list[Array]:
     """Return the initial values of the outputs: their contents, or neutral elements."""
-    outputs = _outputs(op, args)
+    outputs = _output_arrays(op, args)
     if op.overwrite is None or (op.unless is not None and args[-1] != 0):
         return outputs
     return [
-        np.full_like(output, _element(number, shaped.element_type))
+        np.full_like(output, _to_element(number, shaped.element_type))
         for output, number, shaped in zip(
-            outputs, op.neutral_numbers, op.output_types, strict=True
+            outputs, op.neutral_elements, op.output_types, strict=True
         )
     ]
 
 
-def _reduced(
+def _reduce_dimensions(
     function: np.ufunc, element: Array, indexing: AffineMap, domain: Sequence[int]
 ) -> Array:
     """Combine the elements along the dimensions that the output does not have."""
     element = np.broadcast_to(element, tuple(domain))
     if element.dtype.kind not in "bi":
         element = element.astype(np.float64)
-    kept = _kept(indexing)
+    kept = _output_dimensions(indexing)
     axes = tuple(d for d in range(len(domain)) if d not in kept)
     dtype = element.dtype
     reduced = function.reduce(element, axis=axes, dtype=dtype) if axes else element
@@ -191,12 +192,12 @@ def _reduced(
     return turned.reshape([1 if d is None else domain[d] for d in kept])
 
 
-def _kept(indexing: AffineMap) -> list[int | None]:
+def _output_dimensions(indexing: AffineMap) -> list[int | None]:
     """The dimension of the domain of each axis of an output; None: an axis of one."""
-    return [access.dimension for access in mem.accesses(indexing)]
+    return [access.dimension for access in mem.access_functions(indexing)]
 
 
-def _factor(array: Array, precision: str) -> Numbers:
+def _round_factor(array: Array, precision: str) -> NumericArray:
     if array.dtype.kind in "bi":
         return array.astype(np.int64)
     if precision == "tf32" and array.dtype == np.float32:
@@ -207,15 +208,15 @@ def _factor(array: Array, precision: str) -> Numbers:
 
 
 def _sum_of_products(
-    factors: Sequence[Numbers],
+    factors: Sequence[NumericArray],
     used: Sequence[list[int]],
     kept: Sequence[int | None],
     domain: Sequence[int],
-) -> Numbers:
+) -> NumericArray:
     """Contract by einsum; a dimension of the output that no factor has is repeated."""
     present = [d for d in kept if d is not None and d in used[0] + used[1]]
-    inputs = ",".join(_letters(dimensions) for dimensions in used)
-    subscripts = f"{inputs}->{_letters(present)}"
+    inputs = ",".join(_to_subscript(dimensions) for dimensions in used)
+    subscripts = f"{inputs}->{_to_subscript(present)}"
     result = np.einsum(subscripts, *factors, optimize=True)
     for dimension, extent in enumerate(domain):
         if dimension not in {*used[0], *used[1], *kept}:
@@ -225,5 +226,5 @@ def _sum_of_products(
     return np.broadcast_to(result.reshape(shape), whole)
 
 
-def _letters(dimensions: Sequence[int]) -> str:
+def _to_subscript(dimensions: Sequence[int]) -> str:
     return "".join(ascii_letters[dimension] for dimension in dimensions)

@@ -1,5 +1,5 @@
 """
-Buffers and moves of the `mem` dialect on numpy arrays.
+Interpreter of buffers, moves and views of the `mem` dialect.
 
 A buffer is an array, a view of it a numpy view. Undefined elements are poisoned: what
 an allocation holds at first, what a move has not yet brought, what lies outside its
@@ -24,18 +24,27 @@ from xdsl.interpreter import (
 from xdsl.utils.exceptions import InterpretationError
 
 from tlf.dialects import mem
+from tlf.dialects.global_elements import load_global_elements
 from tlf.dialects.interfaces import Array
-from tlf.dialects.interpreters.flight import Flight, Move
-from tlf.dialects.interpreters.gather import gather, gather_named, scatter_named
+from tlf.dialects.interpreters.affine_gather import (
+    gather_box,
+    gather_indexed,
+    scatter_indexed,
+)
+from tlf.dialects.interpreters.in_flight_moves import InFlightMove, InFlightMoves
 from tlf.dialects.interpreters.poison import OUTSIDE, UNAWAITED, UNWRITTEN, Poison
-from tlf.dialects.interpreters.tile import overlap
-from tlf.dialects.interpreters.windows import Place, Window, fetch, parts
+from tlf.dialects.interpreters.ring_windows import (
+    MoveEnd,
+    RingWindow,
+    copy_box,
+    view_box,
+)
+from tlf.dialects.interpreters.tile import intersect_box
 from tlf.dialects.mem import Index
-from tlf.dialects.stored_elements import stored_elements
 from tlf.dialects.types import dtype_of
 
 
-def offsets_of(mixed: Sequence[Index], values: Iterator[int]) -> list[int]:
+def resolve_offsets(mixed: Sequence[Index], values: Iterator[int]) -> list[int]:
     return [each if isinstance(each, int) else int(next(values)) for each in mixed]
 
 
@@ -44,10 +53,10 @@ class MoveFunctions(InterpreterFunctions):
     """Run allocations, moves and views."""
 
     def __init__(
-        self, poison: Poison | None = None, flight: Flight | None = None
+        self, poison: Poison | None = None, flight: InFlightMoves | None = None
     ) -> None:
         self._poison = poison or Poison()
-        self._flight = flight or Flight()
+        self._flight = flight or InFlightMoves()
 
     @impl(mem.AllocOp)
     def run_alloc(
@@ -55,7 +64,7 @@ class MoveFunctions(InterpreterFunctions):
     ) -> PythonValues:
         type_ = op.buffer_type
         tensor = TensorType(type_.element_type, type_.get_shape())
-        return (self._poison.array(op, UNWRITTEN, tensor),)
+        return (self._poison.undefined_array(op, UNWRITTEN, tensor),)
 
     @impl(mem.DmaOp)
     def run_dma(
@@ -63,46 +72,48 @@ class MoveFunctions(InterpreterFunctions):
     ) -> PythonValues:
         *values, source, destination = args
         dynamic = iter(values)
-        source_offsets = offsets_of(op.mixed_source_offsets, dynamic)
-        destination_offsets = offsets_of(op.mixed_destination_offsets, dynamic)
-        return self._start(
-            self._move(op, source, source_offsets, destination, destination_offsets)
+        source_offsets = resolve_offsets(op.mixed_source_offsets, dynamic)
+        destination_offsets = resolve_offsets(op.mixed_destination_offsets, dynamic)
+        return self._start_move(
+            self._build_move(
+                op, source, source_offsets, destination, destination_offsets
+            )
         )
 
-    def _start(self, move: Move) -> PythonValues:
+    def _start_move(self, move: InFlightMove) -> PythonValues:
         """Let a move begin; what it writes is undefined until it is over."""
         self._flight.start(move)
         for each in move.destination:
-            each[...] = self._poison.value(move.op, UNAWAITED, each.dtype)
+            each[...] = self._poison.undefined_value(move.op, UNAWAITED, each.dtype)
         return (move,)
 
-    def _move(
+    def _build_move(
         self,
         op: mem.DmaOp,
-        source: Place,
+        source: MoveEnd,
         source_offsets: Sequence[int],
-        destination: Place,
+        destination: MoveEnd,
         destination_offsets: Sequence[int],
-    ) -> Move:
+    ) -> InFlightMove:
         """
         Return the move with the elements it reads and writes, and the values that will
         arrive.
         """
         box: Sequence[int] = op.box
         if op.clipped is not None:
-            whole, kept = overlap(source_offsets, box, source.shape)
+            whole, kept = intersect_box(source_offsets, box, source.shape)
             box = [each.stop - each.start for each in whole]
             source_offsets = [each.start for each in whole]
             pairs = zip(destination_offsets, kept, strict=True)
             destination_offsets = [offset + each.start for offset, each in pairs]
         outside = op.fill_value
         if outside is None:
-            outside = self._poison.value(op, OUTSIDE, source.dtype)
-        moved = fetch(source, source_offsets, box, outside)
-        written = parts(destination, destination_offsets, box)
-        return Move(
+            outside = self._poison.undefined_value(op, OUTSIDE, source.dtype)
+        moved = copy_box(source, source_offsets, box, outside)
+        written = view_box(destination, destination_offsets, box)
+        return InFlightMove(
             op,
-            [each for each, _ in parts(source, source_offsets, box)],
+            [each for each, _ in view_box(source, source_offsets, box)],
             [each for each, _ in written],
             [moved[(*box, ...)] for _, box in written],
         )
@@ -112,31 +123,33 @@ class MoveFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: mem.DmaGatherOp, args: PythonValues
     ) -> PythonValues:
         indices, source, destination, *dynamic = args
-        offsets = offsets_of(op.mixed_offsets, iter(dynamic))
+        offsets = resolve_offsets(op.mixed_offsets, iter(dynamic))
         outside = np.asarray(op.fill_value or 0).astype(source.dtype)
-        maps, axis = (op.place_map, op.index_map), op.indexed_axis
-        found = gather_named(source, offsets, maps, axis, indices, op.box, outside)
+        maps, axis = (op.table_map, op.index_map), op.indexed_axis
+        found = gather_indexed(source, offsets, maps, axis, indices, op.box, outside)
         written = destination[(*(slice(size) for size in op.box), ...)]
-        return self._start(Move(op, [source, indices], [written], [found]))
+        return self._start_move(InFlightMove(op, [source, indices], [written], [found]))
 
     @impl(mem.DmaScatterOp)
     def run_dma_scatter(
         self, interpreter: Interpreter, op: mem.DmaScatterOp, args: PythonValues
     ) -> PythonValues:
         indices, source, destination, *dynamic = args
-        offsets = offsets_of(op.mixed_offsets, iter(dynamic))
-        maps, axis = (op.place_map, op.index_map), op.indexed_axis
+        offsets = resolve_offsets(op.mixed_offsets, iter(dynamic))
+        maps, axis = (op.table_map, op.index_map), op.indexed_axis
         moved = source[(*(slice(size) for size in op.box), ...)]
-        found = scatter_named(destination, offsets, maps, axis, indices, moved, op.adds)
+        found = scatter_indexed(
+            destination, offsets, maps, axis, indices, moved, op.is_scatter_add
+        )
         read = [source, indices]
-        return self._start(Move(op, read, [destination], [found]))
+        return self._start_move(InFlightMove(op, read, [destination], [found]))
 
     @impl(mem.WaitOp)
     def run_wait(
         self, interpreter: Interpreter, op: mem.WaitOp, args: PythonValues
     ) -> PythonValues:
         for move in args:
-            self._flight.finish(cast(Move, move))
+            self._flight.finish(cast(InFlightMove, move))
         return ()
 
     @impl(mem.LoadOp)
@@ -144,20 +157,20 @@ class MoveFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: mem.LoadOp, args: PythonValues
     ) -> PythonValues:
         source, *dynamic = args
-        offsets = offsets_of(op.mixed_offsets, iter(dynamic))
+        offsets = resolve_offsets(op.mixed_offsets, iter(dynamic))
         whole = ...
         if op.map is None:
-            whole, _ = overlap(offsets, op.box, source.shape)
-        self._flight.touch(op, [source[whole]], [])
-        result = self._poison.array(op, OUTSIDE, op.value_type)
+            whole, _ = intersect_box(offsets, op.box, source.shape)
+        self._flight.check_access(op, [source[whole]], [])
+        result = self._poison.undefined_array(op, OUTSIDE, op.value_type)
         if op.fill_value is not None:
             result[...] = op.fill_value
         outside = result.reshape(-1)[0]
         box = (*(slice(size) for size in op.box), ...)
         if op.map is not None:
-            result[box] = gather(source, offsets, op.map.data, op.box, outside)
+            result[box] = gather_box(source, offsets, op.map.data, op.box, outside)
             return (result,)
-        result[box] = fetch(source, offsets, op.box, outside)
+        result[box] = copy_box(source, offsets, op.box, outside)
         return (result,)
 
     @impl(mem.GatherOp)
@@ -165,14 +178,14 @@ class MoveFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: mem.GatherOp, args: PythonValues
     ) -> PythonValues:
         indices, source, *dynamic = args
-        self._flight.touch(op, [source], [])
-        result = self._poison.array(op, OUTSIDE, op.value_type)
+        self._flight.check_access(op, [source], [])
+        result = self._poison.undefined_array(op, OUTSIDE, op.value_type)
         if op.fill_value is not None:
             result[...] = op.fill_value
-        result[(*(slice(size) for size in op.box), ...)] = gather_named(
+        result[(*(slice(size) for size in op.box), ...)] = gather_indexed(
             source,
-            offsets_of(op.mixed_offsets, iter(dynamic)),
-            (op.place_map, op.index_map),
+            resolve_offsets(op.mixed_offsets, iter(dynamic)),
+            (op.table_map, op.index_map),
             op.indexed_axis,
             indices,
             op.box,
@@ -185,9 +198,9 @@ class MoveFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: mem.StoreOp, args: PythonValues
     ) -> PythonValues:
         value, destination, *dynamic = args
-        offsets = offsets_of(op.mixed_offsets, iter(dynamic))
-        whole, box = overlap(offsets, op.box, destination.shape)
-        self._flight.touch(op, [], [destination[whole]])
+        offsets = resolve_offsets(op.mixed_offsets, iter(dynamic))
+        whole, box = intersect_box(offsets, op.box, destination.shape)
+        self._flight.check_access(op, [], [destination[whole]])
         destination[whole] = value[box]
         return ()
 
@@ -198,7 +211,7 @@ class MoveFunctions(InterpreterFunctions):
         name = op.name_.string_value()
         for each in interpreter.module.walk():
             if isinstance(each, memref.GlobalOp) and each.sym_name.data == name:
-                return (_constant(each),)
+                return (_load_global(each),)
         raise InterpretationError(f"expected a global @{name}")
 
     @impl(memref.SubviewOp)
@@ -207,10 +220,14 @@ class MoveFunctions(InterpreterFunctions):
     ) -> PythonValues:
         source, *rest = args
         dynamic = iter(rest)
-        offsets = offsets_of(mem.mixed(op.static_offsets, op.offsets), dynamic)
-        sizes = offsets_of(mem.mixed(op.static_sizes, op.sizes), dynamic)
-        steps = offsets_of(mem.mixed(op.static_strides, op.strides), dynamic)
-        slices = _inside(source, offsets, sizes, steps)
+        offsets = resolve_offsets(
+            mem.merge_offsets(op.static_offsets, op.offsets), dynamic
+        )
+        sizes = resolve_offsets(mem.merge_offsets(op.static_sizes, op.sizes), dynamic)
+        steps = resolve_offsets(
+            mem.merge_offsets(op.static_strides, op.strides), dynamic
+        )
+        slices = _slices_inside(source, offsets, sizes, steps)
         shape = op.result.type.get_shape()
         kept = mem.kept_dimensions(sizes, shape)
         index = tuple(slice(None) if n in kept else 0 for n in range(len(sizes)))
@@ -221,19 +238,19 @@ class MoveFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: mem.WindowOp, args: PythonValues
     ) -> PythonValues:
         source, *dynamic = args
-        offsets = offsets_of(op.mixed_offsets, iter(dynamic))
+        offsets = resolve_offsets(op.mixed_offsets, iter(dynamic))
         axis, sizes = op.ring_axis, list(op.box)
-        start = offsets[axis] % op.slots
-        offsets[axis], sizes[axis] = 0, op.slots
-        slices = _inside(source, offsets, sizes)
-        return (Window(source[slices], axis, start, op.box[axis]),)
+        start = offsets[axis] % op.ring_size
+        offsets[axis], sizes[axis] = 0, op.ring_size
+        slices = _slices_inside(source, offsets, sizes)
+        return (RingWindow(source[slices], axis, start, op.box[axis]),)
 
     @impl(mem.CollapseOp)
     def run_collapse(
         self, interpreter: Interpreter, op: mem.CollapseOp, args: PythonValues
     ) -> PythonValues:
-        window = cast(Window, args[0])
-        return (window.collapsed(op.first),)
+        window = cast(RingWindow, args[0])
+        return (window.collapse_axes(op.first_axis),)
 
     @impl(memref.ReinterpretCastOp)
     def run_reinterpret_cast(
@@ -250,7 +267,7 @@ class MoveFunctions(InterpreterFunctions):
         return (as_strided(source.reshape(-1)[offset:], shape, strides),)
 
 
-def _inside(
+def _slices_inside(
     source: Array,
     offsets: Sequence[int],
     sizes: Sequence[int],
@@ -271,8 +288,8 @@ def _inside(
     )
 
 
-def _constant(op: memref.GlobalOp) -> Array:
-    if (value := stored_elements(op)) is None:
+def _load_global(op: memref.GlobalOp) -> Array:
+    if (value := load_global_elements(op)) is None:
         raise InterpretationError(f"expected an initial value of @{op.sym_name.data}")
     dtype = dtype_of(op.type.element_type)
     shape = op.type.get_shape()

@@ -1,4 +1,4 @@
-"""Elements written by the iterations of parallel nests, each at most once."""
+"""Check that iterations of a parallel loop nest write disjoint elements."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Point = tuple[int, ...]
 
 
 @dataclass
-class _Run:
+class _NestExecution:
     """One execution of a parallel nest."""
 
     points: list[Point] = field(default_factory=list[Point])
@@ -36,43 +36,48 @@ class _Run:
 class ParallelWrites:
     """Elements written so far by the parallel nests that are running."""
 
-    _runs: dict[tile.WhileOp, _Run] = field(default_factory=dict[tile.WhileOp, _Run])
+    _runs: dict[tile.WhileOp, _NestExecution] = field(
+        default_factory=dict[tile.WhileOp, _NestExecution]
+    )
 
-    def enter(self, nest: tile.WhileOp) -> None:
+    def begin_nest(self, nest: tile.WhileOp) -> None:
         """Begin an execution of a nest, if its iterations are to write apart."""
-        if nest.parallel:
-            self._runs[nest] = _Run()
+        if nest.is_parallel:
+            self._runs[nest] = _NestExecution()
 
-    def iterate(self, nest: tile.WhileOp, point: Point) -> None:
+    def begin_iteration(self, nest: tile.WhileOp, point: Point) -> None:
         """Begin an iteration."""
         if nest in self._runs:
             self._runs[nest].points.append(point)
 
-    def write(self, op: tile.DesliceOp, box: Slices) -> None:
+    def record_write(self, op: tile.DesliceOp, box: Slices) -> None:
         """
         Note what a tile is put at. Raises `InterpretationError` where another iteration
         has put one.
         """
-        for nest, number in _destinations(op.destination):
+        for nest, number in _destination_values(op.destination):
             if (run := self._runs.get(nest)) is None:
                 continue
             if number not in run.writers:
                 shape = tensor_type(op.destination).get_shape()
                 run.writers[number] = np.zeros(shape, np.int64)
             writers, current = run.writers[number][(*box, ...)], len(run.points)
-            if (found := _first((writers != 0) & (writers != current))) is not None:
+            if (
+                found := _first_true((writers != 0) & (writers != current))
+            ) is not None:
                 before = int(writers[found])
                 starts = [each.start for each in box]
                 place = [n + start for n, start in zip(found, starts, strict=True)]
                 raise InterpretationError(
                     f"{op.name}: expected tiles apart from each other, got: iterations "
-                    f"{_named(nest, run.points[-1])} and "
-                    f"{_named(nest, run.points[before - 1])} write the element {place}"
+                    f"{_describe_iteration(nest, run.points[-1])} and "
+                    f"{_describe_iteration(nest, run.points[before - 1])} write the "
+                    f"element {place}"
                 )
             writers[...] = current
 
 
-def _destinations(value: SSAValue) -> Iterator[tuple[tile.WhileOp, int]]:
+def _destination_values(value: SSAValue) -> Iterator[tuple[tile.WhileOp, int]]:
     """The carried values of parallel nests that writing to a tensor writes to."""
     while True:
         match value.owner:
@@ -84,20 +89,20 @@ def _destinations(value: SSAValue) -> Iterator[tuple[tile.WhileOp, int]]:
                 assert isinstance(value, BlockArgument)
                 if (number := value.index - len(nest.steps)) < 0:
                     return
-                if nest.parallel:
+                if nest.is_parallel:
                     yield nest, number
             case _:
                 return
         value = nest.inits[number]
 
 
-def _first(mask: NDArray[np.bool_]) -> tuple[int, ...] | None:
+def _first_true(mask: NDArray[np.bool_]) -> tuple[int, ...] | None:
     if not mask.any():
         return None
     return tuple(int(n) for n in np.unravel_index(int(mask.argmax()), mask.shape))
 
 
-def _named(nest: tile.WhileOp, point: Sequence[int]) -> str:
+def _describe_iteration(nest: tile.WhileOp, point: Sequence[int]) -> str:
     """An iteration by its induction variables."""
     pairs = zip(nest.induction_variables, point, strict=True)
     named = [f"%{each.name_hint or each.index} = {value}" for each, value in pairs]

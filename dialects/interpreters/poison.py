@@ -1,5 +1,5 @@
 """
-Values that stand for undefined elements, and the origins of such elements.
+Poison values of undefined elements, and the origins of these elements.
 
 An undefined element is NaN, or the least value of an integer type, so that a result
 that depends on one is seen to be wrong. Whether a result does can be told for sure by
@@ -26,7 +26,7 @@ UNWRITTEN = "an element that is never written"
 UNAWAITED = "an element that no `mem.wait` waits for"
 
 
-def poison(dtype: np.dtype[np.generic]) -> int | float | bool:
+def poison_value(dtype: np.dtype[np.generic]) -> int | float | bool:
     """The value that stands for an undefined element."""
     if dtype.kind == "b":
         return True
@@ -35,7 +35,7 @@ def poison(dtype: np.dtype[np.generic]) -> int | float | bool:
     return float("nan")
 
 
-def _other(dtype: np.dtype[np.generic]) -> int | float | bool:
+def _alternative_value(dtype: np.dtype[np.generic]) -> int | float | bool:
     """Another value that it could have had."""
     return {"b": False, "i": 1}.get(dtype.kind, 0.5)
 
@@ -49,7 +49,7 @@ class Poison:
     origins: dict[Origin, None] = field(default_factory=dict[Origin, None])
     """Everything that left elements undefined, in the order of the run."""
 
-    def value(
+    def undefined_value(
         self, op: Operation, which: str, dtype: np.dtype[np.generic]
     ) -> int | float | bool:
         """
@@ -58,9 +58,11 @@ class Poison:
         """
         origin = (op, which)
         self.origins[origin] = None
-        return _other(dtype) if origin in self.changed else poison(dtype)
+        return (
+            _alternative_value(dtype) if origin in self.changed else poison_value(dtype)
+        )
 
-    def array(self, op: Operation, which: str, type_: AnyTensor) -> Array:
+    def undefined_array(self, op: Operation, which: str, type_: AnyTensor) -> Array:
         """An array of a tensor's type, all undefined."""
         dtype = dtype_of(type_.element_type)
-        return np.full(type_.get_shape(), self.value(op, which, dtype), dtype)
+        return np.full(type_.get_shape(), self.undefined_value(op, which, dtype), dtype)

@@ -1,5 +1,5 @@
 """
-The `tile` dialect on numpy arrays.
+Interpreter of the `tile` dialect on numpy arrays.
 
 Elements that the dialect leaves undefined are poisoned. Iterations of a parallel nest
 that write the same element are an error.
@@ -21,13 +21,17 @@ from xdsl.interpreter import (
 )
 
 from tlf.dialects import tile
-from tlf.dialects.interpreters.gather import gather, gather_named, scatter_named
+from tlf.dialects.interpreters.affine_gather import (
+    gather_box,
+    gather_indexed,
+    scatter_indexed,
+)
 from tlf.dialects.interpreters.parallel_writes import ParallelWrites
 from tlf.dialects.interpreters.poison import OUTSIDE, UNTILED, Poison
 from tlf.dialects.types import scalar_value
 
 
-def overlap(
+def intersect_box(
     offsets: Sequence[int], sizes: Sequence[int], bounds: Sequence[int]
 ) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
     """
@@ -44,7 +48,7 @@ def overlap(
     return tuple(whole), tuple(box)
 
 
-def _offsets(
+def _resolve_offsets(
     op: tile.SliceOp | tile.DesliceOp | tile.GatherOp | tile.ScatterOp | tile.MaskOp,
     values: PythonValues,
 ):
@@ -68,16 +72,18 @@ class TileFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: tile.SliceOp, args: PythonValues
     ) -> PythonValues:
         source, *dynamic = args
-        result = self._poison.array(op, OUTSIDE, op.result.type)
+        result = self._poison.undefined_array(op, OUTSIDE, op.result.type)
         if op.fill is not None:
             result[...] = scalar_value(op.fill)
-        offsets = _offsets(op, tuple(dynamic))
+        offsets = _resolve_offsets(op, tuple(dynamic))
         if op.map is not None:
             outside = result.reshape(-1)[0]
             valid = tuple(slice(extent) for extent in op.extents)
-            result[valid] = gather(source, offsets, op.map.data, op.extents, outside)
+            result[valid] = gather_box(
+                source, offsets, op.map.data, op.extents, outside
+            )
             return (result,)
-        whole, box = overlap(offsets, op.extents, source.shape)
+        whole, box = intersect_box(offsets, op.extents, source.shape)
         result[box] = source[whole]
         return (result,)
 
@@ -86,13 +92,13 @@ class TileFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: tile.GatherOp, args: PythonValues
     ) -> PythonValues:
         source, indices, *dynamic = args
-        result = self._poison.array(op, OUTSIDE, op.result.type)
+        result = self._poison.undefined_array(op, OUTSIDE, op.result.type)
         if op.fill is not None:
             result[...] = scalar_value(op.fill)
-        result[tuple(slice(extent) for extent in op.extents)] = gather_named(
+        result[tuple(slice(extent) for extent in op.extents)] = gather_indexed(
             source,
-            _offsets(op, tuple(dynamic)),
-            (op.place_map, op.index_map),
+            _resolve_offsets(op, tuple(dynamic)),
+            (op.table_map, op.index_map),
             op.indexed_axis,
             indices,
             op.extents,
@@ -105,11 +111,17 @@ class TileFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: tile.ScatterOp, args: PythonValues
     ) -> PythonValues:
         source, destination, indices, *dynamic = args
-        offsets = _offsets(op, tuple(dynamic))
-        maps = (op.place_map, op.index_map)
+        offsets = _resolve_offsets(op, tuple(dynamic))
+        maps = (op.table_map, op.index_map)
         return (
-            scatter_named(
-                destination, offsets, maps, op.indexed_axis, indices, source, op.adds
+            scatter_indexed(
+                destination,
+                offsets,
+                maps,
+                op.indexed_axis,
+                indices,
+                source,
+                op.is_scatter_add,
             ),
         )
 
@@ -119,9 +131,9 @@ class TileFunctions(InterpreterFunctions):
     ) -> PythonValues:
         source, destination, *dynamic = args
         result = destination.copy()
-        offsets = _offsets(op, tuple(dynamic))
-        whole, box = overlap(offsets, op.extents, destination.shape)
-        self._writes.write(op, whole)
+        offsets = _resolve_offsets(op, tuple(dynamic))
+        whole, box = intersect_box(offsets, op.extents, destination.shape)
+        self._writes.record_write(op, whole)
         result[whole] = source[box]
         return (result,)
 
@@ -129,7 +141,7 @@ class TileFunctions(InterpreterFunctions):
     def run_mask(
         self, interpreter: Interpreter, op: tile.MaskOp, args: PythonValues
     ) -> PythonValues:
-        return op.reference(*args)
+        return op.compute_reference(*args)
 
     @impl(tile.RollOp)
     def run_roll(
@@ -145,13 +157,13 @@ class TileFunctions(InterpreterFunctions):
     def run_empty(
         self, interpreter: Interpreter, op: tile.EmptyOp, args: PythonValues
     ) -> PythonValues:
-        return (self._poison.array(op, UNTILED, op.result.type),)
+        return (self._poison.undefined_array(op, UNTILED, op.result.type),)
 
     @impl(tile.FillOp)
     def run_fill(
         self, interpreter: Interpreter, op: tile.FillOp, args: PythonValues
     ) -> PythonValues:
-        return op.reference(*args)
+        return op.compute_reference(*args)
 
     @impl(tile.WhileOp)
     def run_while(
@@ -167,12 +179,12 @@ class TileFunctions(InterpreterFunctions):
             range(lower, upper, step)
             for lower, upper, step in zip(*bounds, op.step_values, strict=True)
         ]
-        if op.parallel:
+        if op.is_parallel:
             # Iterations are independent, so the last comes first: overlaps show.
             loops = [each[::-1] for each in loops]
-        self._writes.enter(op)
+        self._writes.begin_nest(op)
         for point in product(*loops):
-            self._writes.iterate(op, point)
+            self._writes.begin_iteration(op, point)
             carried = interpreter.run_ssacfg_region(op.body, (*point, *carried))
         return carried
 

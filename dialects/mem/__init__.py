@@ -1,5 +1,5 @@
 """
-The `mem` dialect: where every tile lives, and what moves and computes on it.
+The `mem` dialect: buffers in memory levels, moves between them, and compute.
 
 Buffers are memrefs whose memory space names a level (`memref<16x64xf32, "L2">`).
 `mem.dma` moves boxes between levels and computation works on whole buffers. On targets
@@ -46,21 +46,26 @@ from typing import TypeAlias
 from xdsl.ir import Dialect
 
 from tlf.dialects.mem.accumulating import AccumulatingOp
-from tlf.dialects.mem.boxes import kept_dimensions, level_of
+from tlf.dialects.mem.alloc_and_dma import AllocOp, DmaOp, TokenType, WaitOp
+from tlf.dialects.mem.buffer_checks import kept_dimensions, level_of
 from tlf.dialects.mem.collapse import CollapseOp
-from tlf.dialects.mem.compute import COMBINES, ContractOp, MapOp, ReduceOp
+from tlf.dialects.mem.compute_ops import COMBINERS, ContractOp, MapOp, ReduceOp
 from tlf.dialects.mem.dma_gather import DmaGatherOp
 from tlf.dialects.mem.dma_scatter import DmaScatterOp
 from tlf.dialects.mem.fill import FillOp, MaskOp
-from tlf.dialects.mem.gather import GatherOp
-from tlf.dialects.mem.moves import AllocOp, DmaOp, TokenType, WaitOp
+from tlf.dialects.mem.gather_load import GatherOp
+from tlf.dialects.mem.load_store import LoadOp, StoreOp
 from tlf.dialects.mem.remainder import RemFOp
+from tlf.dialects.mem.ring_window import WindowOp, window_type
 from tlf.dialects.mem.structured import StructuredOp, YieldOp
-from tlf.dialects.mem.values import LoadOp, StoreOp
-from tlf.dialects.mem.window import WindowOp, window_type
 from tlf.dialects.types import Shaped
-from tlf.support.affine.linear_map import Linear, accesses, is_identity, is_projection
-from tlf.support.affine.mixed_index import Index, mixed, split
+from tlf.support.affine.linear_access import (
+    Linear,
+    access_functions,
+    is_identity,
+    is_projection,
+)
+from tlf.support.affine.mixed_offsets import Index, merge_offsets, split_offsets
 
 Move: TypeAlias = DmaOp | DmaGatherOp | DmaScatterOp
 """Operations that start a move between two buffers and return its token."""
@@ -92,7 +97,7 @@ Mem = Dialect(
 )
 
 __all__ = [
-    "COMBINES",
+    "COMBINERS",
     "AccumulatingOp",
     "AllocOp",
     "CollapseOp",
@@ -118,12 +123,12 @@ __all__ = [
     "WaitOp",
     "WindowOp",
     "YieldOp",
-    "accesses",
+    "access_functions",
     "is_identity",
     "is_projection",
     "kept_dimensions",
     "level_of",
-    "mixed",
-    "split",
+    "merge_offsets",
+    "split_offsets",
     "window_type",
 ]

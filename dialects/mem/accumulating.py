@@ -1,7 +1,4 @@
-"""
-Base of reductions and contractions: they accumulate into their outputs, or overwrite
-them.
-"""
+"""Base of reductions and contractions that accumulate into outputs or overwrite."""
 
 from abc import ABC
 
@@ -34,11 +31,11 @@ class AccumulatingOp(StructuredOp, ABC):
         return not self.always_overwrites
 
     @property
-    def neutral_numbers(self) -> tuple[float, ...]:
+    def neutral_elements(self) -> tuple[float, ...]:
         """Initial value of each output where it is overwritten."""
         raise NotImplementedError
 
-    def start(self, unless: SSAValue | None) -> None:
+    def set_overwrite(self, unless: SSAValue | None) -> None:
         """
         Let an operation that combines overwrite: always, or where a value is 0.
         """

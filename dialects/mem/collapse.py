@@ -1,4 +1,4 @@
-"""Windows of ring buffers with two of their axes as one."""
+"""The view operation that collapses two axes of a window of a ring buffer."""
 
 from collections.abc import Sequence
 from typing import cast
@@ -17,9 +17,9 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.collapsing import collapsed_shape
-from tlf.dialects.mem.boxes import level_of
-from tlf.dialects.mem.window import WindowOp
+from tlf.dialects.collapsing_interface import collapsed_shape
+from tlf.dialects.mem.buffer_checks import level_of
+from tlf.dialects.mem.ring_window import WindowOp
 
 
 def collapsed_window_type(
@@ -88,14 +88,14 @@ class CollapseOp(IRDLOperation):
         return cast(MemRefType[Attribute], self.source.type)
 
     @property
-    def first(self) -> int:
+    def first_axis(self) -> int:
         """The first of the two axes."""
         return self.axis.value.data
 
     @property
-    def row(self) -> int:
+    def row_size(self) -> int:
         """The elements along the second one."""
-        return self.source_type.get_shape()[self.first + 1]
+        return self.source_type.get_shape()[self.first_axis + 1]
 
     def verify_(self) -> None:
         level_of(self.source.type)
@@ -103,27 +103,30 @@ class CollapseOp(IRDLOperation):
         if not isinstance(window, WindowOp):
             raise VerifyException(f"expected a mem.window, got {self.source.type}")
         rank = self.source_type.get_num_dims()
-        if not 0 <= self.first < rank - 1:
+        if not 0 <= self.first_axis < rank - 1:
             raise VerifyException(
                 f"expected an axis below {rank - 1}, with one behind it, "
-                f"got {self.first}"
+                f"got {self.first_axis}"
             )
         self._verify_rows(window)
-        expected = collapsed_window_type(self.source_type, self.first)
+        expected = collapsed_window_type(self.source_type, self.first_axis)
         if self.result.type != expected:
             raise VerifyException(f"expected a view {expected}, got {self.result.type}")
 
     def _verify_rows(self, window: WindowOp) -> None:
-        if window.ring_axis == self.first + 1:
+        if window.ring_axis == self.first_axis + 1:
             raise VerifyException(
                 f"expected a ring that does not wrap along axis {window.ring_axis}"
             )
         ring: Sequence[int] = window.source_type.get_shape()
-        if self.row != ring[self.first + 1]:
+        if self.row_size != ring[self.first_axis + 1]:
             raise VerifyException(
-                f"expected all {ring[self.first + 1]} elements of the ring along axis "
-                f"{self.first + 1}, got {self.row}"
+                f"expected all {ring[self.first_axis + 1]} elements of the ring "
+                "along axis "
+                f"{self.first_axis + 1}, got {self.row_size}"
             )
         strides = window.source_type.get_strides() or ()
-        if strides[self.first] != self.row * (strides[self.first + 1] or 0):
+        if strides[self.first_axis] != self.row_size * (
+            strides[self.first_axis + 1] or 0
+        ):
             raise VerifyException("expected rows that follow each other in memory")

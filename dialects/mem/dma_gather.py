@@ -1,4 +1,4 @@
-"""Moves into a buffer whose elements indices name."""
+"""The asynchronous move that gathers elements of a buffer by indices."""
 
 from collections.abc import Sequence
 
@@ -7,15 +7,18 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.irdl import irdl_op_definition
 
-from tlf.dialects.mem.boxed import FilledOperation, verify_moved
-from tlf.dialects.mem.boxes import verify_box, verify_plain
+from tlf.dialects.mem.box_operations import (
+    BorderFillOperation,
+    verify_same_element_type,
+)
+from tlf.dialects.mem.buffer_checks import verify_box_within, verify_level_buffers
 from tlf.dialects.mem.indexed_dma import IndexedDmaOperation
-from tlf.dialects.mem.numbers import Number, number_attr
-from tlf.support.affine.mixed_index import Index
+from tlf.dialects.mem.number_literals import Number, number_attr
+from tlf.support.affine.mixed_offsets import Index
 
 
 @irdl_op_definition
-class DmaGatherOp(IndexedDmaOperation, FilledOperation):
+class DmaGatherOp(IndexedDmaOperation, BorderFillOperation):
     """
     Start to move elements of a buffer into another one, along one axis from where
     indices say.
@@ -65,11 +68,11 @@ class DmaGatherOp(IndexedDmaOperation, FilledOperation):
         super().__init__(ends, offsets, axis, indices, maps, sizes, properties)
 
     def verify_(self) -> None:
-        self.verify_early()
-        verify_plain(self.source, self.indices, self.destination)
+        self.verify_prefetch_distance()
+        verify_level_buffers(self.source, self.indices, self.destination)
         source, destination = self.source_type, self.destination_type
-        verify_moved(source, destination)
+        verify_same_element_type(source, destination)
         self.verify_offsets(source.get_num_dims())
-        self.verify_places(source, self.index_type, destination, self.mixed_offsets)
-        verify_box(self.box, destination.get_shape())
+        self.verify_indexing(source, self.index_type, destination, self.mixed_offsets)
+        verify_box_within(self.box, destination.get_shape())
         self.verify_fill(source.element_type)

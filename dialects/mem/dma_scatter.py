@@ -1,4 +1,4 @@
-"""Moves out of a buffer to where indices say."""
+"""The asynchronous move that scatters elements to a buffer by indices."""
 
 from collections.abc import Sequence
 
@@ -8,11 +8,15 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.irdl import irdl_op_definition
 
-from tlf.dialects.indexed_move import WRITTEN, ScatteringOperation, verify_summed
-from tlf.dialects.mem.boxed import verify_moved
-from tlf.dialects.mem.boxes import verify_box, verify_plain
+from tlf.dialects.indexed_move import (
+    SCATTER_ROLES,
+    ScatteringOperation,
+    verify_accumulable,
+)
+from tlf.dialects.mem.box_operations import verify_same_element_type
+from tlf.dialects.mem.buffer_checks import verify_box_within, verify_level_buffers
 from tlf.dialects.mem.indexed_dma import IndexedDmaOperation
-from tlf.support.affine.mixed_index import Index
+from tlf.support.affine.mixed_offsets import Index
 
 
 @irdl_op_definition
@@ -66,13 +70,13 @@ class DmaScatterOp(IndexedDmaOperation, ScatteringOperation):
         super().__init__(ends, offsets, axis, indices, maps, sizes, properties)
 
     def verify_(self) -> None:
-        self.verify_early()
-        verify_plain(self.source, self.indices, self.destination)
+        self.verify_prefetch_distance()
+        verify_level_buffers(self.source, self.indices, self.destination)
         source, destination = self.source_type, self.destination_type
-        verify_moved(source, destination)
-        verify_summed(source.element_type, self.adds)
+        verify_same_element_type(source, destination)
+        verify_accumulable(source.element_type, self.is_scatter_add)
         self.verify_offsets(destination.get_num_dims())
-        self.verify_places(
-            destination, self.index_type, source, self.mixed_offsets, WRITTEN
+        self.verify_indexing(
+            destination, self.index_type, source, self.mixed_offsets, SCATTER_ROLES
         )
-        verify_box(self.box, source.get_shape())
+        verify_box_within(self.box, source.get_shape())

@@ -1,6 +1,4 @@
-"""
-Constant fills: a whole buffer, or the part that lies outside a tensor's bounds.
-"""
+"""The fill operation, and the mask that fills outside of the bounds of a tensor."""
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
@@ -27,10 +25,15 @@ from xdsl.irdl import (
 from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.mem.boxes import verify_no_window
-from tlf.dialects.mem.numbers import Number, number_attr, number_value, verify_number
+from tlf.dialects.mem.buffer_checks import verify_no_window
+from tlf.dialects.mem.number_literals import (
+    Number,
+    number_attr,
+    number_value,
+    verify_number,
+)
 from tlf.dialects.types import Shaped
-from tlf.support.affine.mixed_index import Index, OffsetOperation, split
+from tlf.support.affine.mixed_offsets import Index, OffsetOperation, split_offsets
 
 
 class FillEffects(MemoryEffect):
@@ -88,7 +91,7 @@ class FillOp(IRDLOperation):
         )
 
     @property
-    def number(self) -> float:
+    def fill_value(self) -> float:
         return number_value(self.value)
 
     @property
@@ -150,7 +153,7 @@ class MaskOp(OffsetOperation):
         fill: float,
         valid: Sequence[int] | None = None,
     ) -> None:
-        static, dynamic = split(offsets)
+        static, dynamic = split_offsets(offsets)
         source_type = SSAValue.get(source).type
         if valid is not None and tuple(valid) == cast(Shaped, source_type).get_shape():
             valid = None
@@ -172,7 +175,7 @@ class MaskOp(OffsetOperation):
         return cast(Shaped, self.source.type)
 
     @property
-    def limits(self) -> tuple[int, ...]:
+    def upper_bounds(self) -> tuple[int, ...]:
         """The bound of each dimension."""
         return tuple(self.bounds.get_values())
 
@@ -184,16 +187,17 @@ class MaskOp(OffsetOperation):
         return tuple(self.valid.get_values())
 
     @property
-    def number(self) -> float:
+    def fill_value(self) -> float:
         return number_value(self.fill)
 
     def verify_(self) -> None:
         verify_no_window(self.source)
         rank = self.source_type.get_num_dims()
         self.verify_offsets(rank)
-        if len(self.limits) != rank:
+        if len(self.upper_bounds) != rank:
             raise VerifyException(
-                f"expected {rank} bounds, one per dimension, got {len(self.limits)}"
+                f"expected {rank} bounds, one per dimension, got "
+                f"{len(self.upper_bounds)}"
             )
         if len(self.extents) != rank or any(
             not 0 < valid <= extent

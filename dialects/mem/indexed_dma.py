@@ -1,4 +1,4 @@
-"""Moves between buffers that find elements by indices."""
+"""Base of asynchronous gathers and scatters between buffers."""
 
 from collections.abc import Mapping, Sequence
 from typing import cast
@@ -10,10 +10,14 @@ from xdsl.irdl import operand_def, result_def, traits_def
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 
 from tlf.dialects.indexed_move import IndexedOperation, indexed_properties
-from tlf.dialects.mem.ahead import EarlyOperation
-from tlf.dialects.mem.boxed import BoxOperation, DestinationOperation, SourceOperation
-from tlf.dialects.mem.moves import TokenType
-from tlf.support.affine.mixed_index import Index, OffsetOperation, split
+from tlf.dialects.mem.alloc_and_dma import TokenType
+from tlf.dialects.mem.box_operations import (
+    BoxOperation,
+    DestinationOperation,
+    SourceOperation,
+)
+from tlf.dialects.mem.prefetchable import PrefetchableOperation
+from tlf.support.affine.mixed_offsets import Index, OffsetOperation, split_offsets
 
 
 class IndexedDmaOperation(
@@ -22,7 +26,7 @@ class IndexedDmaOperation(
     OffsetOperation,
     IndexedOperation,
     BoxOperation,
-    EarlyOperation,
+    PrefetchableOperation,
 ):
     """
     An operation that starts to move a box of elements from or to where indices say; the
@@ -45,7 +49,7 @@ class IndexedDmaOperation(
         sizes: Sequence[int],
         properties: Mapping[str, Attribute | None],
     ) -> None:
-        static, dynamic = split(offsets)
+        static, dynamic = split_offsets(offsets)
         super().__init__(
             operands=[indices, *ends, dynamic],
             result_types=[TokenType()],

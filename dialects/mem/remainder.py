@@ -1,4 +1,4 @@
-"""The remainder of scalars, which `arith` of xDSL has of integers only."""
+"""The floating-point remainder of scalars, which `arith` of xDSL lacks."""
 
 from xdsl.dialects.arith import FloatingPointLikeBinaryOperation
 from xdsl.irdl import irdl_op_definition, traits_def

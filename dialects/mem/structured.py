@@ -1,5 +1,5 @@
 """
-Structured compute: map, reduce and contract over an iteration domain.
+Base of structured compute: an iteration domain and one indexing map per operand.
 
 Each operation has a buffer form, which writes into its `outs`, and a value form, which
 returns one tensor per output.
@@ -36,9 +36,13 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.mem.boxes import verify_no_window
+from tlf.dialects.mem.buffer_checks import verify_no_window
 from tlf.dialects.types import Shaped
-from tlf.support.affine.linear_map import accesses, is_projection, verify_access
+from tlf.support.affine.linear_access import (
+    access_functions,
+    is_projection,
+    verify_access,
+)
 
 
 class StructuredEffects(MemoryEffect):
@@ -148,8 +152,9 @@ class StructuredOp(IRDLOperation, ABC):
         block = body.block
         if list(block.arg_types) != list(arguments):
             raise VerifyException(
-                f"expected a body with arguments of types {_list(arguments)}, got "
-                f"{_list(block.arg_types)}"
+                "expected a body with arguments of types "
+                f"{_format_types(arguments)}, got "
+                f"{_format_types(block.arg_types)}"
             )
         results = [shaped.element_type for shaped in self.output_types]
         terminator = block.last_op
@@ -157,16 +162,16 @@ class StructuredOp(IRDLOperation, ABC):
             raise VerifyException("expected a body that ends in `mem.yield`")
         if list(terminator.values.types) != results:
             raise VerifyException(
-                f"expected a body that yields {_list(results)}, got "
-                f"{_list(terminator.values.types)}"
+                f"expected a body that yields {_format_types(results)}, got "
+                f"{_format_types(terminator.values.types)}"
             )
 
 
-def _list(types: Sequence[Attribute]) -> str:
+def _format_types(types: Sequence[Attribute]) -> str:
     return f"({', '.join(str(type) for type in types)})"
 
 
-def structure(
+def structured_properties(
     domain: Sequence[int], maps: Sequence[AffineMap]
 ) -> dict[str, Attribute | None]:
     return {
@@ -207,7 +212,7 @@ def verify_outputs(op: StructuredOp) -> None:
             raise VerifyException(
                 f"output {number}: expected a projected permutation, got {indexing}"
             )
-        kept = [access.dimension for access in accesses(indexing)]
+        kept = [access.dimension for access in access_functions(indexing)]
         shape = tuple(1 if dim is None else op.extents[dim] for dim in kept)
         if shape != op.output_types[number].get_shape():
             raise VerifyException(

@@ -1,5 +1,5 @@
 """
-The `npu` dialect: the instructions of a small neural processor, with real addresses.
+The `npu` dialect: instructions of a small neural processor on physical addresses.
 
 A control processor walks the program and queues instructions on engines: one DMA queue
 per direction between levels, a matrix engine and a vector engine. Engines run
@@ -30,13 +30,13 @@ npu.program @double semaphores 4 {
 
 from xdsl.ir import Dialect
 
-from tlf.dialects.npu.access import Access, AccessAttr
 from tlf.dialects.npu.accumulating import AccumulatingOp
+from tlf.dialects.npu.addresses import Access, AccessAttr
 from tlf.dialects.npu.cores import CoresOp
-from tlf.dialects.npu.dma import DmaOp, Indexed, dma_engine
+from tlf.dialects.npu.dma import DmaOp, IndexedRows, dma_engine
 from tlf.dialects.npu.engine import EngineOp
 from tlf.dialects.npu.matrix import MAX_MATMUL_DIMENSIONS, MatmulOp
-from tlf.dialects.npu.program import (
+from tlf.dialects.npu.program_ops import (
     BufferOp,
     ConstantOp,
     HaltOp,
@@ -91,7 +91,7 @@ __all__ = [
     "DmaOp",
     "EngineOp",
     "HaltOp",
-    "Indexed",
+    "IndexedRows",
     "InputOp",
     "MatmulOp",
     "Npu",

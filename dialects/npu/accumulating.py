@@ -1,6 +1,4 @@
-"""
-Instructions that combine with what they find in their place, or overwrite it.
-"""
+"""Base of instructions that accumulate into their destination or overwrite it."""
 
 from abc import ABC
 

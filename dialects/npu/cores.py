@@ -1,4 +1,4 @@
-"""Code that all cores run in parallel."""
+"""The region that every core runs in parallel."""
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, i64
 from xdsl.ir import Block, Region, SSAValue
@@ -44,12 +44,12 @@ class CoresOp(IRDLOperation):
         )
 
     @property
-    def core(self) -> SSAValue:
+    def core_index(self) -> SSAValue:
         """The number of the core."""
         return self.body.block.args[0]
 
     @property
-    def cores(self) -> int:
+    def core_count(self) -> int:
         """Number of cores."""
         return self.count.value.data
 
@@ -59,8 +59,8 @@ class CoresOp(IRDLOperation):
             raise VerifyException(
                 f"expected the number of the core, an index, got {', '.join(types)}"
             )
-        if self.cores < 1:
-            raise VerifyException(f"expected at least 1 core, got {self.cores}")
+        if self.core_count < 1:
+            raise VerifyException(f"expected at least 1 core, got {self.core_count}")
         parent = self.parent_op()
         while parent is not None:
             if isinstance(parent, CoresOp):
@@ -76,6 +76,6 @@ class CoresOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
-        printer.print_ssa_value(self.core)
-        printer.print_string(f" of {self.cores} ")
+        printer.print_ssa_value(self.core_index)
+        printer.print_string(f" of {self.core_count} ")
         printer.print_region(self.body, print_entry_block_args=False)

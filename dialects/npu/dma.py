@@ -1,6 +1,4 @@
-"""
-The instruction of the DMA queues.
-"""
+"""The DMA instruction: a strided, clipped or indexed move between two levels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,15 +21,20 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.indexed_move import INDICES, verify_summed
-from tlf.dialects.mem.numbers import Number, number_attr, number_value
-from tlf.dialects.npu.access import Access, Accesses, split_accesses
-from tlf.dialects.npu.engine import EngineOp, ints
-from tlf.support.affine.mixed_index import Index, mixed, split, verify_offsets
+from tlf.dialects.indexed_move import INDEX_TYPES, verify_accumulable
+from tlf.dialects.mem.number_literals import Number, number_attr, number_value
+from tlf.dialects.npu.addresses import Access, Accesses, split_accesses
+from tlf.dialects.npu.engine import EngineOp, to_ints
+from tlf.support.affine.mixed_offsets import (
+    Index,
+    merge_offsets,
+    split_offsets,
+    verify_offsets,
+)
 
 
 @dataclass(frozen=True)
-class Indexed:
+class IndexedRows:
     """Indexed rows of a move along one axis of a table."""
 
     indices: Access
@@ -111,14 +114,14 @@ class DmaOp(EngineOp):
         shape: Sequence[Index],
         inside: Sequence[tuple[Index, Index]] = (),
         fill: float | None = None,
-        indexed: Indexed | None = None,
+        indexed: IndexedRows | None = None,
     ) -> None:
         addresses = [destination, source]
         addresses += [] if indexed is None else [indexed.indices]
         attributes, bases = split_accesses(addresses)
-        static_shape, sizes = split(shape)
-        inside_low, lows = split([low for low, _ in inside])
-        inside_high, highs = split([high for _, high in inside])
+        static_shape, sizes = split_offsets(shape)
+        inside_low, lows = split_offsets([low for low, _ in inside])
+        inside_high, highs = split_offsets([high for _, high in inside])
         super().__init__(
             operands=[bases, sizes, lows, highs],
             properties={
@@ -143,31 +146,31 @@ class DmaOp(EngineOp):
         return source
 
     @property
-    def indexed(self) -> Indexed | None:
+    def indexed_rows(self) -> IndexedRows | None:
         """The end of the move that follows indices, if there is one."""
         found = self.gather or self.scatter
         if found is None:
             return None
-        indices, (step, bound) = self.inputs[1], ints(found)
+        indices, (step, bound) = self.inputs[1], to_ints(found)
         if not isinstance(indices, Access):
             raise VerifyException("expected an address of indices, got a number")
         is_scatter, adds = self.scatter is not None, self.accumulate is not None
-        return Indexed(indices, step, bound, is_scatter, adds)
+        return IndexedRows(indices, step, bound, is_scatter, adds)
 
     @property
     def engine(self) -> str:
         """The queue from the source's level to the destination's."""
-        return dma_engine(self.source.level, self.written.level)
+        return dma_engine(self.source.level, self.destination.level)
 
     @property
     def mixed_shape(self) -> tuple[Index, ...]:
-        return mixed(self.shape, self.sizes)
+        return merge_offsets(self.shape, self.sizes)
 
     @property
-    def inside(self) -> tuple[tuple[Index, Index], ...]:
+    def read_ranges(self) -> tuple[tuple[Index, Index], ...]:
         """The range that is read, per dimension. Empty: everything."""
-        low = mixed(self.inside_low, self.lows)
-        return tuple(zip(low, mixed(self.inside_high, self.highs), strict=True))
+        low = merge_offsets(self.inside_low, self.lows)
+        return tuple(zip(low, merge_offsets(self.inside_high, self.highs), strict=True))
 
     @property
     def fill_value(self) -> float:
@@ -180,7 +183,7 @@ class DmaOp(EngineOp):
         count = 1 if self.gather is None and self.scatter is None else 2
         self.verify_addresses(count, (rank,) * (count + 1))
         self._verify_indices()
-        source, written = self.source, self.written
+        source, written = self.source, self.destination
         if source.level == written.level:
             raise VerifyException(
                 f"expected two different levels, got {source.level} twice"
@@ -190,7 +193,7 @@ class DmaOp(EngineOp):
                 f"expected one element type, got {source.element_type} and "
                 f"{written.element_type}"
             )
-        verify_summed(source.element_type, self.accumulate is not None)
+        verify_accumulable(source.element_type, self.accumulate is not None)
         for static, values in (
             (self.inside_low, self.lows),
             (self.inside_high, self.highs),
@@ -208,22 +211,22 @@ class DmaOp(EngineOp):
         if self.scatter is not None and len(self.inside_low):
             raise VerifyException("expected no `inside` of a scatter")
         for table in tables:
-            if len(table) != 2 or ints(table)[1] < 0:
-                got = list(ints(table))
+            if len(table) != 2 or to_ints(table)[1] < 0:
+                got = list(to_ints(table))
                 raise VerifyException(
                     f"expected a step and a bound of at least 0, got {got}"
                 )
 
     def _verify_indices(self) -> None:
         """Check that indices are integers at one of the two levels."""
-        if (indexed := self.indexed) is None:
+        if (indexed := self.indexed_rows) is None:
             return
-        element, levels = indexed.indices.element_type, (self.source, self.written)
-        if element not in INDICES:
+        element, levels = indexed.indices.element_type, (self.source, self.destination)
+        if element not in INDEX_TYPES:
             raise VerifyException(f"expected indices of i32 or i64, got {element}")
         if indexed.indices.level not in {each.level for each in levels}:
             raise VerifyException(
-                f"expected indices in {self.source.level} or {self.written.level}, "
+                f"expected indices in {self.source.level} or {self.destination.level}, "
                 f"got {indexed.indices.level}"
             )
 

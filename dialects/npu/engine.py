@@ -1,5 +1,5 @@
 """
-Base of the instructions of all engines.
+Base of the instructions of all engines: a destination and input addresses.
 
 Every instruction has addresses: first what it writes, then what it reads.
 """
@@ -19,7 +19,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.npu.access import Access, read_accesses
+from tlf.dialects.npu.addresses import Access, read_accesses
 
 ELEMENT_TYPES = ("bf16", "f16", "f32", "i1", "i32", "i64", "i8")
 
@@ -46,7 +46,7 @@ class EngineOp(IRDLOperation, ABC):
         return read_accesses(self.accesses, self.base_values)
 
     @property
-    def written(self) -> Access:
+    def destination(self) -> Access:
         first = self.addresses[0] if self.accesses.data else None
         if not isinstance(first, Access):
             raise VerifyException("expected an address to write")
@@ -61,7 +61,7 @@ class EngineOp(IRDLOperation, ABC):
         """
         Check the number of inputs and the number of strides of every address.
         """
-        _ = self.written
+        _ = self.destination
         if len(self.inputs) != inputs:
             raise VerifyException(f"expected {inputs} inputs, got {len(self.inputs)}")
         for access, rank in zip(self.addresses, ranks, strict=True):
@@ -78,7 +78,7 @@ class EngineOp(IRDLOperation, ABC):
                     f"{access.element_type}"
                 )
 
-    def verify_in(self, level: str) -> None:
+    def verify_level(self, level: str) -> None:
         """
         Check that every address is in one level.
         """
@@ -90,5 +90,5 @@ class EngineOp(IRDLOperation, ABC):
                 )
 
 
-def ints(array: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
+def to_ints(array: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
     return tuple(array.get_values())

@@ -1,6 +1,4 @@
-"""
-The instruction of the matrix engine.
-"""
+"""The matrix multiplication instruction of the matrix engine."""
 
 from collections.abc import Sequence
 
@@ -20,13 +18,13 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.npu.access import Access, Accesses, split_accesses
 from tlf.dialects.npu.accumulating import (
     AccumulatingOp,
     accumulate_of,
     condition_of,
 )
-from tlf.dialects.npu.engine import ints
+from tlf.dialects.npu.addresses import Access, Accesses, split_accesses
+from tlf.dialects.npu.engine import to_ints
 
 MAX_MATMUL_DIMENSIONS = 3
 
@@ -96,18 +94,18 @@ class MatmulOp(AccumulatingOp):
         return "matrix"
 
     @property
-    def roles(self) -> tuple[tuple[int, ...], ...]:
+    def role_extents(self) -> tuple[tuple[int, ...], ...]:
         """The extents of batch, m, n and k."""
-        return ints(self.batch), ints(self.m), ints(self.n), ints(self.k)
+        return to_ints(self.batch), to_ints(self.m), to_ints(self.n), to_ints(self.k)
 
     def verify_(self) -> None:
-        for role in self.roles:
+        for role in self.role_extents:
             if len(role) > MAX_MATMUL_DIMENSIONS:
                 raise VerifyException(
                     f"expected at most {MAX_MATMUL_DIMENSIONS} dimensions per role, "
                     f"got {list(role)}"
                 )
-        batch, m, n, k = (len(role) for role in self.roles)
+        batch, m, n, k = (len(role) for role in self.role_extents)
         self.verify_addresses(2, (batch + m + n, batch + m + k, batch + k + n))
-        self.verify_in("L1")
+        self.verify_level("L1")
         self.verify_condition()

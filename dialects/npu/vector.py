@@ -1,6 +1,4 @@
-"""
-The instructions of the vector engine.
-"""
+"""The elementwise and the reduction instruction of the vector engine."""
 
 from collections.abc import Sequence
 
@@ -21,14 +19,19 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.npu.access import Access, Accesses, split_accesses
 from tlf.dialects.npu.accumulating import (
     AccumulatingOp,
     accumulate_of,
     condition_of,
 )
-from tlf.dialects.npu.engine import EngineOp, ints
-from tlf.support.affine.mixed_index import Index, mixed, split, verify_offsets
+from tlf.dialects.npu.addresses import Access, Accesses, split_accesses
+from tlf.dialects.npu.engine import EngineOp, to_ints
+from tlf.support.affine.mixed_offsets import (
+    Index,
+    merge_offsets,
+    split_offsets,
+    verify_offsets,
+)
 
 FUNCTIONS = (
     "abs acos acosh asin asinh atan atanh cbrt ceil cos cosh erf exp exp2 expm1 floor "
@@ -91,7 +94,7 @@ class VectorOp(EngineOp):
         shape: Sequence[Index],
     ) -> None:
         attributes, bases = split_accesses([destination, *inputs])
-        static, sizes = split(shape)
+        static, sizes = split_offsets(shape)
         super().__init__(
             operands=[bases, sizes],
             properties={
@@ -111,7 +114,7 @@ class VectorOp(EngineOp):
 
     @property
     def mixed_shape(self) -> tuple[Index, ...]:
-        return mixed(self.shape, self.sizes)
+        return merge_offsets(self.shape, self.sizes)
 
     def verify_(self) -> None:
         operation = self.operation.data
@@ -123,7 +126,7 @@ class VectorOp(EngineOp):
         verify_offsets(self.shape, self.sizes, rank, "sizes")
         verify_rank(rank)
         self.verify_addresses(inputs, (rank,) * (len(self.accesses)))
-        self.verify_in("L1")
+        self.verify_level("L1")
 
 
 def verify_rank(rank: int) -> None:
@@ -203,13 +206,13 @@ class ReduceOp(AccumulatingOp):
         rank = len(self.shape)
         verify_rank(rank)
         self.verify_addresses(1, (rank, rank))
-        self.verify_in("L1")
+        self.verify_level("L1")
         self.verify_condition()
-        axes = ints(self.axes)
+        axes = to_ints(self.axes)
         if any(axis not in range(rank) for axis in axes):
             raise VerifyException(f"expected axes below {rank}, got {list(axes)}")
-        if any(self.written.strides[axis] for axis in axes):
+        if any(self.destination.strides[axis] for axis in axes):
             raise VerifyException(
                 "expected strides of 0 along the axes in what is written, got "
-                f"{list(self.written.strides)}"
+                f"{list(self.destination.strides)}"
             )

@@ -1,23 +1,23 @@
-"""Target descriptions: chips as data, with presets and user files."""
+"""Target descriptions: memory levels, engines and tiling constraints, as data."""
 
 from tlf.dialects.target.description import (
     DescriptionError,
-    Target,
-    from_data,
-    load,
-    presets,
+    TargetSpec,
+    load_target_spec,
+    preset_names,
+    target_from_data,
 )
-from tlf.dialects.target.schema import Level, LevelKind, Tiling
-from tlf.dialects.target.sizes import bytes_of
+from tlf.dialects.target.schema import Level, LevelKind, TilingConstraints
+from tlf.dialects.target.size_parsing import parse_bytes
 
 __all__ = [
     "DescriptionError",
     "Level",
     "LevelKind",
-    "Target",
-    "Tiling",
-    "bytes_of",
-    "from_data",
-    "load",
-    "presets",
+    "TargetSpec",
+    "TilingConstraints",
+    "load_target_spec",
+    "parse_bytes",
+    "preset_names",
+    "target_from_data",
 ]

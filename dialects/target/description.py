@@ -1,5 +1,5 @@
 """
-Target descriptions: what a compiler decision may know of a chip, as data.
+The target specification: read a description, validate it, attach it to a module.
 
 A description is a TOML file, a preset of this package or the user's own. It travels
 with the module as the attribute `tlf.target`, so that all passes read the same figures.
@@ -30,22 +30,29 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import DiagnosticException
 
-from tlf.dialects.target.faults import Fault, shape_faults, shape_of
-from tlf.dialects.target.gpu import Gpu
-from tlf.dialects.target.rules import rule_faults
-from tlf.dialects.target.schema import Description, Figures, Level, Tiling
-from tlf.dialects.target.sizes import CORES, split_sizes
-from tlf.dialects.target.toml_places import Place, TomlPlaces
+from tlf.dialects.target.consistency_rules import find_rule_faults
+from tlf.dialects.target.gpu import GpuProcessor
+from tlf.dialects.target.schema import (
+    EngineFigures,
+    Level,
+    TargetDescription,
+    TilingConstraints,
+)
+from tlf.dialects.target.schema_faults import Fault, find_schema_faults, schema_of
+from tlf.dialects.target.size_parsing import CORES, parse_target_settings
+from tlf.dialects.target.toml_locations import LineColumn, TomlLocations
 
 PRESETS = Path(__file__).parent / "presets"
-ATTRIBUTE = "tlf.target"
+TARGET_ATTRIBUTE = "tlf.target"
 ALIASES = {"triton": "h200"}
 """Short names for presets."""
 
 Data: TypeAlias = "str | bool | int | float | Sequence[Data] | Mapping[str, Data]"
 """Data of a target description in TOML."""
 
-_AT = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL)
+_TOML_ERROR = re.compile(
+    r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL
+)
 
 
 class DescriptionError(DiagnosticException):
@@ -60,7 +67,7 @@ class DescriptionError(DiagnosticException):
 
 
 @dataclass(frozen=True)
-class Target:
+class TargetSpec:
     """
     A chip: its memories from the nearest to the farthest, and its engines.
     """
@@ -70,24 +77,26 @@ class Target:
     """The last stage of the compiler: `npu` or `triton`."""
     clock_ghz: float
     levels: Mapping[str, Level]
-    engines: Mapping[str, Figures]
-    tiling: Tiling
+    engines: Mapping[str, EngineFigures]
+    tiling: TilingConstraints
     data: Mapping[str, Data] = field(repr=False)
     """The description as it was written."""
     cores: int = 1
     """Number of copies of the engines, and of the levels of the scope `core`."""
-    gpu: Gpu | None = None
+    gpu: GpuProcessor | None = None
     """Execution model of its processors, if it is a GPU and that is known."""
 
     @staticmethod
-    def is_known(module: ModuleOp) -> bool:
+    def is_attached_to(module: ModuleOp) -> bool:
         """Return `True` if a module has a target description."""
-        return ATTRIBUTE in module.attributes
+        return TARGET_ATTRIBUTE in module.attributes
 
     @staticmethod
-    def of(module: ModuleOp) -> Target:
+    def of(module: ModuleOp) -> TargetSpec:
         """The target of `module`; an error says how to give it one."""
-        if not isinstance(found := module.attributes.get(ATTRIBUTE), DictionaryAttr):
+        if not isinstance(
+            found := module.attributes.get(TARGET_ATTRIBUTE), DictionaryAttr
+        ):
             raise DiagnosticException(
                 "expected a module with a target description, got none: pass `--target`"
             )
@@ -101,15 +110,15 @@ class Target:
                 f"of {self.backend}"
             )
 
-    def attribute(self) -> DictionaryAttr:
+    def to_attribute(self) -> DictionaryAttr:
         """The description as a module attribute."""
         return cast(DictionaryAttr, _to_attribute(self.data))
 
     def attach(self, module: ModuleOp) -> None:
         """Make this the target of `module`."""
-        module.attributes[ATTRIBUTE] = self.attribute()
+        module.attributes[TARGET_ATTRIBUTE] = self.to_attribute()
 
-    def resized(self, capacities: Mapping[str, int]) -> Target:
+    def with_capacities(self, capacities: Mapping[str, int]) -> TargetSpec:
         """The same chip, but with other capacities of some levels, in bytes."""
         if unknown := [name for name in capacities if name not in self.levels]:
             known = ", ".join(self.levels)
@@ -123,7 +132,7 @@ class Target:
             {**level, "capacity": capacities.get(str(level["name"]), level["capacity"])}
             for level in levels
         ]
-        return from_data({**self.data, "levels": resized})
+        return target_from_data({**self.data, "levels": resized})
 
     @property
     def outermost(self) -> Level:
@@ -131,18 +140,18 @@ class Target:
         return list(self.levels.values())[-1]
 
     @property
-    def indexed_loads(self) -> bool:
+    def has_indexed_loads(self) -> bool:
         """True if moves from the outermost memory can follow indices."""
         return any(level.indexed_loads for level in self.tile_levels[:1])
 
     @property
-    def indexed_row(self) -> int | None:
+    def indexed_row_cycles(self) -> int | None:
         """The cycles of a row where moves from the outermost memory follow indices."""
         levels = self.tile_levels[:1]
         return levels[0].indexed_row if levels else None
 
     @property
-    def joins(self) -> bool:
+    def can_concat_in_place(self) -> bool:
         """
         True if tiles move into slices of buffers, so that tensors can be concatenated.
         """
@@ -155,12 +164,12 @@ class Target:
         return tuple(level for level in reversed(inner) if level.kind != "cache")
 
 
-def presets() -> tuple[str, ...]:
+def preset_names() -> tuple[str, ...]:
     """The names of the descriptions that come with TLF."""
     return tuple(sorted(file.stem for file in PRESETS.glob("*.toml")))
 
 
-def load(name_or_path: str, others: Sequence[str] = ()) -> Target:
+def load_target_spec(name_or_path: str, others: Sequence[str] = ()) -> TargetSpec:
     """
     Read a preset by its name, or a description from a `.toml` file. `triton` stands
     for the preset of a GPU. Capacities of levels may follow, as in `npu:L2=512K`,
@@ -168,12 +177,12 @@ def load(name_or_path: str, others: Sequence[str] = ()) -> Target:
     which the caller knows, among those that are expected.
     """
     written = name_or_path
-    name_or_path, settings = split_sizes(written)
+    name_or_path, settings = parse_target_settings(written)
     name_or_path = ALIASES.get(name_or_path, name_or_path)
     preset = PRESETS / f"{name_or_path}.toml"
-    path = preset if name_or_path in presets() else Path(name_or_path)
+    path = preset if name_or_path in preset_names() else Path(name_or_path)
     if path.suffix != ".toml":
-        raise DiagnosticException(_unknown(name_or_path, others))
+        raise DiagnosticException(_unknown_target_message(name_or_path, others))
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -181,40 +190,50 @@ def load(name_or_path: str, others: Sequence[str] = ()) -> Target:
         raise DiagnosticException(
             f"cannot read target `{name_or_path}`: {reason}"
         ) from error
-    data = _parsed(text, str(path))
+    data = _parse_toml(text, str(path))
     if CORES in settings:
         data[CORES] = settings[CORES]
-    for fault in faults(data):
+    for fault in find_faults(data):
         if fault.path != (CORES,) or CORES not in settings:
-            raise DescriptionError(fault.message, str(path), *_place_of(fault, text))
+            raise DescriptionError(
+                fault.message, str(path), *_locate_fault(fault, text)
+            )
     capacities = {name: each for name, each in settings.items() if name != CORES}
-    return from_data(data, written).resized(capacities)
+    return target_from_data(data, written).with_capacities(capacities)
 
 
-def _parsed(text: str, file: str) -> dict[str, Data]:
+def _parse_toml(text: str, file: str) -> dict[str, Data]:
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        found = _AT.fullmatch(str(error))
+        found = _TOML_ERROR.fullmatch(str(error))
         message = found[1] if found else str(error)
-        place = (int(found[2]), int(found[3])) if found and found[2] else _end(text)
+        place = (
+            (int(found[2]), int(found[3]))
+            if found and found[2]
+            else _end_position(text)
+        )
         message = f"{message[0].lower()}{message[1:]}"
         raise DescriptionError(message, file, *place) from error
 
 
-def _end(text: str) -> tuple[int, int]:
+def _end_position(text: str) -> tuple[int, int]:
     return text.count("\n") + 1, len(text) - text.rfind("\n")
 
 
-def _place_of(fault: Fault, text: str) -> Place:
-    places = TomlPlaces.of(text)
-    return places.key(fault.path) if fault.at_key else places.value(fault.path)
+def _locate_fault(fault: Fault, text: str) -> LineColumn:
+    places = TomlLocations.of(text)
+    return (
+        places.locate_key(fault.path)
+        if fault.at_key
+        else places.locate_value(fault.path)
+    )
 
 
-def _unknown(name: str, others: Sequence[str]) -> str:
+def _unknown_target_message(name: str, others: Sequence[str]) -> str:
     """Return the error message for an unknown name of a target."""
     target, mark, settings = name.partition(":")
-    names = [*presets(), *ALIASES]
+    names = [*preset_names(), *ALIASES]
     if mark and target in names:
         return (
             f"expected capacities of levels or `{CORES}` behind `{target}:`, such as "
@@ -225,20 +244,20 @@ def _unknown(name: str, others: Sequence[str]) -> str:
 
 
 @lru_cache
-def _target_of(attribute: DictionaryAttr) -> Target:
-    return from_data(cast(Mapping[str, Data], _to_data(attribute)))
+def _target_of(attribute: DictionaryAttr) -> TargetSpec:
+    return target_from_data(cast(Mapping[str, Data], _to_data(attribute)))
 
 
-def from_data(data: Mapping[str, Data], name: str | None = None) -> Target:
+def target_from_data(data: Mapping[str, Data], name: str | None = None) -> TargetSpec:
     """
     Build a target from its description, checking that nothing is missing or misspelt.
     `name` is what its user calls it.
     """
-    for fault in faults(data):
+    for fault in find_faults(data):
         where = "target" if name is None else f"target `{name}`"
         raise DiagnosticException(f"{where}: {fault.message}")
-    description = msgspec.convert(data, Description)
-    return Target(
+    description = msgspec.convert(data, TargetDescription)
+    return TargetSpec(
         name=description.name,
         backend=description.backend,
         clock_ghz=description.clock_ghz,
@@ -251,14 +270,14 @@ def from_data(data: Mapping[str, Data], name: str | None = None) -> Target:
     )
 
 
-def faults(data: Mapping[str, Data]) -> Iterator[Fault]:
+def find_faults(data: Mapping[str, Data]) -> Iterator[Fault]:
     """Yield the faults of a description."""
     is_shaped = True
-    for fault in shape_faults(data, shape_of(Description)):
+    for fault in find_schema_faults(data, schema_of(TargetDescription)):
         is_shaped = False
         yield fault
     if is_shaped:
-        yield from rule_faults(msgspec.convert(data, Description))
+        yield from find_rule_faults(msgspec.convert(data, TargetDescription))
 
 
 def _to_attribute(data: Data) -> Attribute:

@@ -1,4 +1,4 @@
-"""Execution model of the processors of a GPU."""
+"""Schema of the execution model of a GPU processor."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Annotated, TypeAlias
 
 from msgspec import Meta, Struct
 
-from tlf.dialects.target.sizes import Amount, Count
+from tlf.dialects.target.size_parsing import Amount, Count
 
 Share: TypeAlias = Annotated[float, Meta(gt=0, le=1)]
 
 
-class Reached(Struct, frozen=True, forbid_unknown_fields=True):
+class AchievableShares(Struct, frozen=True, forbid_unknown_fields=True):
     """Shares of the peaks of a chip that well-made kernels get to."""
 
     memory: Share = 1.0
@@ -24,7 +24,7 @@ class Reached(Struct, frozen=True, forbid_unknown_fields=True):
     """Of the rate of lanes."""
 
 
-class Gpu(Struct, frozen=True, forbid_unknown_fields=True):
+class GpuProcessor(Struct, frozen=True, forbid_unknown_fields=True):
     """
     One processor of a GPU: what it has room for, and what it does in a cycle. Their
     number, the rates of arithmetic and the memories stand elsewhere in a description.
@@ -62,4 +62,4 @@ class Gpu(Struct, frozen=True, forbid_unknown_fields=True):
     """Bytes that memory could move in the time that it takes to start a row."""
     launch: Amount = 0
     """Cycles that a kernel takes to start and to end."""
-    reached: Reached = Reached()
+    reached: AchievableShares = AchievableShares()

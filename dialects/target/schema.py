@@ -1,4 +1,4 @@
-"""Schema of a target description, field by field."""
+"""Schema of a target description: memory levels, tiling constraints, engines."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
-from tlf.dialects.target.engines import Precision
-from tlf.dialects.target.gpu import Gpu
-from tlf.dialects.target.sizes import MOST_BYTES, MOST_CORES, Amount, Count, Rate
+from tlf.dialects.target.engine_schema import Precision
+from tlf.dialects.target.gpu import GpuProcessor
+from tlf.dialects.target.size_parsing import MAX_BYTES, MAX_CORES, Amount, Count, Rate
 
 LevelName: TypeAlias = Annotated[str, Meta(pattern="^L[1-9][0-9]*$")]
-Figures: TypeAlias = dict[str, bool | int | float | str | dict[str, int | float]]
+EngineFigures: TypeAlias = dict[str, bool | int | float | str | dict[str, int | float]]
 
 
 class LevelKind(StrEnum):
@@ -31,7 +31,7 @@ class Level(Struct, frozen=True, forbid_unknown_fields=True):
 
     name: LevelName
     kind: LevelKind
-    capacity: Annotated[int, Meta(ge=1, le=MOST_BYTES)]
+    capacity: Annotated[int, Meta(ge=1, le=MAX_BYTES)]
     bandwidth: Count
     latency: Amount
     burst: Count
@@ -56,7 +56,7 @@ class Level(Struct, frozen=True, forbid_unknown_fields=True):
         return self.indexed_loads or self.indexed_row is not None
 
 
-class Tiling(Struct, frozen=True, forbid_unknown_fields=True):
+class TilingConstraints(Struct, frozen=True, forbid_unknown_fields=True):
     """Constraints on the shapes of tiles on the target."""
 
     power_of_two: bool = False
@@ -80,7 +80,7 @@ class Tiling(Struct, frozen=True, forbid_unknown_fields=True):
         return tiles.get(element)
 
 
-class Description(Struct, frozen=True, forbid_unknown_fields=True):
+class TargetDescription(Struct, frozen=True, forbid_unknown_fields=True):
     """
     A description as it is written.
     """
@@ -90,8 +90,8 @@ class Description(Struct, frozen=True, forbid_unknown_fields=True):
     backend: Literal["npu", "triton"] = "npu"
     clock_ghz: Rate = 1.0
     issue_cycles: Amount = 1
-    cores: Annotated[int, Meta(ge=1, le=MOST_CORES)] = 1
+    cores: Annotated[int, Meta(ge=1, le=MAX_CORES)] = 1
     engines: dict[str, dict[str, Any]] = {}
     """Tables of engines, whose fields depend on the backend."""
-    tiling: Tiling = Tiling()
-    gpu: Gpu | None = None
+    tiling: TilingConstraints = TilingConstraints()
+    gpu: GpuProcessor | None = None

@@ -1,5 +1,5 @@
 """
-The `tile` dialect: loops over tiles of tensors.
+The `tile` dialect: loop nests over tiles of tensors.
 
 Tiles are cut with `tile.slice`, computed with the operations of the `graph` dialect on
 smaller tensors, and put into their place with `tile.deslice`. A tensor's encoding names
@@ -8,20 +8,20 @@ the memory level it lives in, and the order of its axes there.
 
 from xdsl.ir import Dialect
 
-from tlf.dialects.encoding import EncodingAttr, layout_of, level_of, stored_in
-from tlf.dialects.tile.attributes import (
+from tlf.dialects.encoding import EncodingAttr, layout_of, level_of, with_axis_order
+from tlf.dialects.tile.gather import GatherOp
+from tlf.dialects.tile.loop_attributes import (
     LoopKind,
     LoopKindAttr,
     Mapping,
     MappingAttr,
 )
-from tlf.dialects.tile.gather import GatherOp
-from tlf.dialects.tile.loops import WhileOp, YieldOp
-from tlf.dialects.tile.make import EmptyOp, FillOp, RollOp
 from tlf.dialects.tile.mask import MaskOp
-from tlf.dialects.tile.moves import DesliceOp, SliceOp
 from tlf.dialects.tile.scatter import ScatterOp
-from tlf.support.affine.mixed_index import Index
+from tlf.dialects.tile.slice_ops import DesliceOp, SliceOp
+from tlf.dialects.tile.tile_creation import EmptyOp, FillOp, RollOp
+from tlf.dialects.tile.while_loop import WhileOp, YieldOp
+from tlf.support.affine.mixed_offsets import Index
 
 Tile = Dialect(
     "tile",
@@ -64,5 +64,5 @@ __all__ = [
     "YieldOp",
     "layout_of",
     "level_of",
-    "stored_in",
+    "with_axis_order",
 ]

@@ -1,4 +1,4 @@
-"""Cutting tiles out of tensors where indices say."""
+"""The operation that gathers a tile of a tensor by indices."""
 
 from collections.abc import Sequence
 
@@ -23,16 +23,16 @@ from xdsl.traits import Pure
 
 from tlf.dialects.indexed_move import IndexedOperation, indexed_properties
 from tlf.dialects.move_interface import MoveInterface
-from tlf.dialects.tile.offsets import (
+from tlf.dialects.tile.tile_extents import (
     Number,
     TileOperation,
     extents_attribute,
     valid_extents,
     verify_element_types,
-    verify_number,
+    verify_fill_type,
 )
 from tlf.dialects.types import AnyTensor, scalar_attribute, tensor_type
-from tlf.support.affine.mixed_index import Index, split
+from tlf.support.affine.mixed_offsets import Index, split_offsets
 
 
 @irdl_op_definition
@@ -81,7 +81,7 @@ class GatherOp(TileOperation, IndexedOperation, MoveInterface):
         fill: Number | None = None,
         valid: Sequence[int] | None = None,
     ) -> None:
-        static, dynamic = split(offsets)
+        static, dynamic = split_offsets(offsets)
         number = (
             None if fill is None else scalar_attribute(fill, result_type.element_type)
         )
@@ -109,6 +109,6 @@ class GatherOp(TileOperation, IndexedOperation, MoveInterface):
         indices = tensor_type(self.indices)
         verify_element_types(source, result)
         self.verify_offsets(source.get_num_dims())
-        self.verify_places(source, indices, result, self.mixed_offsets)
-        verify_number(self.fill, result)
-        self.verify_valid(self.valid, result.get_shape())
+        self.verify_indexing(source, indices, result, self.mixed_offsets)
+        verify_fill_type(self.fill, result)
+        self.verify_valid_extents(self.valid, result.get_shape())

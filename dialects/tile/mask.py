@@ -1,4 +1,4 @@
-"""Filling what lies outside of a tensor."""
+"""The mask that fills the elements of a tile outside of its tensor."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar, cast
@@ -28,23 +28,23 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.collapsing import CollapsingInterface, collapsed_shape
+from tlf.dialects.collapsing_interface import CollapsingInterface, collapsed_shape
 from tlf.dialects.interfaces import (
     Array,
-    Iterator,
+    LoopDim,
     PositionInterface,
-    parallel,
+    parallel_dim,
 )
-from tlf.dialects.tile.offsets import (
+from tlf.dialects.tile.tile_extents import (
     Number,
     TileOperation,
     extents_attribute,
     valid_extents,
-    verify_number,
+    verify_fill_type,
 )
 from tlf.dialects.types import scalar_attribute, scalar_value, tensor_type
-from tlf.support.affine.access import Accesses, identity
-from tlf.support.affine.mixed_index import Index, mixed, split
+from tlf.support.affine.index_access import Accesses, identity_accesses
+from tlf.support.affine.mixed_offsets import Index, merge_offsets, split_offsets
 
 
 @irdl_op_definition
@@ -87,7 +87,7 @@ class MaskOp(TileOperation, PositionInterface, CollapsingInterface):
         fill: Number,
         valid: Sequence[int] | None = None,
     ) -> None:
-        static, dynamic = split(offsets)
+        static, dynamic = split_offsets(offsets)
         super().__init__(
             operands=[source, dynamic],
             properties={
@@ -99,7 +99,7 @@ class MaskOp(TileOperation, PositionInterface, CollapsingInterface):
             result_types=[source.type],
         )
 
-    def reference(self, *operands: Array) -> tuple[Array, ...]:
+    def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
         source, *dynamic = operands
         offsets = get_dynamic_index_list(
             cast(Sequence[int], self.static_offsets.get_values()),
@@ -125,37 +125,39 @@ class MaskOp(TileOperation, PositionInterface, CollapsingInterface):
         """The extents of what is kept, which may be less than the tile's."""
         return valid_extents(self.valid, tensor_type(self.source))
 
-    def iterators(self) -> tuple[Iterator, ...]:
-        return tuple(parallel(size) for size in tensor_type(self.source).get_shape())
+    def iteration_domain(self) -> tuple[LoopDim, ...]:
+        return tuple(
+            parallel_dim(size) for size in tensor_type(self.source).get_shape()
+        )
 
-    def operand_accesses(self) -> tuple[Accesses | None, ...]:
+    def indexing_maps(self) -> tuple[Accesses | None, ...]:
         rank = tensor_type(self.source).get_num_dims()
-        return (identity(rank), *(None for _ in self.offsets))
+        return (identity_accesses(rank), *(None for _ in self.offsets))
 
-    def result_accesses(self) -> tuple[Accesses, ...]:
-        return (identity(tensor_type(self.source).get_num_dims()),)
+    def result_indexing_maps(self) -> tuple[Accesses, ...]:
+        return (identity_accesses(tensor_type(self.source).get_num_dims()),)
 
-    def tiled_at(
+    def tiled_implementation_at(
         self,
         operands: Sequence[SSAValue],
         result_types: Sequence[Attribute],
         position: Sequence[Index],
         add: Callable[[Index, Index], Index],
     ) -> Operation:
-        old = mixed(self.static_offsets, operands[1:])
+        old = merge_offsets(self.static_offsets, operands[1:])
         offsets = [add(*pair) for pair in zip(old, position, strict=True)]
         bounds = cast(Sequence[int], self.bounds.get_values())
         if self.valid is not None:
             raise VerifyException("cannot tile a mask with valid extents again")
         return MaskOp(operands[0], offsets, bounds, scalar_value(self.fill))
 
-    def collapsed(
+    def collapsed_implementation(
         self,
         operands: Sequence[SSAValue],
         axis: int,
         scaled: Callable[[Index, int], Index],
     ) -> Operation | None:
-        offsets = list(mixed(self.static_offsets, operands[1:]))
+        offsets = list(merge_offsets(self.static_offsets, operands[1:]))
         row = tensor_type(self.source).get_shape()[axis + 1]
         bounds = cast(Sequence[int], self.bounds.get_values())
         if self.valid is not None or offsets[axis + 1] != 0 or bounds[axis + 1] != row:
@@ -172,5 +174,5 @@ class MaskOp(TileOperation, PositionInterface, CollapsingInterface):
                 f"expected {source.get_num_dims()} bounds, one per axis, "
                 f"got {len(self.bounds)}"
             )
-        verify_number(self.fill, source)
-        self.verify_valid(self.valid, source.get_shape())
+        verify_fill_type(self.fill, source)
+        self.verify_valid_extents(self.valid, source.get_shape())

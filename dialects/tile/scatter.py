@@ -1,4 +1,4 @@
-"""Putting tiles into tensors where indices say."""
+"""The operation that scatters a tile into a tensor by indices."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -18,14 +18,14 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 
 from tlf.dialects.indexed_move import (
-    WRITTEN,
+    SCATTER_ROLES,
     ScatteringOperation,
     indexed_properties,
-    verify_summed,
+    verify_accumulable,
 )
-from tlf.dialects.tile.offsets import TileOperation, verify_element_types
+from tlf.dialects.tile.tile_extents import TileOperation, verify_element_types
 from tlf.dialects.types import tensor_type
-from tlf.support.affine.mixed_index import Index, split
+from tlf.support.affine.mixed_offsets import Index, split_offsets
 
 
 @irdl_op_definition
@@ -76,7 +76,7 @@ class ScatterOp(TileOperation, ScatteringOperation):
         maps: tuple[AffineMap, AffineMap],
         accumulate: bool = False,
     ) -> None:
-        static, dynamic = split(offsets)
+        static, dynamic = split_offsets(offsets)
         super().__init__(
             operands=[source, destination, indices, dynamic],
             properties={
@@ -95,6 +95,8 @@ class ScatterOp(TileOperation, ScatteringOperation):
         source, indices = tensor_type(self.source), tensor_type(self.indices)
         destination = tensor_type(self.destination)
         verify_element_types(source, destination)
-        verify_summed(source.element_type, self.adds)
+        verify_accumulable(source.element_type, self.is_scatter_add)
         self.verify_offsets(destination.get_num_dims())
-        self.verify_places(destination, indices, source, self.mixed_offsets, WRITTEN)
+        self.verify_indexing(
+            destination, indices, source, self.mixed_offsets, SCATTER_ROLES
+        )

@@ -1,4 +1,4 @@
-"""From one node of an FX graph to operations of the graph dialect."""
+"""Conversion of one node of an FX graph to the graph dialect."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.frontend.torch import aten as aten
-from tlf.frontend.torch.elements import type_of
-from tlf.frontend.torch.emitter import NOTHING, Emitter, Nothing
-from tlf.frontend.torch.errors import Unsupported
-from tlf.frontend.torch.fx_arguments import OpOverload, map_nodes
-from tlf.frontend.torch.locations import location_of
+from tlf.frontend.torch.element_types import type_of
+from tlf.frontend.torch.emitter import EMPTY_TENSOR, Emitter, EmptyTensor
+from tlf.frontend.torch.fx_typing import OpOverload, map_nodes
+from tlf.frontend.torch.import_errors import Unsupported
+from tlf.frontend.torch.node_locations import location_of
 from tlf.frontend.torch.registry import CONVERTERS, Converter, overload
 
 Value: TypeAlias = SSAValue | Sequence[SSAValue | None]
@@ -36,7 +36,7 @@ TAKES_EMPTY = frozenset(
 )
 """Operations whose converters take tensors without elements."""
 
-Lookup = Callable[[fx.Node], Value | Nothing]
+Lookup = Callable[[fx.Node], Value | EmptyTensor]
 
 Objection = Callable[[Operation], str | None]
 """Function that returns why a target cannot run an operation; `None` if it can."""
@@ -78,7 +78,7 @@ def name_of(target: object) -> str:
     return getattr(target, "__name__", None) or str(target)
 
 
-def written_name(node: fx.Node) -> str:
+def original_name(node: fx.Node) -> str:
     """The name of what a call stands for before it was taken apart, and its own."""
     name = name_of(node.target)
     written = name_of(node.meta.get("original_aten") or node.target)
@@ -91,22 +91,24 @@ def convert(node: fx.Node, builder: Builder, lookup: Lookup) -> Value:
     `Unsupported` for what TLF has not.
     """
     if node.target is getitem:
-        return _element(node, lookup)
+        return _convert_getitem(node, lookup)
     if (converter := CONVERTERS.get(node.target)) is None:
-        raise Unsupported(f"no conversion of {written_name(node)}")
-    results = tuple(type_of(tensor) for tensor in _used(node) if tensor is not None)
+        raise Unsupported(f"no conversion of {original_name(node)}")
+    results = tuple(
+        type_of(tensor) for tensor in _used_tensors(node) if tensor is not None
+    )
     emitter = Emitter(builder, results, location_of(node))
 
-    def filled(argument: fx.Node) -> Value | Nothing:
+    def lookup_nonempty(argument: fx.Node) -> Value | EmptyTensor:
         value = lookup(argument)
-        if value is NOTHING and node.target not in TAKES_EMPTY:
+        if value is EMPTY_TENSOR and node.target not in TAKES_EMPTY:
             raise Unsupported(EMPTY)
         return value
 
-    arguments: Sequence[Any] = map_nodes(node.args, filled)
-    options: Mapping[str, Any] = map_nodes(node.kwargs, filled)
+    arguments: Sequence[Any] = map_nodes(node.args, lookup_nonempty)
+    options: Mapping[str, Any] = map_nodes(node.kwargs, lookup_nonempty)
     try:
-        call = _signature(converter).bind(emitter, *arguments, **options)
+        call = _signature_of(converter).bind(emitter, *arguments, **options)
     except TypeError as error:
         raise Unsupported(f"{name_of(node.target)}: {error}") from error
     try:
@@ -126,12 +128,12 @@ def _check_results(found: Value, types: Sequence[Attribute]) -> None:
 
 
 @cache
-def _signature(converter: Converter) -> Signature:
+def _signature_of(converter: Converter) -> Signature:
     """Return the signature of a converter."""
     return signature(converter)
 
 
-def _used(node: fx.Node) -> Sequence[torch.Tensor | None]:
+def _used_tensors(node: fx.Node) -> Sequence[torch.Tensor | None]:
     """The results of a node that have an element type of TLF, up to the last used."""
     tensors = fake_tensors(node)
     if isinstance(node.meta.get("val"), torch.Tensor):
@@ -145,12 +147,12 @@ def _used_indices(node: fx.Node) -> Sequence[int]:
     return [each for each in used if isinstance(each, int)]
 
 
-def _element(node: fx.Node, lookup: Lookup) -> SSAValue:
+def _convert_getitem(node: fx.Node, lookup: Lookup) -> SSAValue:
     source, index = cast(tuple[fx.Node, int], node.args)
-    return _element_of(source, cast(Value, lookup(source)), index)
+    return _select_result(source, cast(Value, lookup(source)), index)
 
 
-def _element_of(source: fx.Node, found: Value, index: int) -> SSAValue:
+def _select_result(source: fx.Node, found: Value, index: int) -> SSAValue:
     """One of several results of a node. Raises `Unsupported`."""
     value = cast(Sequence[SSAValue | None], found)[index]
     if value is None:
@@ -158,7 +160,7 @@ def _element_of(source: fx.Node, found: Value, index: int) -> SSAValue:
     return value
 
 
-def why_not(node: fx.Node, objection: Objection | None = None) -> Refusal | None:
+def find_refusal(node: fx.Node, objection: Objection | None = None) -> Refusal | None:
     """
     Return why a call cannot be converted; `None` if it can. A target may object to the
     operations that it becomes.
@@ -166,7 +168,7 @@ def why_not(node: fx.Node, objection: Objection | None = None) -> Refusal | None
     if node.target is getitem:
         return None
     try:
-        block, results = _trial(node)
+        block, results = _convert_alone(node)
         for op in block.ops:
             op.verify(verify_nested_ops=False)
         for op in (*block.ops, func.ReturnOp(*results)):
@@ -180,39 +182,39 @@ def why_not(node: fx.Node, objection: Objection | None = None) -> Refusal | None
     return None
 
 
-def _trial(node: fx.Node) -> tuple[Block, list[SSAValue]]:
+def _convert_alone(node: fx.Node) -> tuple[Block, list[SSAValue]]:
     """
     The operations that a call becomes by itself, and their results. Raises what its
     conversion raises.
     """
     block = Block()
 
-    def stand_in(argument: fx.Node) -> Value | Nothing:
+    def make_stand_in(argument: fx.Node) -> Value | EmptyTensor:
         values = [
-            None if tensor is None else _placeholder(block, tensor)
+            None if tensor is None else _make_argument(block, tensor)
             for tensor in fake_tensors(argument)
         ]
         if not isinstance(argument.meta.get("val"), torch.Tensor):
             return cast(Value, values)
-        return NOTHING if values[0] is None else values[0]
+        return EMPTY_TENSOR if values[0] is None else values[0]
 
-    for tensor in _used(node):
+    for tensor in _used_tensors(node):
         if tensor is not None and 0 in tuple(tensor.shape):
             raise Unsupported(EMPTY)
-    found = convert(node, Builder(InsertPoint.at_end(block)), stand_in)
+    found = convert(node, Builder(InsertPoint.at_end(block)), make_stand_in)
     for index in _used_indices(node):
-        _element_of(node, found, index)
+        _select_result(node, found, index)
     values = (found,) if isinstance(found, SSAValue) else found
     return block, [value for value in values if value is not None]
 
 
-def _placeholder(block: Block, tensor: torch.Tensor) -> SSAValue | None:
+def _make_argument(block: Block, tensor: torch.Tensor) -> SSAValue | None:
     """An argument for a tensor; none for one without elements."""
     type_ = type_of(tensor)
     return None if 0 in type_.get_shape() else block.insert_arg(type_, 0)
 
 
-def empty_result(node: fx.Node) -> Any:
+def empty_result_of(node: fx.Node) -> Any:
     """The result of a node none of whose results has elements; none for others."""
     try:
         tensors = fake_tensors(node)

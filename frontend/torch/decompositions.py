@@ -14,14 +14,14 @@ from torch.export.graph_signature import OutputKind
 from tlf.frontend.torch import aten as aten
 from tlf.frontend.torch.embedding_bag import EMBEDDING_BAGS
 from tlf.frontend.torch.fused_layers import FUSED_LAYERS
-from tlf.frontend.torch.fx_arguments import OpOverload
-from tlf.frontend.torch.ramps import RAMPS
+from tlf.frontend.torch.fx_typing import OpOverload
+from tlf.frontend.torch.linspace import LINSPACE
 from tlf.frontend.torch.registry import CONVERTERS, overload
 from tlf.frontend.torch.unpooling import UNPOOLING
 
 Table = dict[Any, Callable[..., Any]]
 
-_KEPT = frozenset(
+_UNDECOMPOSED = frozenset(
     overload(f"{name}.default") for name in ("lift", "lift_fresh", "complex", "polar")
 )
 """
@@ -48,7 +48,7 @@ def core_decompositions() -> Table:
     functional: of the others some write to tensors, which PyTorch refuses in a graph.
     """
     core: Table = dict(cast(Any, library).core_aten_decompositions())
-    ours = {**FUSED_LAYERS, **EMBEDDING_BAGS, **UNPOOLING, **RAMPS}
+    ours = {**FUSED_LAYERS, **EMBEDDING_BAGS, **UNPOOLING, **LINSPACE}
     return _without_converter({**core, **ours})
 
 
@@ -58,7 +58,7 @@ def _without_converter(table: Table) -> Table:
         for target, function in table.items()
         if target not in CONVERTERS
         and isinstance(target, OpOverload)
-        and target not in _KEPT
+        and target not in _UNDECOMPOSED
     }
 
 

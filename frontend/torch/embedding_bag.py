@@ -1,4 +1,4 @@
-"""Sums, means and maxima of bags of rows, in simpler operations."""
+"""Decomposition of embedding bags."""
 
 from __future__ import annotations
 

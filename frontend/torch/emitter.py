@@ -1,4 +1,4 @@
-"""Builds operations of the graph dialect, a method for each that imports need often."""
+"""A builder of graph operations for the converters of ATen."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 
 from tlf.dialects import graph
-from tlf.dialects.graph.tensors import element_of, shape_of
+from tlf.dialects.graph.tensor_types import element_of, shape_of
 from tlf.dialects.interfaces import Array
 from tlf.dialects.types import (
     AnyTensor,
     accumulator_of,
     dtype_of,
+    is_16_bit_float,
     is_float,
-    is_half,
 )
 
 Number = bool | int | float
@@ -36,15 +36,15 @@ Operand = SSAValue | Number
 """A tensor, or a number of Python, which takes the type of what it meets."""
 
 
-class Nothing:
-    """Stands for a tensor without elements, which no value does."""
+class EmptyTensor:
+    """Marker for a tensor without elements."""
 
 
-NOTHING = Nothing()
+EMPTY_TENSOR = EmptyTensor()
 
 
-def wrapped(value: int, width: int) -> int:
-    """The integer of so many bits whose bits are the last of a number."""
+def wrap_integer(value: int, width: int) -> int:
+    """Wrap an integer to the two's complement range of a width."""
     return (value + (1 << width - 1)) % (1 << width) - (1 << width - 1)
 
 
@@ -88,27 +88,27 @@ class Emitter:
         op.location = self.location
         return self.builder.insert(op).results
 
-    def number(self, value: Number, element: Attribute) -> SSAValue:
+    def scalar(self, value: Number, element: Attribute) -> SSAValue:
         """A scalar. Integers that a type has not wrap around."""
         dtype = dtype_of(element)
         if dtype.kind == "i" and type(value) is int:
-            value = wrapped(value, 8 * dtype.itemsize)
-        return self.emit(graph.ConstantOp.filled(value, TensorType(element, [])))
+            value = wrap_integer(value, 8 * dtype.itemsize)
+        return self.emit(graph.ConstantOp.from_splat(value, TensorType(element, [])))
 
-    def array(self, array: Array, element: Attribute) -> SSAValue:
+    def constant(self, array: Array, element: Attribute) -> SSAValue:
         """A constant."""
         return self.emit(graph.ConstantOp(array, TensorType(element, array.shape)))
 
     def cast(self, value: Operand, element: Attribute) -> SSAValue:
         """The value in an element type."""
         if not isinstance(value, SSAValue):
-            return self.number(value, element)
+            return self.scalar(value, element)
         if element_of(value) == element:
             return value
         return self.emit(graph.CastOp(value, element))
 
-    def finish(self, value: SSAValue) -> SSAValue:
-        """The value in the type of the result."""
+    def to_result(self, value: SSAValue) -> SSAValue:
+        """Convert a value to the type and shape of the result."""
         return self.broadcast(self.cast(value, self.element), self.shape)
 
     def apply(
@@ -126,16 +126,16 @@ class Emitter:
         An elementwise operation in the type of the result, but for numbers and scalars
         that 16 bits do not hold: with them it is computed in f32 and rounded once.
         """
-        if not any(self._is_finer(each) for each in operands):
+        if not any(self._needs_promotion(each) for each in operands):
             return self.apply(kind, *operands)
-        return self.finish(self.apply(kind, *operands, element=self.wide))
+        return self.to_result(self.apply(kind, *operands, element=self.wide))
 
-    def _is_finer(self, value: Operand) -> bool:
+    def _needs_promotion(self, value: Operand) -> bool:
         """
         Return `True` if a number or a scalar may lose precision when it is rounded to
         16 bits.
         """
-        if not is_half(self.element):
+        if not is_16_bit_float(self.element):
             return False
         if isinstance(value, SSAValue):
             return not shape_of(value) and element_of(value) in (f32, f64, i32, i64)
@@ -143,8 +143,8 @@ class Emitter:
             held = np.float64(value).astype(dtype_of(self.element))
         return float(held) != value
 
-    def widened(self, value: Operand) -> SSAValue:
-        """The value rounded to the type of the result, in that to compute it in."""
+    def round_then_promote(self, value: Operand) -> SSAValue:
+        """Round a value to the type of the result, then promote it."""
         return self.cast(self.cast(value, self.element), self.wide)
 
     def add(self, lhs: Operand, rhs: Operand, element: Attribute) -> SSAValue:
@@ -180,9 +180,9 @@ class Emitter:
         Emit the selection of `lhs` where the condition holds, and of `rhs` elsewhere.
         """
         chosen = [self.cast(each, element) for each in (lhs, rhs)]
-        return self.emit(graph.SelectOp(self.truth(condition), *chosen))
+        return self.emit(graph.SelectOp(self.to_bool(condition), *chosen))
 
-    def truth(self, value: SSAValue) -> SSAValue:
+    def to_bool(self, value: SSAValue) -> SSAValue:
         """Emit the test that elements are not zero."""
         element = element_of(value)
         return value if element == i1 else self.compare(value, 0, "ne", element)
@@ -239,7 +239,7 @@ class Emitter:
         kept = zip(extents, low, high, strict=True)
         if any(extent + min(one, 0) + min(two, 0) <= 0 for extent, one, two in kept):
             shape = [sum(each) for each in zip(extents, low, high, strict=True)]
-            return self.broadcast(self.number(fill, element_of(value)), shape)
+            return self.broadcast(self.scalar(fill, element_of(value)), shape)
         for axis, (before, after) in enumerate(zip(low, high, strict=True)):
             extent = shape_of(value)[axis]
             start, stop = max(-before, 0), extent - max(-after, 0)
@@ -255,5 +255,5 @@ class Emitter:
 
     def take(self, value: SSAValue, indices: Sequence[int], axis: int) -> SSAValue:
         """The elements at known indices along an axis."""
-        places = self.array(np.asarray(indices, np.int64), i64)
+        places = self.constant(np.asarray(indices, np.int64), i64)
         return self.emit(graph.TakeOp(value, places, axis))

@@ -1,4 +1,4 @@
-"""A module of PyTorch, or an exported program, as a program of TLF."""
+"""Import of a PyTorch module or an exported program."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from tlf.frontend.torch.decompositions import (
     decompositions,
     is_converted,
 )
-from tlf.frontend.torch.errors import ImportFailure
-from tlf.frontend.torch.graph import Function, import_graph
-from tlf.frontend.torch.idle_dropout import idle_dropout, replace_idle_dropout
+from tlf.frontend.torch.graph_import import ImportedFunction, import_graph
+from tlf.frontend.torch.import_errors import ImportFailure
+from tlf.frontend.torch.noop_dropout import find_noop_dropout, replace_noop_dropout
 
 _LOG = logging.getLogger("tlf.torch")
 
@@ -37,7 +37,7 @@ class ImportedProgram:
     parameters and buffers.
     """
 
-    function: Function
+    function: ImportedFunction
     weights: Mapping[str, torch.Tensor]
     """Parameters, buffers and constants, by the names of their arguments."""
     arguments: tuple[str | int, ...]
@@ -70,12 +70,12 @@ def from_torch(
     become those of the program. Raises `ImportFailure`.
     """
     if not isinstance(module, ExportedProgram):
-        module = exported(module, inputs, options)
-    return import_program(decomposed(module))
+        module = export_module(module, inputs, options)
+    return import_program(decompose_program(module))
 
 
 @contextmanager
-def _as_imported() -> Generator[None]:
+def _import_settings() -> Generator[None]:
     """Attention is taken apart, and nothing is kept for gradients."""
     with warnings.catch_warnings(), sdpa_kernel([SDPBackend.MATH]), torch.no_grad():
         # PyTorch copies its own trees in a way that it warns of.
@@ -83,8 +83,8 @@ def _as_imported() -> Generator[None]:
         yield
 
 
-@_as_imported()
-def exported(
+@_import_settings()
+def export_module(
     module: torch.nn.Module,
     inputs: Sequence[Any],
     options: Mapping[str, Any] | None = None,
@@ -92,50 +92,50 @@ def exported(
     """A module as PyTorch exports it. Raises `ImportFailure`."""
     arguments, named = tuple(inputs), dict(options or {})
     try:
-        with _silenced("torch._subclasses.fake_tensor"):
+        with _silence_logger("torch._subclasses.fake_tensor"):
             return torch.export.export(module, arguments, named, strict=False)
     except Exception as error:
-        raise _failure("torch.export", error) from error
+        raise _make_failure("torch.export", error) from error
 
 
 @contextmanager
-def _silenced(name: str) -> Generator[None]:
+def _silence_logger(name: str) -> Generator[None]:
     """Keep a logger of PyTorch from writing the traceback of a raised error."""
     logger = logging.getLogger(name)
-    logger.addFilter(_drop)
+    logger.addFilter(_drop_record)
     try:
         yield
     finally:
-        logger.removeFilter(_drop)
+        logger.removeFilter(_drop_record)
 
 
-def _drop(record: logging.LogRecord) -> bool:
+def _drop_record(record: logging.LogRecord) -> bool:
     """Return `False`, so that a logger leaves out a record."""
     del record
     return False
 
 
-def _failure(what: str, error: Exception) -> ImportFailure:
+def _make_failure(what: str, error: Exception) -> ImportFailure:
     text = " ".join(str(error).split()) or type(error).__name__
     return ImportFailure(f"{what}: {text}")
 
 
-@_as_imported()
-def decomposed(program: ExportedProgram) -> ExportedProgram:
+@_import_settings()
+def decompose_program(program: ExportedProgram) -> ExportedProgram:
     """A program in the operations that are converted, as far as PyTorch knows how."""
-    if idle_dropout(program.graph):
-        program = _copied(program)
-        for gone, operand in replace_idle_dropout(program.graph).items():
+    if find_noop_dropout(program.graph):
+        program = _copy_program(program)
+        for gone, operand in replace_noop_dropout(program.graph).items():
             program.graph_signature.replace_all_uses(gone, operand)
     if is_converted(program):
         return program
     try:
-        return _taken_apart(program)
+        return _run_decompositions(program)
     except Exception as error:
-        raise _failure("run_decompositions", error) from error
+        raise _make_failure("run_decompositions", error) from error
 
 
-def _copied(program: Any) -> ExportedProgram:
+def _copy_program(program: Any) -> ExportedProgram:
     """A program with a graph of its own, and the same tensors."""
     return ExportedProgram(
         program.graph_module,
@@ -150,7 +150,7 @@ def _copied(program: Any) -> ExportedProgram:
     )
 
 
-def _taken_apart(program: Any) -> ExportedProgram:
+def _run_decompositions(program: Any) -> ExportedProgram:
     """A program in the operations of decompositions, of functional ones at least."""
     try:
         return program.run_decompositions(decompositions())
@@ -163,9 +163,9 @@ def _taken_apart(program: Any) -> ExportedProgram:
 def import_program(program: ExportedProgram) -> ImportedProgram:
     """Import an exported program of ATen operations."""
     _refuse_effects(program)
-    names, sources, constants = _inputs(program)
+    names, sources, constants = _classify_inputs(program)
     weights = {
-        source: _weight(program, source)
+        source: _find_weight(program, source)
         for source in sources
         if isinstance(source, str)
     }
@@ -178,7 +178,9 @@ def import_program(program: ExportedProgram) -> ImportedProgram:
         source if isinstance(source, str) else name
         for name, source in zip(names, sources, strict=True)
     ]
-    outputs, mutated = _outputs(program, dict(zip(names, sources, strict=True)))
+    outputs, mutated = _classify_outputs(
+        program, dict(zip(names, sources, strict=True))
+    )
     fixed = set(weights) - set(mutated.values())
     parameters = [place for place, source in enumerate(sources) if source in fixed]
     function = import_graph(program.graph_module, labels, optional, parameters)
@@ -202,7 +204,7 @@ def _refuse_effects(program: ExportedProgram) -> None:
             raise ImportFailure(f"no conversion of {name_of(node.args[1])}")
 
 
-def _inputs(
+def _classify_inputs(
     program: ExportedProgram,
 ) -> tuple[list[str], list[str | int], dict[int, Any]]:
     """
@@ -225,7 +227,7 @@ def _inputs(
     return names, sources, constants
 
 
-def _outputs(
+def _classify_outputs(
     program: ExportedProgram, inputs: Mapping[str, str | int]
 ) -> tuple[tuple[int, ...], dict[int, str | int]]:
     """
@@ -246,7 +248,7 @@ def _outputs(
     return tuple(outputs), mutated
 
 
-def _weight(program: ExportedProgram, target: str) -> torch.Tensor:
+def _find_weight(program: ExportedProgram, target: str) -> torch.Tensor:
     for table in (program.state_dict, program.constants):
         found = table.get(target)
         if isinstance(found, torch.Tensor):

@@ -15,7 +15,7 @@ from torch.nn import functional
 T: Any = torch
 
 
-def _masked(scores: Tensor, mask: Tensor | None, kind: int | None) -> Tensor:
+def _mask_scores(scores: Tensor, mask: Tensor | None, kind: int | None) -> Tensor:
     """
     Scores, of which those that the mask has are left out. Of kind 0 the mask is of
     pairs of tokens, of kind 1 of tokens in each sequence, of kind 2 of all scores.
@@ -49,7 +49,7 @@ def _attention(
         projected = functional.linear(x, part, offset)
         rows.append(projected.view(*x.shape[:2], heads, head).transpose(1, 2))
     scores = T.matmul(rows[0] * head**-0.5, rows[1].transpose(2, 3))
-    chances: Tensor = T.softmax(_masked(scores, mask, mask_type), -1)
+    chances: Tensor = T.softmax(_mask_scores(scores, mask, mask_type), -1)
     found = T.matmul(chances, rows[2]).transpose(1, 2).reshape(query.shape)
     result = functional.linear(found, output_weight, output_bias)
     if not need_weights:
@@ -89,21 +89,21 @@ def _encoder_layer(
             value, [width], norm_weight_2, norm_bias_2, epsilon
         )
 
-    def attended(value: Tensor) -> Tensor:
+    def apply_attention(value: Tensor) -> Tensor:
         weights = (weight, bias, output_weight, output_bias)
         same = (value, value, value, width, heads)
         return _attention(*same, *weights, mask, False, True, mask_type)[0]
 
-    def mixed(value: Tensor) -> Tensor:
+    def apply_feed_forward(value: Tensor) -> Tensor:
         inner = functional.linear(value, weight_1, bias_1)
         active = functional.gelu(inner) if use_gelu else functional.relu(inner)
         return functional.linear(active, weight_2, bias_2)
 
     if norm_first:
-        x = x + attended(norm1(x))
-        return x + mixed(norm2(x))
-    x = norm1(x + attended(x))
-    return norm2(x + mixed(x))
+        x = x + apply_attention(norm1(x))
+        return x + apply_feed_forward(norm2(x))
+    x = norm1(x + apply_attention(x))
+    return norm2(x + apply_feed_forward(x))
 
 
 FUSED_LAYERS: Mapping[Any, Callable[..., Any]] = {

@@ -14,7 +14,7 @@ the value of the result, or a tuple of them."""
 Function = TypeVar("Function", bound=Converter)
 
 
-class Converters(Mapping[Any, Converter]):
+class ConverterRegistry(Mapping[Any, Converter]):
     """
     The converter of each overload of `torch.ops.aten`. The modules of `aten` enter them
     when they are imported; then the registry is closed.
@@ -33,7 +33,7 @@ class Converters(Mapping[Any, Converter]):
     def __len__(self) -> int:
         return len(self._known)
 
-    def enter(self, operation: Any, converter: Converter) -> None:
+    def add(self, operation: Any, converter: Converter) -> None:
         """Enter a converter. Raises `RuntimeError` once the registry is closed."""
         if self._is_closed:
             raise RuntimeError(f"expected no converter of {operation} after import")
@@ -44,7 +44,7 @@ class Converters(Mapping[Any, Converter]):
         self._is_closed = True
 
 
-CONVERTERS = Converters()
+CONVERTERS = ConverterRegistry()
 
 
 def overload(name: str) -> Any:
@@ -58,7 +58,7 @@ def converts(*names: str) -> Callable[[Function], Function]:
 
     def register(function: Function) -> Function:
         for name in names:
-            CONVERTERS.enter(overload(name), function)
+            CONVERTERS.add(overload(name), function)
         return function
 
     return register

@@ -1,4 +1,4 @@
-"""The inverse of pooling by maxima, in simpler operations."""
+"""Decomposition of the inverse of maximum pooling."""
 
 from __future__ import annotations
 

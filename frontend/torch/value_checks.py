@@ -1,4 +1,4 @@
-"""Operations that PyTorch refuses for some values of their operands."""
+"""Operations that PyTorch checks for out-of-range operand values."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import torch
 from torch import fx
 
 from tlf.frontend.torch.convert import fake_tensors
-from tlf.frontend.torch.errors import Unsupported
+from tlf.frontend.torch.import_errors import Unsupported
 from tlf.frontend.torch.registry import overload
 
 INDEXED = frozenset(
@@ -33,7 +33,7 @@ DIVIDING = frozenset(
 """Those that divide integers, where their results are such."""
 
 
-def checks_values(node: fx.Node) -> bool:
+def needs_value_check(node: fx.Node) -> bool:
     """
     Return `True` if PyTorch checks values of a call's operands that TLF does not check.
     """

@@ -1,1 +1,1 @@
-"""Tile-and-fuse, the mechanism: the loops over the tiles of a group."""
+"""Tile-and-fuse: lower planned groups of `graph` operations to loops over tiles."""

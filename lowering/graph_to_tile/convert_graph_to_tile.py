@@ -1,4 +1,4 @@
-"""The conversion from groups of graph operations to loops over tiles."""
+"""Pass `convert-graph-to-tile`: groups of graph operations become loops over tiles."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,29 +16,29 @@ from xdsl.pattern_rewriter import (
 from xdsl.rewriter import InsertPoint
 from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
-from tlf.analysis.tiling.group import rules_of
-from tlf.analysis.tiling.group_members import members_of_group
-from tlf.analysis.tiling.model import GroupTiling, TilingError, positions
-from tlf.analysis.tiling.planned import rolling_of
+from tlf.analysis.tiling.group_analysis import tile_rules_of
+from tlf.analysis.tiling.group_members import members_of_group_op
+from tlf.analysis.tiling.group_tiling import GroupTiling, TilingError, dims_of_kind
+from tlf.analysis.tiling.planned_rolling import rolling_of_plan
 from tlf.dialects import graph, tile
-from tlf.dialects.graph.held import finds_kept, is_read_near
-from tlf.dialects.interfaces import IteratorKind, TilingInterface
-from tlf.dialects.rewriting import rewrite_module
-from tlf.dialects.target import Target
+from tlf.dialects.graph.residency import is_read_in_inner_level, is_retained_use
+from tlf.dialects.interfaces import IteratorType, TilingInterface
+from tlf.dialects.located_rewriting import rewrite_module
+from tlf.dialects.target import TargetSpec
 from tlf.dialects.types import tensor_type
-from tlf.lowering.graph_to_tile.destinations import overwritten_by
-from tlf.lowering.graph_to_tile.emit import TileBuilder
-from tlf.lowering.graph_to_tile.joined import JoinPattern
-from tlf.lowering.graph_to_tile.scattered import ScatterPattern
-from tlf.planner.cost.npu.in_flight import InFlight
+from tlf.lowering.graph_to_tile.concat_lowering import ConcatPattern
+from tlf.lowering.graph_to_tile.group_loop_builder import GroupLoopBuilder
+from tlf.lowering.graph_to_tile.in_place_destinations import find_in_place_destinations
+from tlf.lowering.graph_to_tile.scatter_lowering import ScatterPattern
+from tlf.planner.cost.npu.iterations_in_flight import IterationsInFlight
 
 
 @dataclass
 class TileGroupPattern(RewritePattern):
-    """Replace a group by the loops that its plan asks for."""
+    """Replace a group by the tile loops of its plan."""
 
-    target: Target
-    brought: dict[tuple[SSAValue, str, Block | None], SSAValue] = field(
+    target: TargetSpec
+    resident_operands: dict[tuple[SSAValue, str, Block | None], SSAValue] = field(
         default_factory=dict[tuple[SSAValue, str, Block | None], SSAValue]
     )
     """
@@ -53,28 +53,28 @@ class TileGroupPattern(RewritePattern):
             raise TilingError(op, "expected a plan: run `graph-select-tile-sizes`")
         level = plan.level.data
         self._check_level(op, level)
-        members = members_of_group(op)
-        tiling = members.tiling(
+        members = members_of_group_op(op)
+        tiling = members.tiling_with(
             plan.tile_sizes,
             plan.reduce_sizes,
-            rules_of(self.target, level),
-            rolling_of(op, plan),
+            tile_rules_of(self.target, level),
+            rolling_of_plan(op, plan),
         )
-        inputs = self._inputs(op, plan)
-        tiles = TileBuilder(
+        inputs = self._collect_inputs(op, plan)
+        tiles = GroupLoopBuilder(
             tiling,
             inputs,
             level,
             plan.loop_mapping,
-            _order(plan.loop_order, tiling, members.root),
-            InFlight(plan.stage_count, plan.reduce_stage_count),
-            overwritten_by(op, tiling, inputs),
+            _loop_order_of(plan.loop_order, tiling, members.root),
+            IterationsInFlight(plan.stage_count, plan.reduce_stage_count),
+            find_in_place_destinations(op, tiling, inputs),
         )
-        results = _built(op, plan, tiles)
+        results = _build_results(op, plan, tiles)
         _inherit_location(op, results[0].owner)
         rewriter.replace(op, (), results)
 
-    def _inputs(
+    def _collect_inputs(
         self, op: graph.GroupOp, plan: graph.PlanAttr
     ) -> dict[SSAValue, SSAValue]:
         """
@@ -90,9 +90,9 @@ class TileGroupPattern(RewritePattern):
             if tile.level_of(value.type) == level:
                 continue
             key = value, level, op.parent
-            if number in plan.reloaded_operands or key not in self.brought:
-                self.brought[key] = _moved(op, value, level)
-            inputs[op.body.block.args[number]] = self.brought[key]
+            if number in plan.reloaded_operands or key not in self.resident_operands:
+                self.resident_operands[key] = _move_to_level(op, value, level)
+            inputs[op.body.block.args[number]] = self.resident_operands[key]
         return inputs
 
     def _check_level(self, op: graph.GroupOp, level: str) -> None:
@@ -105,8 +105,8 @@ class TileGroupPattern(RewritePattern):
             )
 
 
-def _moved(op: graph.GroupOp, value: SSAValue, level: str) -> SSAValue:
-    """All of an operand of a group, brought to a level before the group."""
+def _move_to_level(op: graph.GroupOp, value: SSAValue, level: str) -> SSAValue:
+    """Move a whole operand of a group to a memory level, before the group."""
     type_ = tensor_type(value)
     near = TensorType(type_.element_type, type_.get_shape(), tile.EncodingAttr(level))
     moved = tile.SliceOp(value, [0] * type_.get_num_dims(), near)
@@ -114,46 +114,48 @@ def _moved(op: graph.GroupOp, value: SSAValue, level: str) -> SSAValue:
     return Builder(InsertPoint.before(op)).insert(moved).result
 
 
-def _built(
-    op: graph.GroupOp, plan: graph.PlanAttr, tiles: TileBuilder
+def _build_results(
+    op: graph.GroupOp, plan: graph.PlanAttr, tiles: GroupLoopBuilder
 ) -> list[SSAValue]:
-    """Build the loops, hand groups what is kept, and return what others get."""
-    wanted = list(_wanted(op, plan))
+    """Build the loops, hand resident results to groups, and return those for others."""
+    wanted = list(_required_results(op, plan))
     values = tiles.build(
         Builder(InsertPoint.before(op)),
-        [op.yielded[number] for number, _ in wanted],
+        [op.yielded_values[number] for number, _ in wanted],
         [is_near for _, is_near in wanted],
     )
     built = dict(zip(wanted, values, strict=True))
     for number in plan.retained_results:
-        near = {use for use in op.results[number].uses if finds_kept(use)}
+        near = {use for use in op.results[number].uses if is_retained_use(use)}
         op.results[number].replace_uses_with_if(built[number, True], near.__contains__)
     return [
         built[number, (number, False) not in built] for number in range(len(op.results))
     ]
 
 
-def _wanted(op: graph.GroupOp, plan: graph.PlanAttr) -> Iterator[tuple[int, bool]]:
-    """The results to put together, by number, and whether in the level of the plan."""
+def _required_results(
+    op: graph.GroupOp, plan: graph.PlanAttr
+) -> Iterator[tuple[int, bool]]:
+    """Yield the results to assemble, by index, and whether in the level of the plan."""
     for number, result in enumerate(op.results):
-        if number not in plan.retained_results or not is_read_near(result):
+        if number not in plan.retained_results or not is_read_in_inner_level(result):
             yield number, False
         if number in plan.retained_results:
             yield number, True
 
 
-def _order(
+def _loop_order_of(
     order: Sequence[int], tiling: GroupTiling, root: TilingInterface
 ) -> list[int] | None:
     """
-    The order of the loops that there are, or None for the usual one. A plan orders the
-    root's parallel iterators.
+    Return the loop permutation of a plan, or None for the default order. A plan orders
+    the root's parallel iterators.
     """
-    parallel = positions(root, IteratorKind.PARALLEL)
+    parallel = dims_of_kind(root, IteratorType.PARALLEL)
     loops = [
         iterator
         for iterator, loop in sorted(tiling.loops.items())
-        if loop is not tiling.rolled
+        if loop is not tiling.rolling_loop
     ]
     place = {iterator: index for index, iterator in enumerate(loops)}
     kept = [place[parallel[axis]] for axis in order if parallel[axis] in place]
@@ -181,8 +183,8 @@ class ConvertGraphToTilePass(ModulePass):
     name = "convert-graph-to-tile"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = Target.of(op)
-        rewrite_module(op, JoinPattern())
+        target = TargetSpec.of(op)
+        rewrite_module(op, ConcatPattern())
         rewrite_module(op, ScatterPattern(target))
         rewrite_module(op, TileGroupPattern(target), is_recursive=False)
         DeadCodeElimination().apply(ctx, op)

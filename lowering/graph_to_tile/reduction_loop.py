@@ -1,4 +1,4 @@
-"""The loop over the pieces of a reduction, and of others along with it."""
+"""Loop over the reduction tiles of a group, with its cascaded reductions."""
 
 from __future__ import annotations
 
@@ -10,24 +10,33 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from tlf.analysis.recurrence.factors import CorrectionBuilder, limited, restarted
+from tlf.analysis.recurrence.correction_builder import (
+    CorrectionBuilder,
+    clamp_value,
+    restart_total,
+)
 from tlf.analysis.recurrence.formula import After, Before
-from tlf.analysis.tiling.cascading import is_carried, is_corrected_behind, limits_of
-from tlf.analysis.tiling.model import Scope, TiledOperation
+from tlf.analysis.tiling.cascade_tiles import (
+    is_corrected_after_loop,
+    is_loop_carried,
+    limits_in_loop,
+)
+from tlf.analysis.tiling.group_tiling import LoopLevel, TiledOperation
 from tlf.dialects import tile
-from tlf.dialects.combining import combined
-from tlf.dialects.graph.decomposition import TensorProgram
+from tlf.dialects.graph.tensor_builder import TensorBuilder
 from tlf.dialects.interfaces import AccumulatingInterface
-from tlf.dialects.types import greatest, tensor_type
-from tlf.lowering.graph_to_tile.indices import Indices
-from tlf.lowering.graph_to_tile.tiles import Tiles
+from tlf.dialects.reduction_combiner import build_combination
+from tlf.dialects.types import max_finite, tensor_type
+from tlf.lowering.graph_to_tile.offset_builder import OffsetBuilder
+from tlf.lowering.graph_to_tile.tile_emitter import TileEmitter
 
 
 @dataclass
 class ReductionLoop:
     """
-    Builds the loop of an anchor. The steps of a cascade are carried beside its total,
-    and so is what is computed of them and corrects others.
+    Builds the reduction loop of an anchor, with cascaded totals as carried values. The
+    steps of a cascade are carried beside its total, and so is what is computed of them
+    and corrects others.
 
     A maximum starts from minus infinity, and infinities cannot be subtracted from each
     other. So what others compute with is not below the least finite number: then rows
@@ -36,21 +45,21 @@ class ReductionLoop:
     other.
     """
 
-    tiles: Tiles
-    indices: Indices
+    tiles: TileEmitter
+    indices: OffsetBuilder
     stages: int | None
     compute: Callable[[Builder, TiledOperation], None]
     """Builds what is neither a step nor the anchor."""
-    running: list[TiledOperation] = field(init=False)
+    carried_operations: list[TiledOperation] = field(init=False)
     """The loop-carried operations, in program order."""
 
     def build(self, builder: Builder, anchor: TiledOperation) -> SSAValue:
         """Build the loop before the builder's insertion point; return its total."""
         tiling = self.tiles.tiling
-        self.running = [
-            each for each in tiling.tiles.values() if is_carried(tiling, each.op)
+        self.carried_operations = [
+            each for each in tiling.tiles.values() if is_loop_carried(tiling, each.op)
         ]
-        starts = self._starts(builder)
+        starts = self._initial_values(builder)
         loops = list(tiling.inner_loops.values())
         body = Block(arg_types=[IndexType()] * len(loops) + [s.type for s in starts])
         for loop, variable in zip(loops, body.args, strict=False):
@@ -58,10 +67,10 @@ class ReductionLoop:
             self.indices.variables[loop] = variable
         inside = Builder(InsertPoint.at_end(body))
         totals = dict[SSAValue, SSAValue](
-            zip(self._carried, body.args[len(loops) :], strict=True)
+            zip(self._carried_values, body.args[len(loops) :], strict=True)
         )
-        self._body(inside, totals)
-        inside.insert(tile.YieldOp(*[totals[each] for each in self._carried]))
+        self._build_body(inside, totals)
+        inside.insert(tile.YieldOp(*[totals[each] for each in self._carried_values]))
         nest = tile.WhileOp(
             [0] * len(loops),
             [loop.extent for loop in loops],
@@ -72,34 +81,36 @@ class ReductionLoop:
             stages=self.stages,
         )
         results = builder.insert(nest).results
-        self._finish(builder, dict(zip(self._carried, results, strict=True)))
+        self._finalize_totals(
+            builder, dict(zip(self._carried_values, results, strict=True))
+        )
         return self.tiles.values[anchor.op.results[0]]
 
     @property
-    def _carried(self) -> list[SSAValue]:
-        return [each.op.results[0] for each in self.running]
+    def _carried_values(self) -> list[SSAValue]:
+        return [each.op.results[0] for each in self.carried_operations]
 
-    def _starts(self, builder: Builder) -> list[SSAValue]:
+    def _initial_values(self, builder: Builder) -> list[SSAValue]:
         """Return the initial values of the loop-carried values."""
         starts = dict[SSAValue, SSAValue]()
         values = self.tiles.values
-        for each in filter(self._is_sum, self.running):
+        for each in filter(self._is_accumulating, self.carried_operations):
             result = each.op.results[0]
-            starts[result] = self._start(builder, each)
-            values[result] = self._seen(builder, each, starts[result])
-        for each in self._rows_before():
+            starts[result] = self._initial_value(builder, each)
+            values[result] = self._limit_total(builder, each, starts[result])
+        for each in self._required_rows():
             self.compute(builder, each)
             result = each.op.results[0]
-            values[result] = self._seen(builder, each, values[result])
-        return [starts.get(value, values[value]) for value in self._carried]
+            values[result] = self._limit_total(builder, each, values[result])
+        return [starts.get(value, values[value]) for value in self._carried_values]
 
-    def _rows_before(self) -> list[TiledOperation]:
+    def _required_rows(self) -> list[TiledOperation]:
         """
         Return the operations that are computed from totals alone and that carried
         values need.
         """
         found = list[TiledOperation]()
-        wanted = set(self._carried)
+        wanted = set(self._carried_values)
         for each in reversed(self.tiles.tiling.tiles.values()):
             op = each.op
             if self.tiles.tiling.is_row(op) and not wanted.isdisjoint(op.results):
@@ -107,42 +118,48 @@ class ReductionLoop:
                 found.insert(0, each)
         return found
 
-    def _start(self, builder: Builder, tiled: TiledOperation) -> SSAValue:
+    def _initial_value(self, builder: Builder, tiled: TiledOperation) -> SSAValue:
         """Return the initial value of a reduction."""
-        op = _accumulating(tiled)
+        op = _accumulating_op(tiled)
         if op.init_value is not None:
             position = len(op.operands) - 1
             box = tiled.result
-            return self.tiles.fetch(builder, op, position, box, Scope.OUTER)
-        type_ = self.tiles.type_of(tensor_type(op.results[0]), tiled.result)
-        return builder.insert(tile.FillOp(op.neutral(), type_)).result
+            return self.tiles.fetch(builder, op, position, box, LoopLevel.OUTER)
+        type_ = self.tiles.tile_type(tensor_type(op.results[0]), tiled.result)
+        return builder.insert(tile.FillOp(op.neutral_element(), type_)).result
 
-    def _body(self, inside: Builder, totals: dict[SSAValue, SSAValue]) -> None:
-        """One iteration, from what is carried into it to what is carried on."""
-        before = self._before(inside, totals)
+    def _build_body(self, inside: Builder, totals: dict[SSAValue, SSAValue]) -> None:
+        """Build one iteration, from carried values to yielded ones."""
+        before = self._previous_values(inside, totals)
         for each in self.tiles.tiling.tiles.values():
             result = each.op.results[0]
-            if self._is_sum(each):
-                totals[result] = self._more(inside, each, totals[result], before)
-                seen = self._seen(inside, each, totals[result])
+            if self._is_accumulating(each):
+                totals[result] = self._update_total(
+                    inside, each, totals[result], before
+                )
+                seen = self._limit_total(inside, each, totals[result])
                 self.tiles.values[result] = seen
-            elif each.scope is Scope.INNER:
+            elif each.loop_level is LoopLevel.INNER:
                 self.compute(inside, each)
-                if each in self.running:
+                if each in self.carried_operations:
                     totals[result] = self.tiles.values[result]
-                    seen = self._seen(inside, each, totals[result])
+                    seen = self._limit_total(inside, each, totals[result])
                     self.tiles.values[result] = seen
 
-    def _before(
+    def _previous_values(
         self, builder: Builder, totals: Mapping[SSAValue, SSAValue]
     ) -> dict[SSAValue, SSAValue]:
-        """Return the carried values as other operations saw them before this update."""
+        """
+        Return the carried values as other operations read them before this update.
+        """
         return {
-            each.op.results[0]: self._seen(builder, each, totals[each.op.results[0]])
-            for each in self.running
+            each.op.results[0]: self._limit_total(
+                builder, each, totals[each.op.results[0]]
+            )
+            for each in self.carried_operations
         }
 
-    def _more(
+    def _update_total(
         self,
         inside: Builder,
         tiled: TiledOperation,
@@ -150,52 +167,62 @@ class ReductionLoop:
         before: Mapping[SSAValue, SSAValue],
     ) -> SSAValue:
         """
-        A total with one piece more, corrected before. Where tiles are tiled again, the
-        piece is summed up by itself: a sum that starts from a value which needs the
-        result of another one runs in no loop with that.
+        Correct a total and accumulate one more reduction tile on it. Where tiles are
+        tiled again, the piece is summed up by itself: a sum that starts from a value
+        which needs the result of another one runs in no loop with that.
         """
         tiling = self.tiles.tiling
-        corrected = self._corrected(inside, tiled, total, before)
-        if not tiling.rules.again or corrected is total:
-            return self._accumulated(inside, tiled, corrected)
-        piece = self._accumulated(inside, tiled)
-        return inside.insert(combined(_accumulating(tiled), corrected, piece)).result
+        corrected = self._apply_correction(inside, tiled, total, before)
+        if not tiling.rules.is_retiled or corrected is total:
+            return self._accumulate_tile(inside, tiled, corrected)
+        piece = self._accumulate_tile(inside, tiled)
+        return inside.insert(
+            build_combination(_accumulating_op(tiled), corrected, piece)
+        ).result
 
-    def _accumulated(
+    def _accumulate_tile(
         self, inside: Builder, tiled: TiledOperation, *start: SSAValue
     ) -> SSAValue:
         """
         Reduce the current piece, and accumulate it on an initial value if there is one.
         """
-        op = _accumulating(tiled)
+        op = _accumulating_op(tiled)
         operands = [
             self.tiles.fetch(
-                inside, op, position, self.tiles.box_of(tiled, position), Scope.INNER
+                inside,
+                op,
+                position,
+                self.tiles.operand_box(tiled, position),
+                LoopLevel.INNER,
             )
-            for position, accesses in enumerate(op.operand_accesses()[: len(op.inputs)])
+            for position, accesses in enumerate(op.indexing_maps()[: len(op.inputs)])
             if accesses is not None
         ]
-        return self.tiles.apply(inside, tiled, [*operands, *start])
+        return self.tiles.build_operation(inside, tiled, [*operands, *start])
 
-    def _finish(self, builder: Builder, totals: Mapping[SSAValue, SSAValue]) -> None:
-        """Let what follows the loop read totals."""
+    def _finalize_totals(
+        self, builder: Builder, totals: Mapping[SSAValue, SSAValue]
+    ) -> None:
+        """Correct totals after the loop, and bind them for what follows."""
         tiling = self.tiles.tiling
-        before = self._before(builder, totals)
+        before = self._previous_values(builder, totals)
         for each in tiling.tiles.values():
             result = each.op.results[0]
-            if self._is_sum(each):
+            if self._is_accumulating(each):
                 total = totals[result]
-                if is_corrected_behind(tiling, each.op):
-                    total = self._corrected(builder, each, total, before, True)
+                if is_corrected_after_loop(tiling, each.op):
+                    total = self._apply_correction(builder, each, total, before, True)
                 self.tiles.values[result] = total
-            elif each.again:
+            elif each.is_recomputed:
                 self.compute(builder, each)
 
-    def _is_sum(self, tiled: TiledOperation) -> bool:
+    def _is_accumulating(self, tiled: TiledOperation) -> bool:
         """Return `True` if an operation accumulates a loop-carried value."""
-        return tiled in self.running and not self.tiles.tiling.is_row(tiled.op)
+        return tiled in self.carried_operations and not self.tiles.tiling.is_row(
+            tiled.op
+        )
 
-    def _corrected(
+    def _apply_correction(
         self,
         builder: Builder,
         tiled: TiledOperation,
@@ -203,46 +230,48 @@ class ReductionLoop:
         before: Mapping[SSAValue, SSAValue],
         is_last: bool = False,
     ) -> SSAValue:
-        """A total for what its terms depend on now, or depend on at last."""
+        """
+        Correct a total for the current, or the final, values that its terms depend on.
+        """
         correction = self.tiles.tiling.correction_of(tiled.op)
         if correction is None:
-            return self._restarted(builder, tiled, total, before)
-        program = TensorProgram(builder, tensor_type(total).element_type)
+            return self._apply_restart(builder, tiled, total, before)
+        program = TensorBuilder(builder, tensor_type(total).element_type)
         values = self.tiles.values
-        formulae = CorrectionBuilder(program, correction.places, before, values)
+        formulae = CorrectionBuilder(program, correction.axis_matches, before, values)
         factor = formulae.build(correction.formula)
         if not correction.is_bounded and not is_last:
             # A total that nothing has been added to is 0, and must stay 0.
-            factor = limited(factor, [greatest(program.element)], builder)
+            factor = clamp_value(factor, [max_finite(program.element)], builder)
         return program.mul(total, factor)
 
-    def _restarted(
+    def _apply_restart(
         self,
         builder: Builder,
         tiled: TiledOperation,
         total: SSAValue,
         before: Mapping[SSAValue, SSAValue],
     ) -> SSAValue:
-        """A total, or what it starts from where it does that again."""
+        """Return a total, reset to its neutral element where the reduction restarts."""
         restart = self.tiles.tiling.restart_of(tiled.op)
         if restart is None:
             return total
         extreme = restart.extreme
-        program = TensorProgram(builder, tensor_type(extreme).element_type)
+        program = TensorBuilder(builder, tensor_type(extreme).element_type)
         values = self.tiles.values
-        formulae = CorrectionBuilder(program, restart.places, before, values)
+        formulae = CorrectionBuilder(program, restart.axis_matches, before, values)
         old, new = formulae.build(Before(extreme)), formulae.build(After(extreme))
-        neutral = _accumulating(tiled).neutral()
-        return restarted(total, old, new, neutral, builder)
+        neutral = _accumulating_op(tiled).neutral_element()
+        return restart_total(total, old, new, neutral, builder)
 
-    def _seen(
+    def _limit_total(
         self, builder: Builder, tiled: TiledOperation, total: SSAValue
     ) -> SSAValue:
         """Return the limited total that other operations compute with."""
-        return limited(total, limits_of(self.tiles.tiling, tiled.op), builder)
+        return clamp_value(total, limits_in_loop(self.tiles.tiling, tiled.op), builder)
 
 
-def _accumulating(tiled: TiledOperation) -> AccumulatingInterface:
+def _accumulating_op(tiled: TiledOperation) -> AccumulatingInterface:
     op = tiled.op
     assert isinstance(op, AccumulatingInterface)
     return op

@@ -1,6 +1,4 @@
-"""
-The conversion `convert-mem-to-npu`: moves and computation become instructions.
-"""
+"""Pass `convert-mem-to-npu`: moves and structured compute become NPU instructions."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -19,28 +17,35 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects import mem, npu
-from tlf.dialects.prepared import PREPARES, RESULTS, TAKES
-from tlf.dialects.rewriting import replace_op
-from tlf.dialects.stored_elements import stored_elements
-from tlf.dialects.target import Target
-from tlf.dialects.tile import stored_in
-from tlf.lowering.mem_to_npu.ahead import issue_ahead
-from tlf.lowering.mem_to_npu.clean import check_convertible, clean
-from tlf.lowering.mem_to_npu.dependences import Touch, Tree
-from tlf.lowering.mem_to_npu.dma import convert_dma
-from tlf.lowering.mem_to_npu.indexed import convert_gather, convert_scatter
+from tlf.dialects.global_elements import load_global_elements
+from tlf.dialects.located_rewriting import replace_op
+from tlf.dialects.prepack import PREPARE_ARGS, PREPARES, RESULTS
+from tlf.dialects.target import TargetSpec
+from tlf.dialects.tile import with_axis_order
+from tlf.lowering.mem_to_npu.control_flow_lowering import lower_control_flow
+from tlf.lowering.mem_to_npu.disjoint_slots import disjoint_slots_of
+from tlf.lowering.mem_to_npu.dma_moves import convert_dma
+from tlf.lowering.mem_to_npu.elementwise_instructions import (
+    convert_fill,
+    convert_map,
+    convert_mask,
+)
+from tlf.lowering.mem_to_npu.indexed_dma_moves import convert_gather, convert_scatter
+from tlf.lowering.mem_to_npu.instruction_tree import BufferAccess, InstructionTree
+from tlf.lowering.mem_to_npu.issue_ahead import issue_ahead
+from tlf.lowering.mem_to_npu.lowered_operations import (
+    check_convertible,
+    erase_lowered_operations,
+)
 from tlf.lowering.mem_to_npu.matmul import convert_contract
-from tlf.lowering.mem_to_npu.prepare import prepare
+from tlf.lowering.mem_to_npu.memref_views import BufferViews
 from tlf.lowering.mem_to_npu.reduce import convert_reduce
-from tlf.lowering.mem_to_npu.synchronise import Synchroniser
-from tlf.lowering.mem_to_npu.turns import turns_of
-from tlf.lowering.mem_to_npu.vector import convert_fill, convert_map, convert_mask
-from tlf.lowering.mem_to_npu.views import Views
+from tlf.lowering.mem_to_npu.synchroniser import Synchroniser
 
-NEAREST = "L1"
+COMPUTE_LEVEL = "L1"
 """The level that the matrix and the vector engine work in."""
 
-CONVERTED = (mem.Move, mem.FillOp, mem.MaskOp, mem.StructuredOp)
+CONVERTED_OPERATIONS = (mem.Move, mem.FillOp, mem.MaskOp, mem.StructuredOp)
 
 
 @dataclass(frozen=True)
@@ -59,13 +64,13 @@ class ConvertMemToNpuPass(ModulePass):
     name = "convert-mem-to-npu"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = Target.of(op)
+        machine = TargetSpec.of(op)
         machine.check_backend("npu")
         functions = [each for each in op.ops if isinstance(each, func.FuncOp)]
         globals_ = [each for each in op.ops if isinstance(each, memref.GlobalOp)]
         for function in functions:
             if not function.is_declaration:
-                prepare(function, machine.cores)
+                lower_control_flow(function, machine.cores)
                 _Conversion(function, machine, globals_).run()
         for each in globals_:
             Rewriter.erase_op(each)
@@ -76,52 +81,62 @@ class _Conversion:
     """The conversion of one function."""
 
     function: func.FuncOp
-    machine: Target
+    machine: TargetSpec
     globals: Sequence[memref.GlobalOp]
-    touches: dict[Operation, list[Touch]] = field(
-        default_factory=dict[Operation, list[Touch]]
+    accesses: dict[Operation, list[BufferAccess]] = field(
+        default_factory=dict[Operation, list[BufferAccess]]
     )
     moves: dict[mem.Move, Sequence[npu.DmaOp]] = field(
         default_factory=dict[mem.Move, Sequence[npu.DmaOp]]
     )
-    ahead: dict[npu.EngineOp, int] = field(default_factory=dict[npu.EngineOp, int])
+    prefetch_distances: dict[npu.EngineOp, int] = field(
+        default_factory=dict[npu.EngineOp, int]
+    )
     """The instructions that start iterations before their own."""
 
     def run(self) -> None:
         body = self.function.body.block
         for each in body.walk():
             check_convertible(each)
-        views = Views.of(self.function)
+        views = BufferViews.of(self.function)
         converted: list[Operation] = []
         for each in list(body.walk()):
-            if isinstance(each, CONVERTED):
-                self._convert(each, views)
+            if isinstance(each, CONVERTED_OPERATIONS):
+                self._convert_operation(each, views)
                 converted.append(each)
         terminator = body.last_op
         assert terminator is not None
         replace_op(terminator, npu.HaltOp())
-        tree = Tree(self.touches, self.moves, self.ahead)
+        tree = InstructionTree(self.accesses, self.moves, self.prefetch_distances)
         tree.build(body)
         own = {name for name, e in self.machine.levels.items() if e.scope == "core"}
         synchroniser = Synchroniser(tree, body, frozenset(own))
         synchroniser.run()
-        memory_map = self._memory_map(views)
-        clean(body, converted)
+        memory_map = self._build_memory_map(views)
+        erase_lowered_operations(body, converted)
         issue_ahead(
-            self.ahead, synchroniser.beside, synchroniser.late, synchroniser.fronts
+            self.prefetch_distances,
+            synchroniser.sync_operations,
+            synchroniser.late_waits,
+            synchroniser.chunk_loop_fronts,
         )
         first = body.first_op
         assert first is not None
         body.insert_ops_before(memory_map, first)
-        self._replace(synchroniser.semaphores)
+        self._replace_function(synchroniser.semaphores)
 
-    def _convert(self, op: Operation, views: Views) -> None:
-        """Build an operation's instructions before it, and note what they touch."""
-        for buffer, _ in _buffers(op):
-            if not isinstance(op, mem.Move) and views.view(buffer).level != NEAREST:
+    def _convert_operation(self, op: Operation, views: BufferViews) -> None:
+        """
+        Build an operation's instructions before it, and record their memory accesses.
+        """
+        for buffer, _ in _accessed_buffers(op):
+            if (
+                not isinstance(op, mem.Move)
+                and views.view_of(buffer).level != COMPUTE_LEVEL
+            ):
                 raise PassFailedException(
-                    f"{op.name}: the npu computes in {NEAREST}, got a buffer in "
-                    f"{views.view(buffer).level}"
+                    f"{op.name}: the npu computes in {COMPUTE_LEVEL}, got a buffer in "
+                    f"{views.view_of(buffer).level}"
                 )
         before = op.prev_op
         match op:
@@ -144,10 +159,12 @@ class _Conversion:
             case _:
                 raise PassFailedException(f"{op.name}: expected buffers, got tensors")
         touches = [
-            Touch(view.whole, writes, (*view.slots, *turns))
-            for buffer, writes in _buffers(op)
-            for view in [views.view(buffer)]
-            for turns in [turns_of(op, buffer) if isinstance(op, mem.DmaOp) else ()]
+            BufferAccess(view.whole, writes, (*view.slots, *turns))
+            for buffer, writes in _accessed_buffers(op)
+            for view in [views.view_of(buffer)]
+            for turns in [
+                disjoint_slots_of(op, buffer) if isinstance(op, mem.DmaOp) else ()
+            ]
         ]
         parent = op.parent
         assert parent is not None
@@ -156,39 +173,41 @@ class _Conversion:
         while new is not None and new is not op:
             for each in new.walk():
                 if isinstance(each, npu.EngineOp):
-                    self.touches[each] = touches
+                    self.accesses[each] = touches
                     each.location = op.location
                     each.verify()
                     if iterations and each is new:
-                        self.ahead[each] = iterations
+                        self.prefetch_distances[each] = iterations
             new = new.next_op
 
-    def _memory_map(self, views: Views) -> list[Operation]:
+    def _build_memory_map(self, views: BufferViews) -> list[Operation]:
         count = self.function.attributes.get(RESULTS)
         results = count.value.data if isinstance(count, IntegerAttr) else 0
         inputs = len(self.function.args) - results
         ops: list[Operation] = []
         names: set[str] = set()
         for number, argument in enumerate(self.function.args):
-            view = views.view(argument)
-            type_ = stored_in(TensorType(view.element_type, view.shape), view.order)
+            view = views.view_of(argument)
+            type_ = with_axis_order(
+                TensorType(view.element_type, view.shape), view.order
+            )
             is_input = number < inputs
             stem = "arg" if is_input else "result"
             position = number if is_input else number - inputs
-            name = _unique(argument.name_hint or f"{stem}{position}", names)
+            name = _unique_name(argument.name_hint or f"{stem}{position}", names)
             kind = npu.InputOp if is_input else npu.OutputOp
             ops.append(kind(name, view.level, view.whole.low, type_))
         for each in self.globals:
-            ops.append(_constant(each, views, names))
+            ops.append(_build_constant(each, views, names))
         return ops
 
-    def _replace(self, semaphores: int) -> None:
+    def _replace_function(self, semaphores: int) -> None:
         body = self.function.body.detach_block(0)
         while body.args:
             body.erase_arg(body.args[-1])
         program = npu.ProgramOp(self.function.sym_name.data, Region(body), semaphores)
         program.location = self.function.location
-        for name in (PREPARES, TAKES):
+        for name in (PREPARES, PREPARE_ARGS):
             if name in self.function.attributes:
                 program.attributes[name] = self.function.attributes[name]
         replace_op(self.function, program)
@@ -199,11 +218,11 @@ def _iterations_ahead(op: Operation) -> int:
     Return the number of iterations by which instructions of an operation may be issued
     early.
     """
-    return op.iterations_ahead if isinstance(op, mem.Move | mem.ContractOp) else 0
+    return op.prefetch_distance if isinstance(op, mem.Move | mem.ContractOp) else 0
 
 
-def _buffers(op: Operation) -> Iterable[tuple[SSAValue, bool]]:
-    """The buffers that an operation touches, and whether it writes them."""
+def _accessed_buffers(op: Operation) -> Iterable[tuple[SSAValue, bool]]:
+    """Return the buffers that an operation accesses, and whether it writes them."""
     match op:
         case mem.DmaOp():
             return [(op.source, False), (op.destination, True)]
@@ -217,9 +236,11 @@ def _buffers(op: Operation) -> Iterable[tuple[SSAValue, bool]]:
             return [(op.operands[0], True)]
 
 
-def _constant(op: memref.GlobalOp, views: Views, names: set[str]) -> npu.ConstantOp:
+def _build_constant(
+    op: memref.GlobalOp, views: BufferViews, names: set[str]
+) -> npu.ConstantOp:
     type_ = op.type
-    if (value := stored_elements(op)) is None:
+    if (value := load_global_elements(op)) is None:
         raise PassFailedException(
             f"memref.global @{op.sym_name.data}: expected an initial value"
         )
@@ -229,12 +250,12 @@ def _constant(op: memref.GlobalOp, views: Views, names: set[str]) -> npu.Constan
             f"memref.global @{name}: expected a planned global: run `mem-plan` first"
         )
     return npu.ConstantOp(
-        _unique(name, names), mem.level_of(type_), views.globals[name], value
+        _unique_name(name, names), mem.level_of(type_), views.globals[name], value
     )
 
 
-def _unique(name: str, taken: set[str]) -> str:
-    """A name that the text of a program can hold, and that is not taken."""
+def _unique_name(name: str, taken: set[str]) -> str:
+    """Return a unique name that the program text allows."""
     stem = re.sub(r"\W", "_", name)
     unique, count = stem, 0
     while unique in taken:

@@ -1,4 +1,4 @@
-"""Telling early which element types an NPU does not take."""
+"""Pass `graph-verify-types`: check element types against the NPU before planning."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.npu.engine import ELEMENT_TYPES
-from tlf.dialects.target import Target
+from tlf.dialects.target import TargetSpec
 from tlf.dialects.types import tensor_type
-from tlf.lowering.mem_to_npu.scalars import check_multiplied
+from tlf.lowering.mem_to_npu.vector_opcodes import check_multipliable
 
 
 @dataclass(frozen=True)
 class GraphVerifyTypesPass(ModulePass):
     """
-    Checks that the NPU can hold what operations read and compute, and multiply what
-    contractions do, before anything is searched for them.
+    Check that the NPU supports the element types of all operations.
 
     ```
     graph.matmul: the npu multiplies bf16, f16, f32, got i8
@@ -33,31 +32,31 @@ class GraphVerifyTypesPass(ModulePass):
     name = "graph-verify-types"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = Target.of(op)
+        machine = TargetSpec.of(op)
         for each in op.walk():
-            if (text := type_objection(each, machine)) is not None:
+            if (text := unsupported_type_message(each, machine)) is not None:
                 each.emit_error(text, PassFailedException(text))
 
 
-def type_objection(op: Operation, machine: Target) -> str | None:
+def unsupported_type_message(op: Operation, machine: TargetSpec) -> str | None:
     """
     Return why an NPU does not support the element types of an operation; `None` if it
     does.
     """
-    elements = _elements(op)
+    elements = _element_types_of(op)
     for element in elements:
         if str(element) not in ELEMENT_TYPES:
             known = ", ".join(ELEMENT_TYPES)
             return f"{op.name}: the npu holds {known}, got {element}"
     if isinstance(op, ContractionInterface):
         try:
-            check_multiplied(op, elements[0], machine)
+            check_multipliable(op, elements[0], machine)
         except PassFailedException as error:
             return str(error)
     return None
 
 
-def _elements(op: Operation) -> list[Attribute]:
+def _element_types_of(op: Operation) -> list[Attribute]:
     """The element types of an operation's tensors."""
     values = (*op.operands, *op.results)
     tensors = (value for value in values if isinstance(value.type, TensorType))

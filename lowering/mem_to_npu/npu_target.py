@@ -1,4 +1,4 @@
-"""The target `npu`: an NPU program as the text that the simulator runs."""
+"""Output target `npu`: an NPU program as the text that the simulator runs."""
 
 import base64
 import re
@@ -22,15 +22,15 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.target import Target
 
 from tlf.dialects import npu, target
-from tlf.dialects.mem.numbers import number_text
-from tlf.dialects.places import place_of
-from tlf.dialects.prepared import is_preparation
+from tlf.dialects.mem.number_literals import format_number
+from tlf.dialects.prepack import is_preparation
+from tlf.dialects.source_locations import location_of
 from tlf.dialects.target.description import Data
 from tlf.dialects.tile import layout_of
 from tlf.dialects.types import dtype_of
-from tlf.support.affine.mixed_index import Index
+from tlf.support.affine.mixed_offsets import Index
 
-SCALARS: Mapping[type[Operation], str] = {
+SCALAR_OPCODES: Mapping[type[Operation], str] = {
     arith.AddiOp: "add",
     arith.DivSIOp: "div",
     arith.FloorDivSIOp: "div",
@@ -83,27 +83,29 @@ class NpuTarget(Target):
             raise DiagnosticException(
                 f"expected one npu.program in the module, got {names}{hint}"
             )
-        for line in _lines(target.Target.of(module), found[0], self.origins):
+        for line in _program_lines(
+            target.TargetSpec.of(module), found[0], self.origins
+        ):
             print(line, file=output)
 
 
-def _lines(
-    machine: target.Target, program: npu.ProgramOp, origins: bool
+def _program_lines(
+    machine: target.TargetSpec, program: npu.ProgramOp, origins: bool
 ) -> Iterator[str]:
     yield ".npu 1"
-    yield from _machine(machine)
-    yield from _memory_map(program)
+    yield from _machine_lines(machine)
+    yield from _memory_map_lines(program)
     yield f".semaphores {program.semaphores.value.data}"
     yield ".code"
-    yield from _Code(origins).block(program.body.block, "")
+    yield from _CodePrinter(origins).block_lines(program.body.block, "")
 
 
-def _machine(machine: target.Target) -> Iterator[str]:
+def _machine_lines(machine: target.TargetSpec) -> Iterator[str]:
     scalars = {"name": re.sub(r"[\s\";]", "_", machine.name) or "unnamed"}
     for key in ("clock_ghz", "issue_cycles", "cores"):
         if key in machine.data:
             scalars[key] = str(machine.data[key])
-    yield f".machine {_settings(scalars)}"
+    yield f".machine {_format_settings(scalars)}"
     # Far memories first, as data comes in.
     levels = list(machine.levels.values())[::-1]
     for level in levels:
@@ -113,10 +115,13 @@ def _machine(machine: target.Target) -> Iterator[str]:
             values["shared"] = "true"
         if machine.cores > 1:
             values["scope"] = level.scope
-        yield f".level {level.name} {_settings(values)}"
+        yield f".level {level.name} {_format_settings(values)}"
     for engine in ("matrix", "vector"):
         if engine in machine.engines:
-            yield f".engine {engine} {_settings(_flat(machine.engines[engine]))}"
+            yield (
+                f".engine {engine} "
+                f"{_format_settings(_flatten_settings(machine.engines[engine]))}"
+            )
     for far, near in pairwise(levels):
         for source, destination in ((far, near), (near, far)):
             name = npu.dma_engine(source.name, destination.name)
@@ -125,17 +130,17 @@ def _machine(machine: target.Target) -> Iterator[str]:
             yield line if row is None else f"{line} indexed={row}"
 
 
-def _written(place: FileLineColLoc) -> str:
-    """A place as `file:line:column`, on one line."""
+def _format_location(place: FileLineColLoc) -> str:
+    """Format a source location as `file:line:column`, on one line."""
     file = " ".join(place.filename.data.split())
     return f"{file}:{place.line.data}:{place.column.data}"
 
 
-def _settings(values: Mapping[str, str]) -> str:
+def _format_settings(values: Mapping[str, str]) -> str:
     return " ".join(f"{key}={value}" for key, value in sorted(values.items()))
 
 
-def _flat(engine: Mapping[str, Data]) -> dict[str, str]:
+def _flatten_settings(engine: Mapping[str, Data]) -> dict[str, str]:
     """The settings of an engine; a table becomes one setting per entry."""
     flat: dict[str, str] = {}
     for key, value in engine.items():
@@ -146,7 +151,7 @@ def _flat(engine: Mapping[str, Data]) -> dict[str, str]:
     return flat
 
 
-def _memory_map(program: npu.ProgramOp) -> Iterator[str]:
+def _memory_map_lines(program: npu.ProgramOp) -> Iterator[str]:
     for buffer in npu.memory_map(program):
         words = [
             buffer.sym_name.data,
@@ -163,11 +168,11 @@ def _memory_map(program: npu.ProgramOp) -> Iterator[str]:
             case npu.OutputOp():
                 yield f".output {' '.join(words)}"
             case npu.ConstantOp():
-                contents = base64.b64encode(_contents(buffer.value)).decode()
+                contents = base64.b64encode(_constant_bytes(buffer.value)).decode()
                 yield f".const {' '.join(words)} {contents}"
 
 
-def _contents(value: DenseIntOrFPElementsAttr) -> bytes:
+def _constant_bytes(value: DenseIntOrFPElementsAttr) -> bytes:
     shaped = cast(TensorType[Attribute], value.type)
     dtype = dtype_of(shaped.element_type)
     data = value.data.data
@@ -179,149 +184,162 @@ def _contents(value: DenseIntOrFPElementsAttr) -> bytes:
 
 
 @dataclass
-class _Code:
-    """The instructions of a program, with the names given to its registers."""
+class _CodePrinter:
+    """Prints the instructions of a program, with names for its registers."""
 
     origins: bool
     names: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
     taken: set[str] = field(default_factory=set[str])
 
-    def block(self, block: Block, indent: str) -> Iterator[str]:
+    def block_lines(self, block: Block, indent: str) -> Iterator[str]:
         for op in block.ops:
-            lines = self.operation(op)
-            if self.origins and (place := place_of(op)) is not None:
+            lines = self.operation_lines(op)
+            if self.origins and (place := location_of(op)) is not None:
                 first = next(lines, None)
                 if first is not None:
-                    yield f"{indent}{first} ; {_written(place)}"
+                    yield f"{indent}{first} ; {_format_location(place)}"
             yield from (indent + line for line in lines)
 
-    def operation(self, op: Operation) -> Iterator[str]:
+    def operation_lines(self, op: Operation) -> Iterator[str]:
         match op:
             case npu.InputOp() | npu.OutputOp() | npu.ConstantOp():
                 return
             case arith.ConstantOp() | scf.YieldOp():
                 return
             case scf.ForOp():
-                yield from self.loop(op)
+                yield from self.loop_lines(op)
             case npu.CoresOp():
-                yield from self.cores(op)
+                yield from self.cores_lines(op)
             case npu.EngineOp():
-                yield self.instruction(op)
+                yield self.format_instruction(op)
             case npu.SignalOp():
-                yield f"signal {op.engine} s{op.number}"
+                yield f"signal {op.engine} s{op.semaphore_id}"
             case npu.WaitOp():
-                yield f"wait {op.engine} s{op.number}"
+                yield f"wait {op.engine} s{op.semaphore_id}"
             case npu.HaltOp():
                 yield "halt"
-            case _ if type(op) in SCALARS:
-                operands = " ".join(self.index(operand) for operand in op.operands)
-                yield f"{self.define(op.results[0])} = {SCALARS[type(op)]} {operands}"
+            case _ if type(op) in SCALAR_OPCODES:
+                operands = " ".join(
+                    self.format_index(operand) for operand in op.operands
+                )
+                yield (
+                    f"{self.define_register(op.results[0])} = "
+                    f"{SCALAR_OPCODES[type(op)]} {operands}"
+                )
             case _:
                 raise DiagnosticException(f"the npu has no instruction for {op.name}")
 
-    def loop(self, op: scf.ForOp) -> Iterator[str]:
+    def loop_lines(self, op: scf.ForOp) -> Iterator[str]:
         if op.iter_args:
             raise DiagnosticException(
                 f"expected a loop without carried values, got {len(op.iter_args)}"
             )
-        lower, upper, step = (self.index(each) for each in (op.lb, op.ub, op.step))
-        counter = self.define(op.body.block.args[0])
+        lower, upper, step = (
+            self.format_index(each) for each in (op.lb, op.ub, op.step)
+        )
+        counter = self.define_register(op.body.block.args[0])
         yield f"loop {counter} = {lower} to {upper} step {step} {{"
-        yield from self.block(op.body.block, "  ")
+        yield from self.block_lines(op.body.block, "  ")
         yield "}"
 
-    def cores(self, op: npu.CoresOp) -> Iterator[str]:
-        yield f"cores {self.define(op.core)} {{"
-        yield from self.block(op.body.block, "  ")
+    def cores_lines(self, op: npu.CoresOp) -> Iterator[str]:
+        yield f"cores {self.define_register(op.core_index)} {{"
+        yield from self.block_lines(op.body.block, "  ")
         yield "}"
 
-    def instruction(self, op: npu.EngineOp) -> str:
+    def format_instruction(self, op: npu.EngineOp) -> str:
         match op:
             case npu.DmaOp():
-                return self.dma(op)
+                return self.format_dma(op)
             case npu.MatmulOp():
-                return self.matmul(op)
+                return self.format_matmul(op)
             case npu.VectorOp():
                 names = ("dst", "a", "b", "c")
-                shape = self.tuple(op.mixed_shape)
-                operands = self.operands(op, names)
+                shape = self.format_tuple(op.mixed_shape)
+                operands = self.format_operands(op, names)
                 return f"vector {op.operation.data} {operands} shape={shape}"
             case npu.ReduceOp():
                 shape, axes = (
-                    self.tuple(list(array.get_values()))
+                    self.format_tuple(list(array.get_values()))
                     for array in (op.shape, op.axes)
                 )
-                operands = self.operands(op, ("dst", "a"))
+                operands = self.format_operands(op, ("dst", "a"))
                 text = f"reduce {op.operation.data} {operands}"
                 text += f" shape={shape} axes={axes}"
-                return text + self.accumulate(op)
+                return text + self.format_accumulate(op)
             case _:
                 raise DiagnosticException(f"the npu has no instruction for {op.name}")
 
-    def dma(self, op: npu.DmaOp) -> str:
+    def format_dma(self, op: npu.DmaOp) -> str:
         destination, source = (
-            self.address(each, typed=False) for each in (op.written, op.source)
+            self.format_address(each, typed=False)
+            for each in (op.destination, op.source)
         )
         text = f"dma {op.engine} dst={destination} src={source}"
-        text += f" shape={self.tuple(op.mixed_shape)} type={op.source.element_type}"
-        if (indexed := op.indexed) is not None:
+        text += (
+            f" shape={self.format_tuple(op.mixed_shape)} type={op.source.element_type}"
+        )
+        if (indexed := op.indexed_rows) is not None:
             word = "scatter" if indexed.scatter else "gather"
-            text += f" index={self.address(indexed.indices)}"
-            text += f" {word}={self.tuple((indexed.step, indexed.bound))}"
+            text += f" index={self.format_address(indexed.indices)}"
+            text += f" {word}={self.format_tuple((indexed.step, indexed.bound))}"
             text += " accumulate" if indexed.accumulate else ""
-        if op.inside:
+        if op.read_ranges:
             ranges = [
-                f"{self.index(low)}:{self.index(high)}" for low, high in op.inside
+                f"{self.format_index(low)}:{self.format_index(high)}"
+                for low, high in op.read_ranges
             ]
             text += f" inside=({', '.join(ranges)})"
         if op.fill is not None:
-            text += f" fill={number_text(op.fill_value)}"
+            text += f" fill={format_number(op.fill_value)}"
         return text
 
-    def matmul(self, op: npu.MatmulOp) -> str:
+    def format_matmul(self, op: npu.MatmulOp) -> str:
         roles = [
-            f"{name}={self.tuple(extents)}"
-            for name, extents in zip(("batch", "m", "n", "k"), op.roles, strict=True)
+            f"{name}={self.format_tuple(extents)}"
+            for name, extents in zip(
+                ("batch", "m", "n", "k"), op.role_extents, strict=True
+            )
         ]
-        text = f"matmul {self.operands(op, ('c', 'a', 'b'))} {' '.join(roles)}"
-        text += self.accumulate(op)
+        text = f"matmul {self.format_operands(op, ('c', 'a', 'b'))} {' '.join(roles)}"
+        text += self.format_accumulate(op)
         if op.precision is not None:
             text += f" precision={op.precision.data}"
         return text
 
-    def accumulate(self, op: npu.AccumulatingOp) -> str:
+    def format_accumulate(self, op: npu.AccumulatingOp) -> str:
         if op.condition is not None:
-            return f" accumulate={self.index(op.condition)}"
+            return f" accumulate={self.format_index(op.condition)}"
         return " accumulate" if op.accumulate else ""
 
-    def operands(self, op: npu.EngineOp, names: Sequence[str]) -> str:
+    def format_operands(self, op: npu.EngineOp, names: Sequence[str]) -> str:
         texts = [
-            f"{name}={self.operand(operand, op.written)}"
+            f"{name}={self.format_operand(operand, op.destination)}"
             for name, operand in zip(names, op.addresses, strict=False)
         ]
         return " ".join(texts)
 
-    def operand(self, operand: npu.Access | float, written: npu.Access) -> str:
+    def format_operand(self, operand: npu.Access | float, written: npu.Access) -> str:
         if isinstance(operand, npu.Access):
-            return self.address(operand)
-        return f"#{number_text(operand)}"
+            return self.format_address(operand)
+        return f"#{format_number(operand)}"
 
-    def address(self, access: npu.Access, typed: bool = True) -> str:
+    def format_address(self, access: npu.Access, typed: bool = True) -> str:
         base = str(access.offset)
         if access.base is not None:
-            base = self.index(access.base)
+            base = self.format_index(access.base)
             if not base.startswith("%"):
                 base = str(int(base) + access.offset)
             elif access.offset:
                 base = f"{base}{access.offset:+d}"
         suffix = f":{access.element_type}" if typed else ""
-        return f"{access.level}[{base}]{self.tuple(access.strides)}{suffix}"
+        return f"{access.level}[{base}]{self.format_tuple(access.strides)}{suffix}"
 
-    def tuple(self, values: Sequence[Index]) -> str:
-        texts = [self.index(value) for value in values]
+    def format_tuple(self, values: Sequence[Index]) -> str:
+        texts = [self.format_index(value) for value in values]
         return f"({', '.join(texts)})"
 
-    def index(self, value: Index) -> str:
+    def format_index(self, value: Index) -> str:
         """A register, or the number that a value is known to be."""
         if isinstance(value, int):
             return str(value)
@@ -332,7 +350,7 @@ class _Code:
             raise DiagnosticException("expected a value that the program computes")
         return self.names[value]
 
-    def define(self, value: SSAValue) -> str:
+    def define_register(self, value: SSAValue) -> str:
         """Give a value a register."""
         stem = re.sub(r"\W", "_", value.name_hint or "r")
         name, count = f"%{stem}", 0

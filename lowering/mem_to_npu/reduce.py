@@ -1,27 +1,42 @@
-"""
-Reductions on the vector engine.
-"""
+"""Lower reductions to vector engine instructions."""
 
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects import mem, npu
-from tlf.lowering.mem_to_npu.accumulate import accumulates
-from tlf.lowering.mem_to_npu.scalars import CASTS, REDUCE, widens
-from tlf.lowering.mem_to_npu.views import Views
-from tlf.lowering.mem_to_npu.walk import Dim, fit, nest, operand, simplify, stripped
+from tlf.lowering.mem_to_npu.accumulation_mode import build_accumulation_condition
+from tlf.lowering.mem_to_npu.instruction_dims import (
+    InstructionDim,
+    build_loop_nest,
+    merge_dims,
+    operand_strides,
+    operand_view,
+    split_dims,
+)
+from tlf.lowering.mem_to_npu.memref_views import BufferViews
+from tlf.lowering.mem_to_npu.vector_opcodes import (
+    CASTS,
+    REDUCE_OPCODES,
+    can_accumulate_in,
+)
 
 
-def convert_reduce(op: mem.ReduceOp, views: Views) -> None:
+def convert_reduce(op: mem.ReduceOp, views: BufferViews) -> None:
     """
     Replace a reduction by one instruction per output.
     """
-    for number, combine in enumerate(op.combines):
-        _emit(op, number, _element(op, number, combine), REDUCE[type(combine)], views)
+    for number, combine in enumerate(op.combiners):
+        _emit_reduce(
+            op,
+            number,
+            _reduced_input(op, number, combine),
+            REDUCE_OPCODES[type(combine)],
+            views,
+        )
 
 
-def _element(op: mem.ReduceOp, number: int, combine: Operation) -> int:
-    """The input that a combine takes its elements from."""
+def _reduced_input(op: mem.ReduceOp, number: int, combine: Operation) -> int:
+    """Return the index of the input that a combiner reduces."""
     accumulator = op.body.block.args[len(op.inputs) + number]
     element: SSAValue = next(v for v in combine.operands if v is not accumulator)
     source = element
@@ -32,24 +47,24 @@ def _element(op: mem.ReduceOp, number: int, combine: Operation) -> int:
             f"mem.reduce: expected to combine elements of an input by {combine.name}, "
             "got a computed value: map first"
         )
-    if not widens(source.type, accumulator.type):
+    if not can_accumulate_in(source.type, accumulator.type):
         raise PassFailedException(
             f"mem.reduce: the npu cannot accumulate {source.type} in {accumulator.type}"
         )
     return source.index
 
 
-def _emit(
-    op: mem.ReduceOp, output: int, source: int, operation: str, views: Views
+def _emit_reduce(
+    op: mem.ReduceOp, output: int, source: int, operation: str, views: BufferViews
 ) -> None:
     kept = op.output_maps[output].used_dims()
     placed = [
-        operand(views.view(op.outputs[output]), op.output_maps[output]),
-        operand(views.view(op.inputs[source]), op.input_maps[source]),
+        operand_view(views.view_of(op.outputs[output]), op.output_maps[output]),
+        operand_view(views.view_of(op.inputs[source]), op.input_maps[source]),
     ]
-    dims = simplify(
+    dims = merge_dims(
         [
-            Dim(
+            InstructionDim(
                 extent,
                 tuple(strides[dimension] for _, strides in placed),
                 "kept" if dimension in kept else "reduced",
@@ -57,10 +72,11 @@ def _emit(
             for dimension, extent in enumerate(op.extents)
         ]
     )
-    outer, inner = fit(dims, npu.MAX_VECTOR_RANK)
-    index, moved, counters = nest(op, [view for view, _ in placed], outer)
+    outer, inner = split_dims(dims, npu.MAX_VECTOR_RANK)
+    index, moved, counters = build_loop_nest(op, [view for view, _ in placed], outer)
     destination, origin = (
-        view.access(index, stripped(inner, number)) for number, view in enumerate(moved)
+        view.to_access(index, operand_strides(inner, number))
+        for number, view in enumerate(moved)
     )
     shape = [dim.extent for dim in inner]
     axes = [number for number, dim in enumerate(inner) if dim.role == "reduced"]
@@ -69,7 +85,7 @@ def _emit(
         for counter, dim in zip(counters, outer, strict=True)
         if dim.role == "reduced"
     ]
-    accumulate = accumulates(op, index, reduced)
+    accumulate = build_accumulation_condition(op, index, reduced)
     index.builder.insert(
         npu.ReduceOp(operation, destination, origin, shape, axes, accumulate)
     )

@@ -1,1 +1,1 @@
-"""Parts of the way from `mem` to Triton: outlining, checks, printing of kernels."""
+"""Lower `mem` to Triton: outline kernels, check them, print kernels and launch plan."""

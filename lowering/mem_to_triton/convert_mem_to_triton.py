@@ -1,6 +1,4 @@
-"""
-From `mem` to kernels and launches for Triton.
-"""
+"""Pass `convert-mem-to-triton`: outline kernels and replace them by launches."""
 
 from dataclasses import dataclass
 
@@ -11,10 +9,10 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import triton
-from tlf.dialects.target import Target
-from tlf.lowering.mem_to_triton.legality import check_kernel
-from tlf.lowering.mem_to_triton.outline import Outliner
-from tlf.lowering.mem_to_triton.share import share_kernels
+from tlf.dialects.target import TargetSpec
+from tlf.lowering.mem_to_triton.kernel_deduplication import deduplicate_kernels
+from tlf.lowering.mem_to_triton.kernel_legality import check_kernel
+from tlf.lowering.mem_to_triton.kernel_outlining import KernelOutliner
 
 
 @dataclass(frozen=True)
@@ -50,8 +48,8 @@ class ConvertMemToTritonPass(ModulePass):
     """Programs that read the same columns of a matrix product one after the other."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if Target.is_known(op):
-            Target.of(op).check_backend("triton")
+        if TargetSpec.is_attached_to(op):
+            TargetSpec.of(op).check_backend("triton")
         functions = [
             function
             for function in op.ops
@@ -66,13 +64,13 @@ class ConvertMemToTritonPass(ModulePass):
         }
         made: list[func.FuncOp] = []
         for function in functions:
-            kernels = Outliner(
+            kernels = KernelOutliner(
                 function, self.warps, self.stages, self.group, taken
             ).run()
             for kernel in kernels:
                 Rewriter.insert_op(kernel, InsertPoint.before(function))
             made += kernels
-        share_kernels(op, made)
+        deduplicate_kernels(op, made)
         for kernel in op.ops:
             if isinstance(kernel, func.FuncOp) and triton.KERNEL in kernel.attributes:
                 check_kernel(kernel)

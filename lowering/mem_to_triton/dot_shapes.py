@@ -1,16 +1,16 @@
-"""Contractions that become a `tl.dot`."""
+"""Legality of `tl.dot`: shapes and element types of contractions."""
 
 from xdsl.dialects.builtin import Float64Type
 from xdsl.ir import Operation
 
 from tlf.dialects import mem
-from tlf.lowering.mem_to_triton.roles import Roles
-from tlf.lowering.mem_to_triton.types import element_of, is_float
+from tlf.lowering.mem_to_triton.contraction_roles import ContractionRoles
+from tlf.lowering.mem_to_triton.element_types import element_type_of, is_float
 
-MINIMUM = 16
+MIN_DOT_EXTENT = 16
 """The least extent of each axis of a matrix product that runs on tensor cores."""
 
-MINIMUM_OF_BYTES = 32
+MIN_INT8_DEPTH = 32
 """The least depth of a matrix product of 8-bit integers."""
 
 
@@ -19,20 +19,20 @@ def uses_dot(op: mem.ContractOp) -> bool:
     Return `True` if a contraction becomes a `tl.dot`: every axis has at least 16
     elements, and the element types are those of a matrix unit.
     """
-    roles = Roles.of(op)
+    roles = ContractionRoles.of(op)
     if roles.others:
         return False
-    element, total = element_of(op.lhs), element_of(op.acc)
+    element, total = element_type_of(op.lhs), element_type_of(op.acc)
     if isinstance(element, Float64Type) or isinstance(total, Float64Type):
         return False
-    minimum = MINIMUM
+    minimum = MIN_DOT_EXTENT
     if not is_float(element):
         if (str(element), str(total)) != ("i8", "i32") or roles.alone:
             return False
-        minimum = MINIMUM_OF_BYTES
+        minimum = MIN_INT8_DEPTH
     axes = (roles.rows, roles.columns)
-    deep = roles.extent(roles.depth) >= minimum
-    return deep and all(roles.extent(axis) >= MINIMUM for axis in axes)
+    deep = roles.extent_of(roles.depth) >= minimum
+    return deep and all(roles.extent_of(axis) >= MIN_DOT_EXTENT for axis in axes)
 
 
 def is_dot(op: Operation) -> bool:

@@ -1,6 +1,4 @@
-"""
-The output format `triton`: kernel sources, and the plan that launches them.
-"""
+"""Output target `triton`: kernel sources and the plan that launches them."""
 
 import json
 from dataclasses import dataclass
@@ -13,10 +11,10 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.target import Target
 
 from tlf.dialects import triton
-from tlf.dialects.prepared import is_preparation
-from tlf.lowering.mem_to_triton.plan import Json, PlanBuilder
+from tlf.dialects.prepack import is_preparation
+from tlf.lowering.mem_to_triton.launch_plan import Json, LaunchPlanBuilder
 
-MARKER = "# plan"
+PLAN_MARKER = "# plan"
 """The line between the kernel sources and the plan."""
 
 PARTS = ("all", "source", "plan")
@@ -49,7 +47,7 @@ class TritonTarget(Target):
             for kernel in plan.kernels:
                 output.write(f"{kernel}\n\n")
         if self.parts == "all":
-            output.write(f"{MARKER}\n")
+            output.write(f"{PLAN_MARKER}\n")
         if self.parts != "source":
             json.dump(plan.json, output, indent=1)
             output.write("\n")
@@ -88,6 +86,6 @@ def build_plan(module: ModuleOp, function: str | None = None) -> PrintedPlan:
         names = ", ".join(op.sym_name.data for op in hosts)
         wanted = "one host function" if function is None else f"a function {function}"
         raise DiagnosticException(f"triton: expected {wanted}, got {names or 'none'}")
-    builder = PlanBuilder(module, found[0])
+    builder = LaunchPlanBuilder(module, found[0])
     plan = builder.build()
     return PrintedPlan(plan, tuple(builder.sources))

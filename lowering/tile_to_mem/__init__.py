@@ -1,1 +1,1 @@
-"""Bufferisation: tiles get buffers, or stay values where the target manages a level."""
+"""Bufferisation: tiles become buffers, or stay values in levels the target manages."""

@@ -1,4 +1,4 @@
-"""The conversion from tiles to buffers, moves and structured compute."""
+"""Pass `convert-tile-to-mem`: bufferise tiles to buffers, moves and compute."""
 
 from dataclasses import dataclass
 
@@ -7,10 +7,10 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tlf.dialects.prepared import RESULTS
-from tlf.dialects.target import Target
-from tlf.lowering.tile_to_mem.function import FunctionConverter
-from tlf.lowering.tile_to_mem.globals import Globals
+from tlf.dialects.prepack import RESULTS
+from tlf.dialects.target import TargetSpec
+from tlf.lowering.tile_to_mem.constant_globals import ConstantGlobals
+from tlf.lowering.tile_to_mem.function_conversion import FunctionConverter
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class ConvertTileToMemPass(ModulePass):
     name = "convert-tile-to-mem"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = Target.of(op)
-        constants = Globals(op)
+        target = TargetSpec.of(op)
+        constants = ConstantGlobals(op)
         functions = [each for each in op.ops if isinstance(each, func.FuncOp)]
         for function in functions:
             if not function.body.blocks or RESULTS in function.attributes:

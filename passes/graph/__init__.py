@@ -1,1 +1,1 @@
-"""Passes on whole tensors: canonical forms, reshapes and algebra."""
+"""Passes on whole tensors: canonicalization, reshapes and algebraic rewrites."""

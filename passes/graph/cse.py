@@ -1,4 +1,4 @@
-"""Common subexpression elimination that sees into regions."""
+"""Pass `tlf-cse`: common subexpression elimination that compares regions, too."""
 
 from collections.abc import Generator, Hashable
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ from xdsl.traits import (
 )
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
-from tlf.analysis.buffers.residence import stays_longer
+from tlf.analysis.buffers.lifetimes import needs_longer_lifetime
 from tlf.dialects import graph
 from tlf.dialects.interfaces import ViewInterface
 
@@ -27,14 +27,14 @@ Numbering = dict[SSAValue | Block, int]
 
 def structural_key(op: Operation) -> Hashable:
     """
-    A value that two operations share exactly if they compute the same: names, operands,
+    Return a key that is equal for operations that compute the same: names, operands,
     attributes and types agree, and regions agree up to the naming of their values.
     """
     return _op_key(op, {})
 
 
 def body_key(op: Operation) -> Hashable:
-    """A value that two operations share exactly if their regions compute the same."""
+    """Return a key that is equal for operations whose regions compute the same."""
     return tuple(_region_key(region, {}) for region in op.regions)
 
 
@@ -69,21 +69,21 @@ def _region_key(region: Region, local: Numbering) -> Hashable:
 
 @dataclass
 class _Driver:
-    """
-    One walk over a program: the operations seen so far that may stand for later ones.
-    """
+    """A walk over a program with the expressions available so far, by their keys."""
 
-    known: dict[Hashable, Operation] = field(default_factory=dict[Hashable, Operation])
-    added: list[tuple[Hashable, Operation | None]] = field(
+    available: dict[Hashable, Operation] = field(
+        default_factory=dict[Hashable, Operation]
+    )
+    scope_log: list[tuple[Hashable, Operation | None]] = field(
         default_factory=list[tuple[Hashable, "Operation | None"]]
     )
     """
-    Log of the keys added to `known`, and the entries that they replaced, to undo
+    Log of the keys added to `available`, and the entries that they replaced, to undo
     scopes.
     """
-    seen: set[Operation] = field(default_factory=set[Operation])
+    visited: set[Operation] = field(default_factory=set[Operation])
     """The operations that the walk is done with."""
-    writes: int = 0
+    write_count: int = 0
     """Number of operations so far that may write."""
 
     def simplify_regions(self, op: Operation) -> None:
@@ -94,15 +94,18 @@ class _Driver:
 
     @contextmanager
     def _scope(self) -> Generator[None]:
-        """Forget on leaving what became known inside: it is not visible outside."""
-        outer = len(self.added)
+        """
+        Drop on exit the expressions that became available inside: they are not visible
+        outside.
+        """
+        outer = len(self.scope_log)
         yield
-        for key, before in reversed(self.added[outer:]):
+        for key, before in reversed(self.scope_log[outer:]):
             if before is None:
-                del self.known[key]
+                del self.available[key]
             else:
-                self.known[key] = before
-        del self.added[outer:]
+                self.available[key] = before
+        del self.scope_log[outer:]
 
     def _simplify_block(self, block: Block) -> None:
         for op in list(block.ops):
@@ -110,30 +113,30 @@ class _Driver:
                 _Driver().simplify_regions(op)
             else:
                 self.simplify_regions(op)
-            self._simplify(op)
-            self.seen.add(op)
+            self._simplify_operation(op)
+            self.visited.add(op)
 
-    def _simplify(self, op: Operation) -> None:
+    def _simplify_operation(self, op: Operation) -> None:
         if op.has_trait(IsTerminator):
             return
         if is_trivially_dead(op):
-            _note(op, "dropped, because nothing uses it")
+            _remark_whole_tensor(op, "dropped, because nothing uses it")
             Rewriter.erase_op(op)
             return
-        if (key := self._key(op)) is None:
+        if (key := self._equivalence_key(op)) is None:
             return
-        existing = self.known.get(key)
-        if existing is None or stays_longer(existing, op, self.seen):
-            self.known[key] = op
-            self.added.append((key, existing))
+        existing = self.available.get(key)
+        if existing is None or needs_longer_lifetime(existing, op, self.visited):
+            self.available[key] = op
+            self.scope_log.append((key, existing))
             return
-        _note(existing, "computed once for all that need it")
+        _remark_whole_tensor(existing, "computed once for all that need it")
         for old, new in zip(op.results, existing.results, strict=True):
             old.replace_all_uses_with(new)
             new.name_hint = new.name_hint or old.name_hint
         Rewriter.erase_op(op)
 
-    def _key(self, op: Operation) -> Hashable | None:
+    def _equivalence_key(self, op: Operation) -> Hashable | None:
         """
         Return the key of what `op` computes; `None` if another operation may not
         replace it. An operation that reads is equal only to those in the same block
@@ -142,20 +145,20 @@ class _Driver:
         effects = get_effects(op)
         kinds = None if effects is None else {effect.kind for effect in effects}
         if kinds is None or kinds - {MemoryEffectKind.READ, MemoryEffectKind.ALLOC}:
-            self.writes += 1
+            self.write_count += 1
             return None
         if MemoryEffectKind.ALLOC in kinds:
             return None
         if not kinds:
             return structural_key(op)
-        return (op.parent, self.writes, structural_key(op))
+        return (op.parent, self.write_count, structural_key(op))
 
 
-def _note(op: Operation, text: str) -> None:
-    """Note what became of an operation on whole tensors, unless it is a constant."""
+def _remark_whole_tensor(op: Operation, text: str) -> None:
+    """Emit a remark on an operation on whole tensors, unless it is a constant."""
     is_whole = isinstance(op.parent_op(), func.FuncOp) and op.name.startswith("graph.")
     if is_whole and op.operands and not isinstance(op, ViewInterface):
-        graph.remark(op, CsePass.name, "passed", text)
+        graph.add_remark(op, CsePass.name, "passed", text)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Replacing composite graph operations by the programs that they stand for."""
+"""Pass `graph-decompose`: replaces composite operations by their decompositions."""
 
 from __future__ import annotations
 
@@ -19,38 +19,38 @@ from xdsl.pattern_rewriter import (
 from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects import graph
-from tlf.dialects.indexed_write import IndexedWriteInterface
+from tlf.dialects.concat_like_interface import ConcatLikeInterface
+from tlf.dialects.indexed_write_interface import IndexedWriteInterface
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
     ConstantInterface,
     DecompositionInterface,
     IndexedInterface,
 )
-from tlf.dialects.joining import JoiningInterface
-from tlf.dialects.replacement import build_program, is_planned
-from tlf.dialects.rewriting import rewrite_module
-from tlf.dialects.target import Target
-from tlf.dialects.types import like, tensor_type
-from tlf.planner.cost.npu.indexed import IndexedCosts
+from tlf.dialects.located_rewriting import rewrite_module
+from tlf.dialects.op_replacement import build_program, is_in_planned_group
+from tlf.dialects.target import TargetSpec
+from tlf.dialects.types import tensor_type, type_like
+from tlf.planner.cost.npu.indexed_costs import IndexedCosts
 
-Native: TypeAlias = Sequence[tuple[Callable[[Operation], bool], str]]
-"""
-Operations that need no decomposition, each with the way in which they are performed.
-"""
+NativeOperations: TypeAlias = Sequence[tuple[Callable[[Operation], bool], str]]
+"""Predicates of operations that the target performs natively, each with how it does."""
 
 
 def _mnemonic(op: Operation) -> str:
     return op.name.removeprefix("graph.")
 
 
-def _why_kept(op: Operation, keep: tuple[str, ...]) -> str | None:
-    """Return why an operation is kept: it was named, or a plan counts its iterators."""
-    if is_planned(op):
+def _reason_to_keep(op: Operation, keep: tuple[str, ...]) -> str | None:
+    """
+    Return why an operation is not decomposed: it is named in `keep`, or has a plan.
+    """
+    if is_in_planned_group(op):
         return "its group has a plan"
     return "named in keep" if _mnemonic(op) in keep else None
 
 
-def _counted(steps: Sequence[Operation]) -> str:
+def _describe_operation_count(steps: Sequence[Operation]) -> str:
     """
     Return the text for the number of operations that compute something, constants
     apart.
@@ -61,7 +61,7 @@ def _counted(steps: Sequence[Operation]) -> str:
     return f"{count} operation" + "s" * (count > 1)
 
 
-def _is_narrow(op: Operation) -> bool:
+def _has_narrow_result(op: Operation) -> bool:
     """
     Return `True` if an accumulating operation rounds its accumulator to its result.
     """
@@ -70,32 +70,37 @@ def _is_narrow(op: Operation) -> bool:
     return tensor_type(op.results[0]).element_type != op.accumulator_type
 
 
-def _native_to(op: ModuleOp) -> Native:
+def _native_operations_of(op: ModuleOp) -> NativeOperations:
     """
     Return the operations that the target of a program performs natively; none without a
     target.
     """
-    if not Target.is_known(op):
+    if not TargetSpec.is_attached_to(op):
         return ()
-    target = Target.of(op)
+    target = TargetSpec.of(op)
     found: list[tuple[Callable[[Operation], bool], str]] = []
-    if target.indexed_loads:
-        found.append((is_a(IndexedInterface), "loads follow its indices"))
-    if (indexed := IndexedCosts.of(target)) is not None:
-        found.append((indexed.are_less, "moves follow its indices"))
-    if target.joins:
+    if target.has_indexed_loads:
         found.append(
-            (is_a(JoiningInterface), "its operands are made next to each other")
+            (make_type_predicate(IndexedInterface), "loads follow its indices")
+        )
+    if (indexed := IndexedCosts.of(target)) is not None:
+        found.append((indexed.is_move_cheaper, "moves follow its indices"))
+    if target.can_concat_in_place:
+        found.append(
+            (
+                make_type_predicate(ConcatLikeInterface),
+                "its operands are made next to each other",
+            )
         )
     return found
 
 
-def is_a(kind: type[Operation]) -> Callable[[Operation], bool]:
+def make_type_predicate(kind: type[Operation]) -> Callable[[Operation], bool]:
     """Return a predicate for operations that have an interface."""
     return lambda op: isinstance(op, kind)
 
 
-def _why_native(op: Operation, native: Native) -> str | None:
+def _native_reason(op: Operation, native: NativeOperations) -> str | None:
     """Return how the target performs an operation natively, or None."""
     return next((how for does, how in native if does(op)), None)
 
@@ -107,36 +112,36 @@ class DecomposePattern(RewritePattern):
     """
 
     keep: tuple[str, ...]
-    native: Native = ()
+    native: NativeOperations = ()
     """Operations that the target performs natively."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, DecompositionInterface) or _why_kept(op, self.keep):
+        if not isinstance(op, DecompositionInterface) or _reason_to_keep(op, self.keep):
             return
-        if _why_native(op, self.native) is not None:
+        if _native_reason(op, self.native) is not None:
             return
         steps, results = build_program(op, rewriter, op.decompose)
-        text = f"{_mnemonic(op)} became {_counted(steps)}"
-        graph.remark(op, GraphDecomposePass.name, "passed", text)
+        text = f"{_mnemonic(op)} became {_describe_operation_count(steps)}"
+        graph.add_remark(op, GraphDecomposePass.name, "passed", text)
         rewriter.replace(op, [], results)
 
 
 @dataclass
-class WidenAccumulatorPattern(RewritePattern):
+class PromoteAccumulatorPattern(RewritePattern):
     """
-    Let an accumulating operation keep its accumulator's type, and round afterwards.
+    Let an accumulating operation return its accumulator's type, and cast it afterwards.
     """
 
     keep: tuple[str, ...]
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, AccumulatingInterface) or not _is_narrow(op):
+        if not isinstance(op, AccumulatingInterface) or not _has_narrow_result(op):
             return
-        if _why_kept(op, self.keep):
+        if _reason_to_keep(op, self.keep):
             return
         result, wide = tensor_type(op.results[0]), op.accumulator_type
         text = f"{_mnemonic(op)} keeps its accumulator of {wide}, and a cast rounds it"
-        graph.remark(op, GraphDecomposePass.name, "passed", text)
+        graph.add_remark(op, GraphDecomposePass.name, "passed", text)
         operands: list[SSAValue] = list(op.inputs)
         if op.init_value is not None:
             init = rewriter.insert(graph.CastOp(op.init_value, wide))
@@ -144,7 +149,7 @@ class WidenAccumulatorPattern(RewritePattern):
             operands.append(init.result)
         widened = type(op).create(
             operands=operands,
-            result_types=[like(result, result.get_shape(), wide)],
+            result_types=[type_like(result, result.get_shape(), wide)],
             properties=dict(op.properties),
             attributes=dict(op.attributes),
         )
@@ -155,35 +160,41 @@ class WidenAccumulatorPattern(RewritePattern):
 
 
 @dataclass
-class WidenWritePattern(RewritePattern):
-    """Let moves add in a type that they can add, and round afterwards."""
+class PromoteIndexedWritePattern(RewritePattern):
+    """
+    Let indexed writes accumulate in a type that moves can add, and cast it afterwards.
+    """
 
-    native: Native
+    native: NativeOperations
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, IndexedWriteInterface) or is_planned(op):
+        if not isinstance(op, IndexedWriteInterface) or is_in_planned_group(op):
             return
         if not any(does(op) for does, _ in self.native):
             return
-        wide = op.moved_element
+        wide = op.move_element_type
         if wide in (None, tensor_type(op.results[0]).element_type):
             return
         text = f"{_mnemonic(op)} adds in {wide}, and a cast rounds it"
-        graph.remark(op, GraphDecomposePass.name, "passed", text)
-        _, results = build_program(op, rewriter, partial(op.written_in, element=wide))
+        graph.add_remark(op, GraphDecomposePass.name, "passed", text)
+        _, results = build_program(
+            op, rewriter, partial(op.build_with_element_type, element=wide)
+        )
         rewriter.replace(op, [], results)
 
 
-def _note_kept(op: Operation, keep: tuple[str, ...], native: Native) -> None:
-    """Note why an operation stays that might have been replaced."""
-    if not isinstance(op, DecompositionInterface) and not _is_narrow(op):
+def _remark_kept(
+    op: Operation, keep: tuple[str, ...], native: NativeOperations
+) -> None:
+    """Emit a remark on why an operation is not decomposed."""
+    if not isinstance(op, DecompositionInterface) and not _has_narrow_result(op):
         return
-    if (reason := _why_kept(op, keep)) is not None:
+    if (reason := _reason_to_keep(op, keep)) is not None:
         text = f"{_mnemonic(op)} stays: {reason}"
-        graph.remark(op, GraphDecomposePass.name, "missed", text)
-    elif (how := _why_native(op, native)) is not None:
+        graph.add_remark(op, GraphDecomposePass.name, "missed", text)
+    elif (how := _native_reason(op, native)) is not None:
         text = f"{_mnemonic(op)} stays: {how}"
-        graph.remark(op, GraphDecomposePass.name, "passed", text)
+        graph.add_remark(op, GraphDecomposePass.name, "passed", text)
 
 
 @dataclass(frozen=True)
@@ -216,12 +227,12 @@ class GraphDecomposePass(ModulePass):
                 raise PassFailedException(
                     f"graph-decompose: expected operations of graph to keep, got {name}"
                 )
-        native = _native_to(op)
+        native = _native_operations_of(op)
         patterns: list[RewritePattern] = [
             DecomposePattern(self.keep, native),
-            WidenAccumulatorPattern(self.keep),
-            WidenWritePattern(native),
+            PromoteAccumulatorPattern(self.keep),
+            PromoteIndexedWritePattern(native),
         ]
         rewrite_module(op, GreedyRewritePatternApplier(patterns))
         for each in op.walk():
-            _note_kept(each, self.keep, native)
+            _remark_kept(each, self.keep, native)

@@ -1,4 +1,6 @@
-"""Computing with tensors one by one that are joined only to be reduced or cut again."""
+"""
+Pass `graph-distribute-over-concat`: computes on concat operands instead of the result.
+"""
 
 from __future__ import annotations
 
@@ -13,46 +15,56 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import graph
-from tlf.dialects.combining import combined
+from tlf.dialects.call_invariants import invariant_values
 from tlf.dialects.graph.whole_axes import WholeAxesOperation
 from tlf.dialects.interfaces import ElementwiseInterface
-from tlf.dialects.invariants import invariant_values
-from tlf.dialects.replacement import between, is_planned, replace_by_program
-from tlf.dialects.rewriting import replace_op, rewriter_at
+from tlf.dialects.located_rewriting import replace_op, rewriter_at
+from tlf.dialects.op_replacement import (
+    is_in_planned_group,
+    operations_between,
+    replace_by_program,
+)
+from tlf.dialects.reduction_combiner import build_combination
 from tlf.dialects.types import tensor_type
-from tlf.passes.graph.pointwise import computed, is_pointwise, varies_along
+from tlf.passes.graph.pointwise import (
+    is_pointwise,
+    is_varying_along,
+    rebuild_elementwise,
+)
 
 NAME = "graph-distribute-over-concat"
 
 
 @dataclass
-class _Parts:
-    """Values computed from a concatenated tensor, split by its operands."""
+class _ConcatSlices:
+    """
+    Values computed from a concatenated tensor, as one slice for each concat operand.
+    """
 
-    joined: graph.ConcatOp
-    values: dict[SSAValue, list[SSAValue]] = field(
+    concat: graph.ConcatOp
+    slices: dict[SSAValue, list[SSAValue]] = field(
         default_factory=dict[SSAValue, "list[SSAValue]"]
     )
 
     @property
     def axis(self) -> int:
-        """The axis of the parts, counted from the last one, which is -1."""
-        rank = len(tensor_type(self.joined.result).get_shape())
-        return self.joined.axis.value.data - rank
+        """The concat axis, counted from the last one, which is -1."""
+        rank = len(tensor_type(self.concat.result).get_shape())
+        return self.concat.axis.value.data - rank
 
     @property
-    def ends(self) -> list[int]:
+    def offsets(self) -> list[int]:
         """
         Offsets of the concat operands along the axis, and the end of the last one.
         """
-        extents = (tensor_type(v).get_shape()[self.axis] for v in self.joined.inputs)
+        extents = (tensor_type(v).get_shape()[self.axis] for v in self.concat.inputs)
         return list(accumulate(extents, initial=0))
 
-    def users(self) -> list[Operation] | None:
+    def collect_users(self) -> list[Operation] | None:
         """
         Return the operations to split, in program order; None if one cannot be split.
         """
-        values, found = list[SSAValue]([self.joined.result]), dict[Operation, None]()
+        values, found = list[SSAValue]([self.concat.result]), dict[Operation, None]()
         while values:
             for use in values.pop().uses:
                 op = use.operation
@@ -62,68 +74,68 @@ class _Parts:
                     return None
                 found[op] = None
                 values += op.results if is_pointwise(op) else ()
-        block = self.joined.parent
+        block = self.concat.parent
         assert block is not None
         return [op for op in block.ops if op in found]
 
     def _is_splittable(self, op: Operation) -> bool:
-        if op.parent is not self.joined.parent or is_planned(op):
+        if op.parent is not self.concat.parent or is_in_planned_group(op):
             return False
         match op:
             case graph.ReduceOp():
                 rank = len(tensor_type(op.operand).get_shape())
                 return op.init_value is None and op.axis_list == (rank + self.axis,)
             case graph.SliceOp():
-                return self._part_of(op) is not None
+                return self._operand_index_of_slice(op) is not None
             case _:
                 return is_pointwise(op)
 
-    def _part_of(self, op: graph.SliceOp) -> int | None:
-        """The part that a slice is cut from, if it is one, whole along other axes."""
+    def _operand_index_of_slice(self, op: graph.SliceOp) -> int | None:
+        """Return the index of the concat operand that contains a slice, if one does."""
         first = op.offsets.get_values()[self.axis]
         stride = op.strides.get_values()[self.axis]
         extent = tensor_type(op.result).get_shape()[self.axis]
         last = first + stride * (extent - 1)
-        pairs = enumerate(pairwise(self.ends))
+        pairs = enumerate(pairwise(self.offsets))
         return next((n for n, (a, b) in pairs if a <= first and last < b), None)
 
-    def split(self, op: Operation) -> None:
-        """Build an operation on each part, and let its users read these."""
+    def split_user(self, op: Operation) -> None:
+        """Build an operation on each slice, and replace its uses."""
         builder = Builder(InsertPoint.before(op))
         before = op.prev_op
         match op:
             case graph.ReduceOp():
-                made = self._reduced(op, builder)
+                made = self._reduce_slices(op, builder)
             case graph.SliceOp():
-                made = self._cut(op, builder)
+                made = self._slice_operand(op, builder)
             case _:
                 made = None
-                self._computed(op, builder)
-        for new in between(before, op):
+                self._rebuild_on_slices(op, builder)
+        for new in operations_between(before, op):
             new.location = op.location
         if made is not None:
             made.name_hint = op.results[0].name_hint
             replace_op(op, [], [made])
 
-    def _of(self, value: SSAValue, builder: Builder) -> list[SSAValue]:
-        """The parts of an operand."""
-        if value in self.values:
-            return self.values[value]
+    def _slices_of(self, value: SSAValue, builder: Builder) -> list[SSAValue]:
+        """Return the slices of an operand, one for each concat operand."""
+        if value in self.slices:
+            return self.slices[value]
         shape = tensor_type(value).get_shape()
-        count = len(self.ends) - 1
-        if not varies_along(value, self.axis):
+        count = len(self.offsets) - 1
+        if not is_varying_along(value, self.axis):
             return [value] * count
         found: list[SSAValue] = []
-        for first, last in pairwise(self.ends):
+        for first, last in pairwise(self.offsets):
             offsets, sizes = [0] * len(shape), list(shape)
             offsets[self.axis], sizes[self.axis] = first, last - first
             found.append(builder.insert(graph.SliceOp(value, offsets, sizes)).result)
-        self.values[value] = found
+        self.slices[value] = found
         return found
 
-    def _reduced(self, op: graph.ReduceOp, builder: Builder) -> SSAValue:
+    def _reduce_slices(self, op: graph.ReduceOp, builder: Builder) -> SSAValue:
         total: SSAValue | None = None
-        for part in self._of(op.operand, builder):
+        for part in self._slices_of(op.operand, builder):
             keeps = op.keepdims is not None
             one = graph.ReduceOp(
                 part,
@@ -135,31 +147,31 @@ class _Parts:
             )
             value = builder.insert(one).results[0]
             if total is not None:
-                value = builder.insert(combined(op, total, value)).result
+                value = builder.insert(build_combination(op, total, value)).result
             total = value
         assert total is not None
         return total
 
-    def _cut(self, op: graph.SliceOp, builder: Builder) -> SSAValue:
-        number = self._part_of(op)
+    def _slice_operand(self, op: graph.SliceOp, builder: Builder) -> SSAValue:
+        number = self._operand_index_of_slice(op)
         assert number is not None
         offsets = list(op.offsets.get_values())
-        offsets[self.axis] -= self.ends[number]
-        part = self._of(op.operand, builder)[number]
+        offsets[self.axis] -= self.offsets[number]
+        part = self._slices_of(op.operand, builder)[number]
         sizes, strides = tensor_type(op.result).get_shape(), op.strides.get_values()
         return builder.insert(graph.SliceOp(part, offsets, sizes, strides)).result
 
-    def _computed(self, op: Operation, builder: Builder) -> None:
+    def _rebuild_on_slices(self, op: Operation, builder: Builder) -> None:
         assert isinstance(op, ElementwiseInterface)
-        operands = [self._of(each, builder) for each in op.operands]
+        operands = [self._slices_of(each, builder) for each in op.operands]
         shape, found = tensor_type(op.results[0]).get_shape(), list[SSAValue]()
         for parts, (first, last) in zip(
-            zip(*operands, strict=True), pairwise(self.ends), strict=True
+            zip(*operands, strict=True), pairwise(self.offsets), strict=True
         ):
             sizes = list(shape)
             sizes[self.axis] = last - first
-            found.append(computed(op, parts, sizes, builder))
-        self.values[op.results[0]] = found
+            found.append(rebuild_elementwise(op, parts, sizes, builder))
+        self.slices[op.results[0]] = found
 
 
 def _decompose_users(joined: graph.ConcatOp) -> None:
@@ -172,36 +184,40 @@ def _decompose_users(joined: graph.ConcatOp) -> None:
         value = pending.pop()
         seen.add(value)
         for user in [use.operation for use in value.uses]:
-            if isinstance(user, WholeAxesOperation) and not is_planned(user):
+            if isinstance(user, WholeAxesOperation) and not is_in_planned_group(user):
                 replace_by_program(user, rewriter_at(user), user.decompose)
         users = [use.operation for use in value.uses if is_pointwise(use.operation)]
         pending += (r for user in users for r in user.results if r not in seen)
 
 
-def split(joined: graph.ConcatOp) -> bool:
+def split_concat(joined: graph.ConcatOp) -> bool:
     """
-    Compute with parts instead of what joins them, if all that is needed of it can be.
-    Returns whether that is so.
+    Distribute the users of a concat over its operands, if all of them can be. Returns
+    whether that is so.
     """
     _decompose_users(joined)
-    parts = _Parts(joined, {joined.result: list(joined.inputs)})
-    if not (users := parts.users()):
+    parts = _ConcatSlices(joined, {joined.result: list(joined.inputs)})
+    if not (users := parts.collect_users()):
         return False
     for op in users:
-        parts.split(op)
+        parts.split_user(op)
     for op in (*reversed(users), joined):
         if op.parent is not None:
             Rewriter.erase_op(op)
     return True
 
 
-def _split_in(block: Block, last: Operation) -> None:
+def _split_concats_in(block: Block, last: Operation) -> None:
     known = invariant_values(block)
     for joined in [each for each in block.ops if isinstance(each, graph.ConcatOp)]:
         count = len(joined.inputs)
-        if joined.result not in known and not is_planned(joined) and split(joined):
+        if (
+            joined.result not in known
+            and not is_in_planned_group(joined)
+            and split_concat(joined)
+        ):
             text = f"{count} joined tensors are computed with one by one"
-            graph.remark(last, NAME, "passed", text)
+            graph.add_remark(last, NAME, "passed", text)
 
 
 @dataclass(frozen=True)
@@ -221,4 +237,4 @@ class GraphDistributeOverConcatPass(ModulePass):
         joining = [each for each in op.walk() if isinstance(each, graph.ConcatOp)]
         for block in dict.fromkeys(each.parent for each in joining):
             if block is not None and block.last_op is not None:
-                _split_in(block, block.last_op)
+                _split_concats_in(block, block.last_op)

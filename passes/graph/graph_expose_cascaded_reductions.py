@@ -1,4 +1,6 @@
-"""Writing sums so that they run in one loop with what they depend on."""
+"""
+Pass `graph-expose-cascaded-reductions`: reassociates sums that then fuse as a cascade.
+"""
 
 from __future__ import annotations
 
@@ -11,51 +13,66 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
-from tlf.dialects.invariants import invariant_values
-from tlf.dialects.target import Target
-from tlf.passes.graph.reassociate.exposing import NAME, Rewriting, rewrite
-from tlf.passes.graph.reassociate.rules import rule_for
-from tlf.passes.graph.reassociate.trial import Trial
-from tlf.planner.fusion.leading import Part, leading_to, operations_of, read_by
+from tlf.dialects.call_invariants import invariant_values
+from tlf.dialects.target import TargetSpec
+from tlf.passes.graph.reassociate.cascade_rewriting import (
+    PASS_NAME,
+    OperationRewriting,
+    rewrite_operation,
+)
+from tlf.passes.graph.reassociate.change_evaluation import ChangeEvaluator
+from tlf.passes.graph.reassociate.reassociation_rules import rule_for
+from tlf.planner.fusion.producer_closure import (
+    Part,
+    operands_of,
+    operations_in_order,
+    producer_closure_of,
+)
 
-WORTH = 0.005
-"""The part of the time that a change has to save: what it prepares takes memory."""
+MIN_GAIN = 0.005
+"""
+Minimum fraction of the time that a change has to save: what it prepares takes memory.
+"""
 
 
-def expose(block: Block, trial: Trial) -> None:
-    """Change sums of a block where that takes less time."""
+def expose_cascades(block: Block, trial: ChangeEvaluator) -> None:
+    """Reassociate the sums of a block where that saves time by the cost model."""
     if not any(map(rule_for, block.ops)):
         return
-    groups = trial.groups(block)
+    groups = trial.groups_of_block(block)
     pending = [op for op in reversed(list(groups)) if rule_for(op) is not None]
     while pending:
         group = groups[pending[0]]
-        parts = leading_to(group, read_by(group), groups, through_views=True)
-        if changed := _best(parts, group, trial):
+        parts = producer_closure_of(
+            group, operands_of(group), groups, through_views=True
+        )
+        if changed := _select_operations(parts, group, trial):
             known = invariant_values(block)
             for op in reversed(changed):
-                rewrite(op, known)
+                rewrite_operation(op, known)
         done = {pending[0], *changed}
         pending = [op for op in pending if op not in done]
 
 
-def _best(parts: Sequence[Part], group: Part, trial: Trial) -> list[Operation]:
+def _select_operations(
+    parts: Sequence[Part], group: Part, trial: ChangeEvaluator
+) -> list[Operation]:
     """
-    Return the operations of some parts to rewrite, in program order: all that there is
-    a rule for, or those of one group alone, whichever saves more; none if neither is
-    worth it.
+    Return the operations to rewrite, in program order: all that have a rule, or those
+    of one group alone, whichever saves more; none if neither pays.
     """
-    operations = operations_of(parts)
+    operations = operations_in_order(parts)
     every = [n for n, op in enumerate(operations) if rule_for(op) is not None]
     own = [place for place in every if operations[place] in group]
     changes = [
-        Rewriting(places) for places in dict.fromkeys((tuple(every), tuple(own)))
+        OperationRewriting(places)
+        for places in dict.fromkeys((tuple(every), tuple(own)))
     ]
-    saved = [trial.saved(parts, change) for change in changes]
-    best, time = max(saved), trial.cycles(parts) or 0
-    if best <= WORTH * time:
+    saved = [trial.saved_cycles(parts, change) for change in changes]
+    best, time = max(saved), trial.cycles_of(parts) or 0
+    if best <= MIN_GAIN * time:
         return []
-    return changes[saved.index(best)].of(operations)
+    return changes[saved.index(best)].select_operations(operations)
 
 
 @dataclass(frozen=True)
@@ -74,14 +91,14 @@ class GraphExposeCascadedReductionsPass(ModulePass):
     time, nothing happens.
     """
 
-    name = NAME
+    name = PASS_NAME
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if not Target.is_known(op):
+        if not TargetSpec.is_attached_to(op):
             return
-        if (trial := Trial.of(ctx, Target.of(op))) is None:
+        if (trial := ChangeEvaluator.of(ctx, TargetSpec.of(op))) is None:
             return
         for function in list(op.walk()):
             if isinstance(function, func.FuncOp) and not function.is_declaration:
                 for block in function.body.blocks:
-                    expose(block, trial)
+                    expose_cascades(block, trial)

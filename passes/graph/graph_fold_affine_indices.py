@@ -1,4 +1,6 @@
-"""Tabulation of values that depend on indices by a sum of them alone."""
+"""
+Pass `graph-fold-affine-indices`: tabulates values that depend on one affine index.
+"""
 
 from __future__ import annotations
 
@@ -14,123 +16,137 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tlf.analysis.work.once import FUNCTION, effort
+from tlf.analysis.work.precompute_profit import FUNCTION_COST, cost_in_additions
 from tlf.dialects import graph
-from tlf.dialects.graph.ramps import Ramp, ramp_of
+from tlf.dialects.graph.affine_tensors import AffineTensor, affine_tensor_of
 from tlf.dialects.interfaces import (
     ConstantInterface,
     ElementwiseInterface,
     Scalar,
-    indexing_map,
+    to_affine_map,
 )
-from tlf.dialects.types import like, scalar_value, tensor_type
+from tlf.dialects.types import scalar_value, tensor_type, type_like
 from tlf.passes.graph.graph_fold_constants import constant_values
-from tlf.support.affine.access import Access, identity
+from tlf.support.affine.index_access import IndexAccess, identity_accesses
 
 NAME = "graph-fold-affine-indices"
 
-REPEATED = 2
-"""So many times less has to be computed."""
+MIN_REUSE = 2
+"""Minimum ratio of the elements of a tensor to the entries of its table."""
 
-MOST = 64
-"""So many operations are looked at for one value."""
+MAX_OPERATIONS = 64
+"""Maximum number of operations visited for one value."""
 
 
 @dataclass
-class Sum:
+class IndexCombination:
     """
-    A tensor whose elements depend on indices by `sum(factors[axis] * index[axis])`
-    alone: what computes it, and where that starts.
+    A tensor that depends on its indices only by `sum(coefficients[axis] *
+    index[axis])`, with the operations that compute it and their leaves.
     """
 
-    factors: tuple[int, ...]
+    coefficients: tuple[int, ...]
     """Without a common divisor."""
     shape: tuple[int, ...]
-    leaves: dict[SSAValue, Ramp] = field(default_factory=dict[SSAValue, Ramp])
-    numbers: set[SSAValue] = field(default_factory=set[SSAValue])
+    affine_leaves: dict[SSAValue, AffineTensor] = field(
+        default_factory=dict[SSAValue, AffineTensor]
+    )
+    splat_constants: set[SSAValue] = field(default_factory=set[SSAValue])
     """Constants, all of whose elements are one."""
-    steps: list[ElementwiseInterface] = field(
+    operations: list[ElementwiseInterface] = field(
         default_factory=list[ElementwiseInterface]
     )
     """In the order in which they are computed."""
-    looked: int = 0
+    examined_count: int = 0
     """Number of operations examined, these and others."""
 
     @property
-    def along(self) -> Ramp:
-        """The sum itself."""
-        return Ramp.of(0, self.factors, self.shape)
+    def as_affine(self) -> AffineTensor:
+        """The linear combination as an affine tensor."""
+        return AffineTensor.from_coefficients(0, self.coefficients, self.shape)
 
     @property
     def extent(self) -> int:
-        """Number of values from the least to the greatest sum."""
-        least, most = self.along.bounds
+        """
+        Number of integers from the least to the greatest value of the combination.
+        """
+        least, most = self.as_affine.value_range
         return most - least + 1
 
     @staticmethod
-    def of(value: SSAValue) -> Sum | None:
+    def of(value: SSAValue) -> IndexCombination | None:
         """
-        Return the sum of indices along several axes that a tensor is computed from, if
-        it is and computing the tensor by that sum pays; else None.
+        Return the index combination that a tensor is a function of, if tabulating it
+        pays; else None.
         """
         shape = tuple(tensor_type(value).get_shape())
-        found = Sum((0,) * len(shape), shape)
-        if not found._gather(value) or sum(map(bool, found.factors)) < 2:
+        found = IndexCombination((0,) * len(shape), shape)
+        if (
+            not found._collect_operations(value)
+            or sum(map(bool, found.coefficients)) < 2
+        ):
             return None
-        if REPEATED * found.extent > prod(shape):
+        if MIN_REUSE * found.extent > prod(shape):
             return None
-        times = map(found._times, found.leaves.values())
+        times = map(found._multiple_of_combination, found.affine_leaves.values())
         return None if None in times else found
 
-    def _gather(self, value: SSAValue) -> bool:
+    def _collect_operations(self, value: SSAValue) -> bool:
         """
         Collect the operations that compute a value. Return `True` if all are known.
         """
-        if value in self.leaves or value in self.numbers:
+        if value in self.affine_leaves or value in self.splat_constants:
             return True
         op = value.owner
-        if isinstance(op, ConstantInterface) and op.splat() is not None:
-            self.numbers.add(value)
+        if isinstance(op, ConstantInterface) and op.splat_value() is not None:
+            self.splat_constants.add(value)
             return True
-        if (ramp := ramp_of(value)) is not None:
-            self.leaves[value] = ramp = ramp.spread(self.shape)
-            if any(ramp.factors) and not any(self.factors):
-                divisor = gcd(*ramp.factors)
-                self.factors = tuple(each // divisor for each in ramp.factors)
+        if (ramp := affine_tensor_of(value)) is not None:
+            self.affine_leaves[value] = ramp = ramp.broadcast_to(self.shape)
+            if any(ramp.coefficients) and not any(self.coefficients):
+                divisor = gcd(*ramp.coefficients)
+                self.coefficients = tuple(each // divisor for each in ramp.coefficients)
             return True
-        if op in self.steps:
+        if op in self.operations:
             return True
-        self.looked += 1
-        if not isinstance(op, ElementwiseInterface) or self.looked > MOST:
+        self.examined_count += 1
+        if (
+            not isinstance(op, ElementwiseInterface)
+            or self.examined_count > MAX_OPERATIONS
+        ):
             return False
-        if len(op.results) > 1 or not all(map(self._gather, op.operands)):
+        if len(op.results) > 1 or not all(map(self._collect_operations, op.operands)):
             return False
-        self.steps.append(op)
+        self.operations.append(op)
         return True
 
-    def _times(self, ramp: Ramp) -> int | None:
-        """Return the factor of the sum in a ramp, or None if it is not a multiple."""
-        axis = next(n for n, factor in enumerate(self.factors) if factor)
-        times, rest = divmod(ramp.factors[axis], self.factors[axis])
-        is_multiple = not rest and ramp.factors == self.along.times(times).factors
+    def _multiple_of_combination(self, ramp: AffineTensor) -> int | None:
+        """Return the multiple of the combination that an affine tensor is, or None."""
+        axis = next(n for n, factor in enumerate(self.coefficients) if factor)
+        times, rest = divmod(ramp.coefficients[axis], self.coefficients[axis])
+        is_multiple = (
+            not rest and ramp.coefficients == self.as_affine.scale(times).coefficients
+        )
         return times if is_multiple else None
 
-    def build(self, value: SSAValue, builder: Builder) -> SSAValue:
-        """Compute a value for each sum, the least first."""
+    def build_table(self, value: SSAValue, builder: Builder) -> SSAValue:
+        """Build the table of a value: one entry for each value of the combination."""
         made: dict[SSAValue, SSAValue] = {}
-        least, _ = self.along.bounds
-        for leaf, ramp in self.leaves.items():
-            times = self._times(ramp)
+        least, _ = self.as_affine.value_range
+        for leaf, ramp in self.affine_leaves.items():
+            times = self._multiple_of_combination(ramp)
             assert times is not None
-            one = Ramp.of(ramp.start + times * least, [times], [self.extent])
-            made[leaf] = _ramp(one, leaf, builder)
-        for number in self.numbers:
-            made[number] = _number(number, builder)
-        for step in self.steps:
-            made[step.results[0]] = self._step(step, made, builder)
+            one = AffineTensor.from_coefficients(
+                ramp.start + times * least, [times], [self.extent]
+            )
+            made[leaf] = _build_affine_tensor(one, leaf, builder)
+        for number in self.splat_constants:
+            made[number] = _scalar_constant(number, builder)
+        for step in self.operations:
+            made[step.results[0]] = self._build_operation(step, made, builder)
         return made[value]
 
-    def _step(
+    def _build_operation(
         self,
         step: ElementwiseInterface,
         made: Mapping[SSAValue, SSAValue],
@@ -142,89 +158,95 @@ class Sum:
         shape = [self.extent] if any(ranks) else []
         new = type(step).create(
             operands=operands,
-            result_types=[like(model, shape, model.element_type)],
+            result_types=[type_like(model, shape, model.element_type)],
             properties=dict(step.properties),
             attributes=dict(step.attributes),
         )
         new.location = step.location
         return builder.insert(new).results[0]
 
-    def place(self, axis: int) -> Access:
+    def table_access(self, axis: int) -> IndexAccess:
         """
-        Return the access to the value of an element, whose first index is iterator
+        Return the access to the table entry of an element whose first index is iterator
         `axis`.
         """
-        least, _ = self.along.bounds
-        pairs = enumerate(self.factors)
+        least, _ = self.as_affine.value_range
+        pairs = enumerate(self.coefficients)
         terms = tuple((axis + each, factor) for each, factor in pairs if factor)
-        return Access(terms, -least)
+        return IndexAccess(terms, -least)
 
 
-def _ramp(ramp: Ramp, model: SSAValue, builder: Builder) -> SSAValue:
-    """A ramp along one axis, of the element type of a value."""
+def _build_affine_tensor(
+    ramp: AffineTensor, model: SSAValue, builder: Builder
+) -> SSAValue:
+    """Build a one-dimensional affine tensor of the element type of a value."""
     type_ = tensor_type(model)
-    if ramp.number is not None:
-        return _constant(ramp.start, model, builder)
-    wide = like(type_, ramp.shape, i64)
+    if ramp.uniform_value is not None:
+        return _fill_constant(ramp.start, model, builder)
+    wide = type_like(type_, ramp.shape, i64)
     value = builder.insert(graph.IotaOp(wide, 0)).result
-    times = _constant(ramp.factors[0], value, builder)
-    start = _constant(ramp.start, value, builder)
+    times = _fill_constant(ramp.coefficients[0], value, builder)
+    start = _fill_constant(ramp.start, value, builder)
     value = builder.insert(graph.MulOp(value, times)).result
     value = builder.insert(graph.AddOp(value, start)).result
     return builder.insert(graph.CastOp(value, type_.element_type)).result
 
 
-def _number(value: SSAValue, builder: Builder) -> SSAValue:
-    """A constant as a single number."""
+def _scalar_constant(value: SSAValue, builder: Builder) -> SSAValue:
+    """Build a scalar constant from a splat constant."""
     op = value.owner
     assert isinstance(op, ConstantInterface)
-    splat = op.splat()
+    splat = op.splat_value()
     assert splat is not None
-    return _constant(scalar_value(splat), value, builder)
+    return _fill_constant(scalar_value(splat), value, builder)
 
 
-def _constant(number: Scalar, model: SSAValue, builder: Builder) -> SSAValue:
+def _fill_constant(number: Scalar, model: SSAValue, builder: Builder) -> SSAValue:
     type_ = TensorType(tensor_type(model).element_type, [])
-    return builder.insert(graph.ConstantOp.filled(number, type_)).result
+    return builder.insert(graph.ConstantOp.from_splat(number, type_)).result
 
 
-def fold_taken(op: graph.TakeOp) -> None:
-    """Take slices once for each sum of indices, and gather them by a map."""
-    if (found := Sum.of(op.indices)) is None:
+def fold_take(op: graph.TakeOp) -> None:
+    """
+    Take slices once for each value of an index combination, and gather them by a map.
+    """
+    if (found := IndexCombination.of(op.indices)) is None:
         return
     builder = Builder(InsertPoint.before(op))
     axis, shape = op.axis.value.data, tensor_type(op.result).get_shape()
-    taken = graph.TakeOp(op.operand, found.build(op.indices, builder), axis)
+    taken = graph.TakeOp(op.operand, found.build_table(op.indices, builder), axis)
     taken.location = op.location
     builder.insert(taken)
     rank = tensor_type(taken.result).get_num_dims()
-    own, behind = identity(len(shape)), len(shape) - (rank - axis - 1)
-    accesses = (*own[:axis], found.place(axis), *own[behind:])
-    _replace(op, taken.result, accesses, builder)
+    own, behind = identity_accesses(len(shape)), len(shape) - (rank - axis - 1)
+    accesses = (*own[:axis], found.table_access(axis), *own[behind:])
+    _replace_by_gather(op, taken.result, accesses, builder)
 
 
-def fold_computed(op: ElementwiseInterface) -> None:
-    """Compute once for each sum of indices, and gather that by a map."""
-    if (found := Sum.of(op.results[0])) is None:
+def fold_elementwise(op: ElementwiseInterface) -> None:
+    """Compute once for each value of an index combination, and gather that by a map."""
+    if (found := IndexCombination.of(op.results[0])) is None:
         return
-    work = sum(effort(step) // prod(found.shape) for step in found.steps)
-    if work < FUNCTION:
+    work = sum(
+        cost_in_additions(step) // prod(found.shape) for step in found.operations
+    )
+    if work < FUNCTION_COST:
         return
     builder = Builder(InsertPoint.before(op))
-    computed = found.build(op.results[0], builder)
-    _replace(op, computed, (found.place(0),), builder)
+    computed = found.build_table(op.results[0], builder)
+    _replace_by_gather(op, computed, (found.table_access(0),), builder)
 
 
-def _replace(
-    op: Operation, source: SSAValue, accesses: Sequence[Access], builder: Builder
+def _replace_by_gather(
+    op: Operation, source: SSAValue, accesses: Sequence[IndexAccess], builder: Builder
 ) -> None:
     """Replace an operation by a gather with a map."""
     shape = tensor_type(op.results[0]).get_shape()
-    map_ = indexing_map(tuple(accesses), len(shape)).data
+    map_ = to_affine_map(tuple(accesses), len(shape)).data
     made = builder.insert(graph.UnfoldOp(source, map_, shape))
     made.location = op.location
     made.result.name_hint = op.results[0].name_hint
-    graph.remark(op, NAME, "passed", "computed once for each sum of indices")
+    graph.add_remark(op, NAME, "passed", "computed once for each sum of indices")
     op.results[0].replace_all_uses_with(made.result)
     Rewriter.erase_op(op)
 
@@ -245,19 +267,19 @@ class GraphFoldAffineIndicesPass(ModulePass):
             if not isinstance(function, func.FuncOp):
                 continue
             for block in function.body.blocks:
-                _fold(block)
+                _fold_block(block)
 
 
-def _fold(block: Block) -> None:
+def _fold_block(block: Block) -> None:
     known = constant_values(block)
     for op in reversed(list(block.ops)):
         if isinstance(op, graph.TakeOp) and op.indices in known:
-            fold_taken(op)
-        elif isinstance(op, ElementwiseInterface) and _is_root(op, known):
-            fold_computed(op)
+            fold_take(op)
+        elif isinstance(op, ElementwiseInterface) and _is_constant_root(op, known):
+            fold_elementwise(op)
 
 
-def _is_root(op: ElementwiseInterface, known: Collection[SSAValue]) -> bool:
+def _is_constant_root(op: ElementwiseInterface, known: Collection[SSAValue]) -> bool:
     """
     Return `True` if a value is computed from constants and used by an operation that is
     not.

@@ -1,4 +1,6 @@
-"""Folding batch normalizations into the contractions before them."""
+"""
+Pass `graph-fold-batch-norm`: folds batch normalizations into the weights before them.
+"""
 
 from __future__ import annotations
 
@@ -14,23 +16,23 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tlf.dialects import graph
-from tlf.dialects.graph.decomposition import TensorProgram
+from tlf.dialects.call_invariants import invariant_values
+from tlf.dialects.graph.tensor_builder import TensorBuilder
 from tlf.dialects.interfaces import ContractionInterface
-from tlf.dialects.invariants import invariant_values
-from tlf.dialects.parts import part_of
-from tlf.dialects.replacement import is_planned, replace_by_program
-from tlf.dialects.rewriting import rewriter_at
-from tlf.dialects.types import is_half, like, tensor_type
+from tlf.dialects.located_rewriting import rewriter_at
+from tlf.dialects.module_paths import module_path_of
+from tlf.dialects.op_replacement import is_in_planned_group, replace_by_program
+from tlf.dialects.types import is_16_bit_float, tensor_type, type_like
 
 NAME = "graph-fold-batch-norm"
 
-CHANNEL = 1
-"""The axis that a batch normalization has parameters for."""
+CHANNEL_AXIS = 1
+"""The channel axis, which the parameters of a batch normalization run along."""
 
 
 @dataclass(frozen=True)
-class Folding:
-    """A contraction whose weight can take up a factor for each channel."""
+class BatchNormFolding:
+    """A contraction whose weight can absorb the scale of each channel."""
 
     op: ContractionInterface
     side: int
@@ -43,38 +45,42 @@ class Folding:
     """
 
 
-def folding_of(norm: graph.BatchNormOp, invariant: set[SSAValue]) -> Folding | str:
+def find_folding(
+    norm: graph.BatchNormOp, invariant: set[SSAValue]
+) -> BatchNormFolding | str:
     """Return the folding of a normalization, or the reason why it cannot be folded."""
     if any(value not in invariant for value in norm.parameters.values()):
         return "its statistics or parameters are not known before a call"
     value, shifts = norm.operand, list[SSAValue]()
-    while (step := _step_of(value, invariant)) is not None:
-        value = step.before
+    while (step := _foldable_step_of(value, invariant)) is not None:
+        value = step.source
         shifts += [] if step.shift is None else [step.shift]
     op = value.owner
     if not isinstance(op, ContractionInterface) or op.init_value is not None:
         return "what it normalizes is not the result of a contraction"
     if not value.has_one_use():
         return "the contraction before it has other users"
-    if is_planned(op):
+    if is_in_planned_group(op):
         return "the contraction before it has a plan"
-    channels = op.result_accesses()[0][CHANNEL]
-    for side in op.linear_in():
-        accesses = op.operand_accesses()[side] or ()
+    channels = op.result_indexing_maps()[0][CHANNEL_AXIS]
+    for side in op.linear_operands():
+        accesses = op.indexing_maps()[side] or ()
         if op.operands[side] in invariant and channels in accesses:
-            return Folding(op, side, accesses.index(channels), tuple(shifts))
+            return BatchNormFolding(op, side, accesses.index(channels), tuple(shifts))
     return "the weight of the contraction before it is not known before a call"
 
 
-class _Step(NamedTuple):
-    """A step that may lie between a contraction and a normalization."""
+class _FoldableStep(NamedTuple):
+    """An operation that may lie between a contraction and a batch normalization."""
 
-    before: SSAValue
+    source: SSAValue
     shift: SSAValue | None
     """Value that is added, if any."""
 
 
-def _step_of(value: SSAValue, invariant: set[SSAValue]) -> _Step | None:
+def _foldable_step_of(
+    value: SSAValue, invariant: set[SSAValue]
+) -> _FoldableStep | None:
     """
     Return the step that computes a value, if it adds a known value per channel, rounds,
     or reshapes the axes behind the channels, and has no other user; else None.
@@ -83,28 +89,28 @@ def _step_of(value: SSAValue, invariant: set[SSAValue]) -> _Step | None:
         return None
     match value.owner:
         case graph.AddOp() as add:
-            known = [n for n in range(2) if _is_shift(add, n, invariant)]
+            known = [n for n in range(2) if _is_channel_shift(add, n, invariant)]
             if not known:
                 return None
-            return _Step(add.operands[1 - known[0]], add.operands[known[0]])
+            return _FoldableStep(add.operands[1 - known[0]], add.operands[known[0]])
         case graph.CastOp() as cast:
             types = [tensor_type(each).element_type for each in (cast.operand, value)]
-            rounds = types[0] == f32 and is_half(types[1])
-            return _Step(cast.operand, None) if rounds else None
+            rounds = types[0] == f32 and is_16_bit_float(types[1])
+            return _FoldableStep(cast.operand, None) if rounds else None
         case graph.ReshapeOp() as reshape:
             shapes = [
                 tensor_type(each).get_shape() for each in (reshape.operand, value)
             ]
-            keeps = shapes[0][: CHANNEL + 1] == shapes[1][: CHANNEL + 1]
-            return _Step(reshape.operand, None) if keeps else None
+            keeps = shapes[0][: CHANNEL_AXIS + 1] == shapes[1][: CHANNEL_AXIS + 1]
+            return _FoldableStep(reshape.operand, None) if keeps else None
         case _:
             return None
 
 
-def _is_shift(add: graph.AddOp, side: int, invariant: set[SSAValue]) -> bool:
+def _is_channel_shift(add: graph.AddOp, side: int, invariant: set[SSAValue]) -> bool:
     """
-    Return `True` if an operand is known and has one element per channel of the sum, or
-    one for all, while the other operand has the shape of the sum.
+    Return `True` if an operand is invariant and broadcasts along all axes but the
+    channels, while the other operand has the shape of the sum.
     """
     value, other = add.operands[side], add.operands[1 - side]
     total = tensor_type(add.result).get_shape()
@@ -115,28 +121,29 @@ def _is_shift(add: graph.AddOp, side: int, invariant: set[SSAValue]) -> bool:
         is_whole
         and value in invariant
         and all(
-            extent == 1 or first + axis == CHANNEL for axis, extent in enumerate(shape)
+            extent == 1 or first + axis == CHANNEL_AXIS
+            for axis, extent in enumerate(shape)
         )
     )
 
 
-def fold(
-    norm: graph.BatchNormOp, folding: Folding, builder: PatternRewriter
+def build_folded_contraction(
+    norm: graph.BatchNormOp, folding: BatchNormFolding, builder: PatternRewriter
 ) -> Sequence[SSAValue]:
-    """Build the contraction with a scaled weight, and what is added to it."""
-    program = TensorProgram.of(builder, norm.operand)
-    known = {name: program.widened(each) for name, each in norm.parameters.items()}
-    epsilon = program.number(norm.epsilon.value.data)
+    """Build the contraction with a scaled weight, and the shift added to it."""
+    program = TensorBuilder.for_operand(builder, norm.operand)
+    known = {name: program.promote(each) for name, each in norm.parameters.items()}
+    epsilon = program.constant(norm.epsilon.value.data)
     scale = program.rsqrt(program.add(known["variance"], epsilon))
     if "weight" in known:
         scale = program.mul(scale, known["weight"])
     offset = known["mean"]
     for shift in folding.shifts:
         flat = program.reshape(shift, (tensor_type(shift).element_count(),))
-        offset = program.sub(offset, program.widened(flat))
+        offset = program.sub(offset, program.promote(flat))
     offset = program.mul(offset, scale)
     shape = tensor_type(norm.result).get_shape()
-    contraction = _scaled(folding, scale, program)
+    contraction = _scale_weight(folding, scale, program)
     if tensor_type(contraction).get_shape() != shape:
         contraction = program.reshape(contraction, shape)
     rank = len(shape)
@@ -144,37 +151,41 @@ def fold(
     if "bias" in known:
         added = program.sub(known["bias"], offset)
         steps = [contraction, program.reshape(added, column)]
-        return [program.finish(graph.AddOp, steps, norm.result.type)]
+        return [program.build_result(graph.AddOp, steps, norm.result.type)]
     steps = [contraction, program.reshape(offset, column)]
-    return [program.finish(graph.SubOp, steps, norm.result.type)]
+    return [program.build_result(graph.SubOp, steps, norm.result.type)]
 
 
-def _scaled(folding: Folding, scale: SSAValue, program: TensorProgram) -> SSAValue:
-    """The contraction with its weight times `scale`, as wide as the program."""
+def _scale_weight(
+    folding: BatchNormFolding, scale: SSAValue, program: TensorBuilder
+) -> SSAValue:
+    """
+    Return the contraction with its weight times `scale`, in the program's element type.
+    """
     op = folding.op
     weight = op.operands[folding.side]
     type_ = tensor_type(weight)
     shape = [1] * type_.get_num_dims()
     shape[folding.axis] = tensor_type(scale).element_count()
-    wide = program.widened(weight)
+    wide = program.promote(weight)
     factors = [wide, program.reshape(scale, shape)]
     operands = list(op.operands)
-    operands[folding.side] = program.finish(graph.MulOp, factors, type_)
+    operands[folding.side] = program.build_result(graph.MulOp, factors, type_)
     result = tensor_type(op.results[0])
     element = result.element_type
     if op.accumulator_type == program.element:
         element = program.element
     made = type(op).create(
         operands=operands,
-        result_types=[like(result, result.get_shape(), element)],
+        result_types=[type_like(result, result.get_shape(), element)],
         properties=dict(op.properties),
         attributes=dict(op.attributes),
     )
     made.location = op.location
-    return program.widened(program.insert(made))
+    return program.promote(program.insert(made))
 
 
-def _replace(norm: graph.BatchNormOp, found: Folding) -> None:
+def _replace_norm(norm: graph.BatchNormOp, found: BatchNormFolding) -> None:
     """Put the folded contraction in the place of the normalization."""
     unused: list[Operation] = []
     value = norm.operand
@@ -182,7 +193,9 @@ def _replace(norm: graph.BatchNormOp, found: Folding) -> None:
         unused.append(op)
         value = next(each for each in op.operands if each not in found.shifts)
     rewriter = rewriter_at(norm)
-    replace_by_program(norm, rewriter, lambda _: fold(norm, found, rewriter))
+    replace_by_program(
+        norm, rewriter, lambda _: build_folded_contraction(norm, found, rewriter)
+    )
     for op in (*unused, found.op):
         op.detach()
         op.erase()
@@ -191,15 +204,15 @@ def _replace(norm: graph.BatchNormOp, found: Folding) -> None:
 def _fold_block(block: Block) -> None:
     invariant = invariant_values(block)
     for norm in list(block.ops):
-        if not isinstance(norm, graph.BatchNormOp) or is_planned(norm):
+        if not isinstance(norm, graph.BatchNormOp) or is_in_planned_group(norm):
             continue
-        found = folding_of(norm, invariant)
+        found = find_folding(norm, invariant)
         if isinstance(found, str):
-            graph.remark(norm, NAME, "missed", found)
+            graph.add_remark(norm, NAME, "missed", found)
             continue
-        into = part_of(found.op) or found.op.name
-        graph.remark(norm, NAME, "passed", f"folded into the weight of {into}")
-        _replace(norm, found)
+        into = module_path_of(found.op) or found.op.name
+        graph.add_remark(norm, NAME, "passed", f"folded into the weight of {into}")
+        _replace_norm(norm, found)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Comparisons of whole numbers whose results are known when compiling."""
+"""Pass `graph-fold-comparisons`: folds comparisons decided by integer ranges."""
 
 from __future__ import annotations
 
@@ -12,15 +12,19 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import graph
-from tlf.dialects.graph.splats import filled, splat_of
-from tlf.dialects.replacement import between, is_planned, unused_operations
+from tlf.dialects.graph.splat_tensors import build_splat, splat_of
+from tlf.dialects.op_replacement import (
+    dead_operations,
+    is_in_planned_group,
+    operations_between,
+)
 from tlf.dialects.types import tensor_type
-from tlf.passes.graph.integer_bounds import ALWAYS, IntegerBounds
+from tlf.passes.graph.integer_bounds import BOOLEAN_RANGES, IntegerBounds
 
-DECIDED = (graph.CompareOp, graph.AndOp, graph.OrOp, graph.NotOp)
+FOLDABLE_TO_CONSTANT = (graph.CompareOp, graph.AndOp, graph.OrOp, graph.NotOp)
 """Operations that become a constant where their result is known."""
 
-DECIDING = (graph.AndOp, graph.OrOp, graph.SelectOp)
+FOLDABLE_TO_OPERAND = (graph.AndOp, graph.OrOp, graph.SelectOp)
 """Operations that become one of their operands where another one is known."""
 
 
@@ -38,28 +42,37 @@ class GraphFoldComparisonsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         bounds, found = IntegerBounds(), False
         for each in list(op.walk()):
-            if not isinstance(each, DECIDED + DECIDING) or is_planned(each):
+            if not isinstance(
+                each, FOLDABLE_TO_CONSTANT + FOLDABLE_TO_OPERAND
+            ) or is_in_planned_group(each):
                 continue
             before = each.prev_op
-            if (known := _known(each, bounds)) is not None:
-                for new in between(before, each):
+            if (known := _fold_to_value(each, bounds)) is not None:
+                for new in operations_between(before, each):
                     new.location = each.location
                 each.results[0].replace_all_uses_with(known)
                 Rewriter.erase_op(each)
                 found = True
         if found:
             # What only led to what was left out goes, too.
-            for each in unused_operations(op):
+            for each in dead_operations(op):
                 Rewriter.erase_op(each)
 
 
-def _known(op: Operation, bounds: IntegerBounds) -> SSAValue | None:
-    """The value that an operation always has, built before it if need be."""
+def _fold_to_value(op: Operation, bounds: IntegerBounds) -> SSAValue | None:
+    """
+    Return the value that an operation folds to, built before it if need be; else None.
+    """
     builder = Builder(InsertPoint.before(op))
     result = op.results[0]
-    if isinstance(op, DECIDED) and (found := bounds.of(result)) in ALWAYS:
-        return filled(builder, found[0], tensor_type(result))
-    if isinstance(op, DECIDING) and any(splat_of(e) is not None for e in op.operands):
-        known = op.simplest()
+    if (
+        isinstance(op, FOLDABLE_TO_CONSTANT)
+        and (found := bounds.of(result)) in BOOLEAN_RANGES
+    ):
+        return build_splat(builder, found[0], tensor_type(result))
+    if isinstance(op, FOLDABLE_TO_OPERAND) and any(
+        splat_of(e) is not None for e in op.operands
+    ):
+        known = op.best_simplification()
         return None if known is None else known.build(builder)
     return None

@@ -1,4 +1,4 @@
-"""Constant folding of values that depend on constants alone."""
+"""Pass `graph-fold-constants`: evaluates what depends on constants alone."""
 
 from __future__ import annotations
 
@@ -12,16 +12,21 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tlf.analysis.work.once import SMALL, computing, roots_of, worthwhile
-from tlf.analysis.work.work import size_in_bytes
+from tlf.analysis.work.flops_and_bytes import size_in_bytes
+from tlf.analysis.work.precompute_profit import (
+    FREE_BYTES,
+    producers_of,
+    select_profitable,
+    values_used_outside,
+)
 from tlf.dialects import graph
+from tlf.dialects.call_invariants import is_hoistable
 from tlf.dialects.interfaces import Array, ReferenceInterface
-from tlf.dialects.invariants import is_computable
 from tlf.dialects.types import tensor_type
 
 NAME = "graph-fold-constants"
 
-ROOM = 16
+INTERMEDIATE_FACTOR = 16
 """Factor by which an intermediate value of a constant may exceed the limit."""
 
 
@@ -36,53 +41,54 @@ def constant_values(block: Block) -> set[SSAValue]:
             op.value, graph.FileAttr
         )
         known = all(operand in found for operand in op.operands)
-        if known and not is_file and is_computable(op):
+        if known and not is_file and is_hoistable(op):
             found.update(op.results)
     return found
 
 
 @dataclass
-class _Folder:
-    """The constants of a block, computed as they are needed."""
+class _ConstantFolder:
+    """Constant folding in a block, with the arrays evaluated so far."""
 
     limit: int
-    inside: set[SSAValue]
+    constants: set[SSAValue]
     arrays: dict[SSAValue, Array]
 
-    def run(self, block: Block) -> None:
-        roots = roots_of(block, self.inside)
-        for value in worthwhile(roots, self.inside, SMALL, views=True):
+    def fold_block(self, block: Block) -> None:
+        roots = values_used_outside(block, self.constants)
+        for value in select_profitable(roots, self.constants, FREE_BYTES, views=True):
             op = value.owner
             assert isinstance(op, Operation)
             size = size_in_bytes([value])
-            if (largest := self._largest(value)) > self.limit:
+            if (largest := self._largest_size(value)) > self.limit:
                 text = f"{largest} bytes are more than the limit of {self.limit}"
-                graph.remark(op, NAME, "missed", text)
+                graph.add_remark(op, NAME, "missed", text)
                 continue
-            count = sum(1 for _ in computing(value, self.inside))
+            count = sum(1 for _ in producers_of(value, self.constants))
             noun = "operation" if count == 1 else "operations"
             text = f"{count} {noun} became a constant of {size} bytes"
-            graph.remark(op, NAME, "passed", text)
-            self._replace(op, value)
+            graph.add_remark(op, NAME, "passed", text)
+            self._replace_by_constant(op, value)
 
-    def _largest(self, value: SSAValue) -> int:
-        """The bytes that stand against the limit."""
+    def _largest_size(self, value: SSAValue) -> int:
+        """Return the number of bytes that is compared with the limit."""
         steps = [
-            size_in_bytes(op.results) // ROOM for op in computing(value, self.inside)
+            size_in_bytes(op.results) // INTERMEDIATE_FACTOR
+            for op in producers_of(value, self.constants)
         ]
         return max([size_in_bytes([value]), *steps])
 
-    def _replace(self, op: Operation, value: SSAValue) -> None:
-        constant = graph.ConstantOp(self._array(value), tensor_type(value))
+    def _replace_by_constant(self, op: Operation, value: SSAValue) -> None:
+        constant = graph.ConstantOp(self._evaluate(value), tensor_type(value))
         constant.location = op.location
         constant.result.name_hint = value.name_hint
         Rewriter.insert_op(constant, InsertPoint.before(op))
         value.replace_all_uses_with(constant.result)
         self.arrays[constant.result] = self.arrays[value]
-        self.inside.add(constant.result)
+        self.constants.add(constant.result)
 
-    def _array(self, value: SSAValue) -> Array:
-        """The elements of a value, those that it is computed from first."""
+    def _evaluate(self, value: SSAValue) -> Array:
+        """Return the elements of a value, after those that it depends on."""
         pending = [value]
         while pending:
             op = pending[-1].owner
@@ -94,7 +100,9 @@ class _Folder:
                 pending += missing
                 continue
             with np.errstate(all="ignore"):
-                results = op.reference(*(self.arrays[each] for each in op.operands))
+                results = op.compute_reference(
+                    *(self.arrays[each] for each in op.operands)
+                )
             self.arrays.update(zip(op.results, results, strict=True))
         return self.arrays[value]
 
@@ -120,4 +128,6 @@ class GraphFoldConstantsPass(ModulePass):
         for function in op.walk():
             if isinstance(function, func.FuncOp):
                 for block in function.body.blocks:
-                    _Folder(self.limit, constant_values(block), {}).run(block)
+                    _ConstantFolder(self.limit, constant_values(block), {}).fold_block(
+                        block
+                    )

@@ -1,4 +1,4 @@
-"""Letting contractions read and write through the movements around them."""
+"""Pass `graph-fold-transposes`: folds transposes into the accesses of contractions."""
 
 from __future__ import annotations
 
@@ -22,43 +22,49 @@ from tlf.dialects.interfaces import (
     MovementInterface,
     ViewInterface,
 )
-from tlf.dialects.replacement import is_planned
-from tlf.dialects.rewriting import rewrite_module
+from tlf.dialects.located_rewriting import rewrite_module
+from tlf.dialects.op_replacement import is_in_planned_group
 from tlf.dialects.types import tensor_type
-from tlf.passes.graph.gathered_order import OrderTakenPattern, OrderUnfoldedPattern
+from tlf.passes.graph.contraction_product import Axes, Product, axes_of_projection
+from tlf.passes.graph.drop_broadcast_dims import DropBroadcastDimsPattern
+from tlf.passes.graph.drop_unit_dims import DropUnitDimsPattern
+from tlf.passes.graph.gather_axis_order import (
+    ContiguousUnfoldPattern,
+    HoistTransposeAboveTakePattern,
+)
 from tlf.passes.graph.permutations import (
-    RaisePermutationPattern,
+    HoistPermutationPattern,
     SinkPermutationPattern,
 )
-from tlf.passes.graph.product import Axes, Product, projection
-from tlf.passes.graph.repeated_axes import DropRepeatedPattern
-from tlf.passes.graph.unit_axes import DropUnitPattern
 
 
-def moved_axes(op: Operation) -> tuple[Axes, Axes] | None:
+def permutation_axes(op: Operation) -> tuple[Axes, Axes] | None:
     """
-    The iterators along the operand and along the result of a movement that keeps whole
-    axes; none for an operation that cuts, pads or does more.
+    Return the iterators along the operand and along the result of a movement that only
+    permutes whole axes; None for an operation that slices, pads or does more.
     """
     if not isinstance(op, MovementInterface) or len(op.operands) != 1:
         return None
-    source = projection(op.operand_accesses()[0])
-    moved = projection(op.result_accesses()[0])
-    if source is None or moved is None or op.border(0) is not None:
+    source = axes_of_projection(op.indexing_maps()[0])
+    moved = axes_of_projection(op.result_indexing_maps()[0])
+    if source is None or moved is None or op.padding_value(0) is not None:
         return None
     extents = dict(zip(moved, tensor_type(op.results[0]).get_shape(), strict=True))
     whole = tuple(extents.get(axis) for axis in source)
     is_whole = whole == tensor_type(op.operands[0]).get_shape()
-    return (source, moved) if is_whole and not is_planned(op) else None
+    return (source, moved) if is_whole and not is_in_planned_group(op) else None
 
 
-def read_through(product: Product, side: int) -> Product | None:
+def fold_operand_movement(product: Product, side: int) -> Product | None:
     """
-    The product that reads the operand of a movement instead of its result, if each axis
-    of that operand is one of the result's.
+    Return the product that reads the operand of a movement instead of its result, if
+    each axis of that operand is one of the result's; else None.
     """
     movement = product.values[side].owner
-    if not isinstance(movement, Operation) or (found := moved_axes(movement)) is None:
+    if (
+        not isinstance(movement, Operation)
+        or (found := permutation_axes(movement)) is None
+    ):
         return None
     source, moved = found
     iterator = dict(zip(moved, product.axes[side], strict=True))
@@ -71,45 +77,41 @@ def read_through(product: Product, side: int) -> Product | None:
         cast(tuple[Axes, Axes], tuple(sides)),
         product.result,
     )
-    return changed if changed.is_whole() else None
+    return changed if changed.has_all_iterators() else None
 
 
 def _mnemonic(op: Operation) -> str:
     return op.name.removeprefix("graph.")
 
 
-def _note_folded(op: Operation, what: str, movement: Operation) -> None:
+def _remark_folded(op: Operation, what: str, movement: Operation) -> None:
     """Note that a contraction `reads` or `writes` through a movement."""
     text = f"{_mnemonic(op)} {what} through a {_mnemonic(movement)}"
-    graph.remark(op, GraphFoldTransposesPass.name, "passed", text)
+    graph.add_remark(op, GraphFoldTransposesPass.name, "passed", text)
 
 
 @dataclass
-class ReadThroughPattern(RewritePattern):
-    """
-    Replace a contraction of moved operands by one of the operands as they were.
-    """
+class FoldOperandTransposePattern(RewritePattern):
+    """Fold transposes of operands into a contraction."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if (product := Product.of(op)) is None:
             return
         found = product
         for side in range(2):
-            if (changed := read_through(found, side)) is not None:
-                _note_folded(op, "reads", cast(Operation, found.values[side].owner))
+            if (changed := fold_operand_movement(found, side)) is not None:
+                _remark_folded(op, "reads", cast(Operation, found.values[side].owner))
                 found = changed
         if found is not product:
-            rewriter.replace(op, found.build())
+            rewriter.replace(op, found.build_contract())
 
 
 @dataclass
-class WriteThroughPattern(RewritePattern):
-    """
-    Let a contraction write its result in the order that its only user brings it into.
-    """
+class FoldResultTransposePattern(RewritePattern):
+    """Fold a transpose that is the only user of a contraction into it."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if (found := moved_axes(op)) is None:
+        if (found := permutation_axes(op)) is None:
             return
         source, moved = found
         owner = op.operands[0].owner
@@ -122,76 +124,76 @@ class WriteThroughPattern(RewritePattern):
         iterator = dict(zip(source, product.result, strict=True))
         written = tuple(iterator[axis] for axis in moved)
         changed = Product(product.op, product.values, product.axes, written)
-        _note_folded(owner, "writes", op)
-        rewriter.replace(op, changed.build())
+        _remark_folded(owner, "writes", op)
+        rewriter.replace(op, changed.build_contract())
         rewriter.erase(product.op)
 
 
-def patterns() -> Sequence[RewritePattern]:
+def transpose_patterns() -> Sequence[RewritePattern]:
     """The rewrites of the pass."""
     return (
-        ReadThroughPattern(),
-        WriteThroughPattern(),
-        DropUnitPattern(),
-        DropRepeatedPattern(),
+        FoldOperandTransposePattern(),
+        FoldResultTransposePattern(),
+        DropUnitDimsPattern(),
+        DropBroadcastDimsPattern(),
         SinkPermutationPattern(),
-        RaisePermutationPattern(),
-        OrderTakenPattern(),
-        OrderUnfoldedPattern(),
+        HoistPermutationPattern(),
+        HoistTransposeAboveTakePattern(),
+        ContiguousUnfoldPattern(),
     )
 
 
-def _why_no_product(op: ContractionInterface) -> str | None:
+def _reason_not_foldable(op: ContractionInterface) -> str | None:
     """Return why a contraction cannot absorb movements, or None if it can."""
-    if is_planned(op):
+    if is_in_planned_group(op):
         return "the group has a plan"
     if op.init_value is not None:
         return f"the {_mnemonic(op)} starts from a tensor"
     return None if Product.of(op) else f"the {_mnemonic(op)} has windows"
 
 
-def _why_not_moved(movement: MovementInterface) -> str | None:
+def _reason_not_permutation(movement: MovementInterface) -> str | None:
     """Return why a movement is not a permutation of whole axes, or None if it is."""
-    if is_planned(movement):
+    if is_in_planned_group(movement):
         return "the group has a plan"
-    if moved_axes(movement) is not None:
+    if permutation_axes(movement) is not None:
         return None
-    accesses = movement.operand_accesses()[0] or ()
+    accesses = movement.indexing_maps()[0] or ()
     if any(not access.terms for access in accesses):
         return "an axis of extent 1 is repeated"
     return "an axis is cut, padded or a window"
 
 
-def _moves(op: object) -> MovementInterface | None:
-    """The movement of one tensor that an operation is, unless it is a view."""
+def _movement_of(op: object) -> MovementInterface | None:
+    """Return an operation as a movement of one tensor, unless it is a view."""
     if not isinstance(op, MovementInterface) or isinstance(op, ViewInterface):
         return None
     return op if len(op.operands) == 1 else None
 
 
-def _note_read(op: ContractionInterface, side: int) -> None:
-    """Note why a contraction reads the result of a movement."""
-    if (movement := _moves(op.operands[side].owner)) is None:
+def _remark_operand_movement(op: ContractionInterface, side: int) -> None:
+    """Emit a remark on why the movement of an operand is not folded."""
+    if (movement := _movement_of(op.operands[side].owner)) is None:
         return
-    reason = _why_no_product(op) or _why_not_moved(movement)
+    reason = _reason_not_foldable(op) or _reason_not_permutation(movement)
     reason = reason or "an axis would run along no operand"
     text = f"{_mnemonic(movement)} before {_mnemonic(op)} stays: {reason}"
-    graph.remark(op, GraphFoldTransposesPass.name, "missed", text)
+    graph.add_remark(op, GraphFoldTransposesPass.name, "missed", text)
 
 
-def _note_written(op: Operation) -> None:
-    """Note why the result of a contraction is moved."""
-    if (movement := _moves(op)) is None:
+def _remark_result_movement(op: Operation) -> None:
+    """Emit a remark on why the movement of a contraction's result is not folded."""
+    if (movement := _movement_of(op)) is None:
         return
     product = movement.operands[0].owner
     if not isinstance(product, ContractionInterface):
         return
-    reason = _why_no_product(product) or _why_not_moved(movement)
+    reason = _reason_not_foldable(product) or _reason_not_permutation(movement)
     if reason is None and movement.operands[0].uses.get_length() > 1:
         reason = "the result has other users"
     reason = reason or "the result is repeated"
     text = f"{_mnemonic(movement)} after {_mnemonic(product)} stays: {reason}"
-    graph.remark(movement, GraphFoldTransposesPass.name, "missed", text)
+    graph.add_remark(movement, GraphFoldTransposesPass.name, "missed", text)
 
 
 @dataclass(frozen=True)
@@ -215,11 +217,13 @@ class GraphFoldTransposesPass(ModulePass):
     name = "graph-fold-transposes"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        applier = GreedyRewritePatternApplier(list(patterns()), dce_enabled=True)
+        applier = GreedyRewritePatternApplier(
+            list(transpose_patterns()), dce_enabled=True
+        )
         rewrite_module(op, applier)
         for each in op.walk():
             if isinstance(each, ContractionInterface):
-                _note_read(each, 0)
-                _note_read(each, 1)
+                _remark_operand_movement(each, 0)
+                _remark_operand_movement(each, 1)
             else:
-                _note_written(each)
+                _remark_result_movement(each)

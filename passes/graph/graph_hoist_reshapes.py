@@ -1,4 +1,4 @@
-"""Splitting axes before they are computed with, not afterwards."""
+"""Pass `graph-hoist-reshapes`: splits axes before operations instead of afterwards."""
 
 from __future__ import annotations
 
@@ -26,41 +26,45 @@ from tlf.dialects.interfaces import (
     TilingInterface,
     ViewInterface,
 )
-from tlf.dialects.replacement import is_planned
-from tlf.dialects.rewriting import rewrite_module
-from tlf.dialects.types import like, tensor_type
-from tlf.passes.graph.merged_axes import MergePermutedPattern, SplitBatchPattern
-from tlf.passes.graph.permutations import inverse, only_user, reshaped
-from tlf.passes.graph.product import Product
-from tlf.passes.graph.reductions_of_split_axes import (
-    SplitReductionPattern,
-    others_follow,
-    replace_split,
-    splitting_with_reductions,
+from tlf.dialects.located_rewriting import rewrite_module
+from tlf.dialects.op_replacement import is_in_planned_group
+from tlf.dialects.types import tensor_type, type_like
+from tlf.passes.graph.contraction_product import Product
+from tlf.passes.graph.permutations import (
+    inverse_permutation,
+    reshape_to,
+    single_user_of,
 )
+from tlf.passes.graph.reshape_broadcasts import SplitBroadcastPattern
+from tlf.passes.graph.reshape_for_residency import (
+    SplitBeforeSlicePattern,
+    SplitReducedDimsPattern,
+    has_residency_levels,
+)
+from tlf.passes.graph.sink_collapse import SinkCollapsePattern, SplitBatchDimsPattern
 from tlf.passes.graph.split_axes import (
-    NAME,
-    Factors,
-    Parts,
-    flat,
-    note_split,
-    places,
+    PASS_NAME,
+    AxisFactors,
+    IteratorSplits,
+    flatten_factors,
+    operand_split_shape,
+    remark_split,
+    single_use_split_factors,
     split_factors,
+    split_positions,
     split_product,
-    split_shape,
-    splitting,
 )
-from tlf.passes.graph.split_for_room import (
-    SplitCutPattern,
-    SplitSumPattern,
-    may_stay_near,
+from tlf.passes.graph.split_axis_reductions import (
+    SplitReductionPattern,
+    can_other_users_follow,
+    replace_with_split,
+    split_factors_with_reductions,
 )
-from tlf.passes.graph.split_repeated import SplitRepeatedPattern
 
 
-def _note_left(op: Operation) -> None:
+def _remark_missed_split(op: Operation) -> None:
     """Emit a remark on why axes that are computed with were not split before."""
-    if not isinstance(op, graph.ReshapeOp) or not _is_computed_with(op.result):
+    if not isinstance(op, graph.ReshapeOp) or not _has_compute_user(op.result):
         return
     shapes = [tensor_type(value).get_shape() for value in (op.operand, op.result)]
     factors, before = split_factors(*shapes), op.operand.owner
@@ -70,18 +74,18 @@ def _note_left(op: Operation) -> None:
         return
     if op.operand.uses.get_length() > 1:
         reason = "the result has other users"
-    elif is_planned(before):
+    elif is_in_planned_group(before):
         reason = "it has a plan"
     else:
         reason = "it has windows, or starts from a tensor"
     text = f"axes are split after {before.name.removeprefix('graph.')}: {reason}"
-    graph.remark(before, GraphHoistReshapesPass.name, "missed", text)
+    graph.add_remark(before, GraphHoistReshapesPass.name, "missed", text)
 
 
-def _is_computed_with(value: SSAValue, near: bool = False) -> bool:
+def _has_compute_user(value: SSAValue, near: bool = False) -> bool:
     """
-    Return `True` if an elementwise operation or a reduction reads a value, under any
-    shape and order of axes; with `near` also if a contraction does, or if one of them
+    Return `True` if an elementwise operation or a reduction reads a value, through
+    views and transposes; with `near` also if a contraction does, or if one of them
     reads a slice of it.
     """
     readers = (
@@ -93,7 +97,7 @@ def _is_computed_with(value: SSAValue, near: bool = False) -> bool:
     users = [use.operation for use in value.uses]
     return any(
         isinstance(user, readers)
-        or (isinstance(user, through) and _is_computed_with(user.results[0], near))
+        or (isinstance(user, through) and _has_compute_user(user.results[0], near))
         for user in users
     )
 
@@ -105,39 +109,39 @@ class SplitElementwisePattern(RewritePattern):
     split results are computed with further.
     """
 
-    near: bool = False
+    has_residency: bool = False
     """True if tensors may be resident in a level near the engines between groups."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, graph.ReshapeOp):
             return
-        if (factors := splitting_with_reductions(op)) is None:
+        if (factors := split_factors_with_reductions(op)) is None:
             return
         before = op.operand.owner
-        if not isinstance(before, ElementwiseInterface) or is_planned(before):
+        if not isinstance(before, ElementwiseInterface) or is_in_planned_group(before):
             return
         if isinstance(before, PositionInterface):
             return
-        is_used = _is_computed_with(op.result, self.near)
-        if not (is_used or _follows_undone(before, factors)):
+        is_used = _has_compute_user(op.result, self.has_residency)
+        if not (is_used or _can_undo_reshape(before, factors)):
             return
-        note_split(before)
+        remark_split(before)
         rewriter.insertion_point = InsertPoint.before(before)
         operands = [
-            reshaped(operand, _broadcast_shape(operand, factors), rewriter)
+            reshape_to(operand, _broadcast_shape(operand, factors), rewriter)
             for operand in before.operands
         ]
         element = tensor_type(before.results[0]).element_type
         shape = tensor_type(op.result).get_shape()
-        type_ = like(tensor_type(op.result), shape, element)
-        made = before.tiled(operands, [type_])
+        type_ = type_like(tensor_type(op.result), shape, element)
+        made = before.tiled_implementation(operands, [type_])
         made.location = before.location
         rewriter.insert(made)
-        replace_split(op, made.results[0], factors, rewriter)
+        replace_with_split(op, made.results[0], factors, rewriter)
         rewriter.erase(before)
 
 
-def _broadcast_shape(operand: SSAValue, factors: Factors) -> list[int]:
+def _broadcast_shape(operand: SSAValue, factors: AxisFactors) -> list[int]:
     """The shape of an operand that is broadcast along split axes."""
     shape = tensor_type(operand).get_shape()
     first = len(factors) - len(shape)
@@ -149,19 +153,19 @@ def _broadcast_shape(operand: SSAValue, factors: Factors) -> list[int]:
 
 
 @dataclass
-class SplitProductPattern(RewritePattern):
+class SplitContractionPattern(RewritePattern):
     """
     Split the operands of contractions instead of their results, where the split results
     are computed with further or permuted, or where that undoes a reshape of an operand.
     """
 
-    near: bool = False
+    has_residency: bool = False
     """True if tensors may be resident in a level near the engines between groups."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, graph.ReshapeOp):
             return
-        if (factors := splitting_with_reductions(op)) is None:
+        if (factors := split_factors_with_reductions(op)) is None:
             return
         before = op.operand.owner
         if not isinstance(before, Operation):
@@ -169,48 +173,51 @@ class SplitProductPattern(RewritePattern):
         if (product := Product.of(before)) is None:
             return
         parts = dict(zip(product.result, factors, strict=True))
-        is_permuted = isinstance(only_user(op.result), graph.TransposeOp)
-        is_used = is_permuted or _is_computed_with(op.result, self.near)
-        if not (is_used or _undoes(product, parts)):
+        is_permuted = isinstance(single_user_of(op.result), graph.TransposeOp)
+        is_used = is_permuted or _has_compute_user(op.result, self.has_residency)
+        if not (is_used or _undoes_operand_reshape(product, parts)):
             return
-        note_split(before)
+        remark_split(before)
         rewriter.insertion_point = InsertPoint.before(before)
-        made = rewriter.insert(split_product(product, parts, rewriter).build())
-        replace_split(op, made.results[0], factors, rewriter)
+        made = rewriter.insert(split_product(product, parts, rewriter).build_contract())
+        replace_with_split(op, made.results[0], factors, rewriter)
         rewriter.erase(before)
 
 
 @dataclass
-class SplitPermutedPattern(RewritePattern):
+class SplitBeforeTransposePattern(RewritePattern):
     """
-    Split axes before they are permuted, if something computes with them: of a result,
-    they are a view.
+    Hoist a reshape that splits axes above a transpose, if something computes with them:
+    of a result, they are a view.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, graph.ReshapeOp) or (factors := splitting(op)) is None:
+        if (
+            not isinstance(op, graph.ReshapeOp)
+            or (factors := single_use_split_factors(op)) is None
+        ):
             return
         before = op.operand.owner
-        if not isinstance(before, graph.TransposeOp) or is_planned(before):
+        if not isinstance(before, graph.TransposeOp) or is_in_planned_group(before):
             return
         if all(isinstance(use.operation, func.ReturnOp) for use in op.result.uses):
             return
         of = dict(zip(before.axis_list, factors, strict=True))
         source = tuple(of[axis] for axis in range(len(factors)))
-        split = reshaped(before.operand, flat(source), rewriter)
-        order = places(source, before.axis_list)
+        split = reshape_to(before.operand, flatten_factors(source), rewriter)
+        order = split_positions(source, before.axis_list)
         rewriter.replace(op, graph.TransposeOp(split, order))
         rewriter.erase(before)
 
 
 @dataclass
-class CutPermutedPattern(RewritePattern):
+class SliceBeforeTransposePattern(RewritePattern):
     """
-    Cut before axes are permuted, where nothing needs all of the permuted tensor.
+    Hoist a slice above a transpose, where nothing needs the whole transposed tensor.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, graph.SliceOp) or is_planned(op):
+        if not isinstance(op, graph.SliceOp) or is_in_planned_group(op):
             return
         before = op.operand.owner
         if not isinstance(before, graph.TransposeOp):
@@ -218,7 +225,7 @@ class CutPermutedPattern(RewritePattern):
         users = [use.operation for use in before.result.uses]
         if not all(isinstance(user, graph.SliceOp) for user in users):
             return
-        back = inverse(before.axis_list)
+        back = inverse_permutation(before.axis_list)
         shape = tensor_type(op.result).get_shape()
         starts, sizes, steps = (
             [each[place] for place in back] for each in (op.starts, shape, op.steps)
@@ -227,12 +234,12 @@ class CutPermutedPattern(RewritePattern):
         rewriter.replace(op, graph.TransposeOp(part, before.axis_list))
 
 
-def _follows_undone(op: Operation, factors: Factors) -> bool:
+def _can_undo_reshape(op: Operation, factors: AxisFactors) -> bool:
     """
-    Return `True` if an elementwise operation follows a reshape that splitting its axes
-    would undo, or a contraction of which an operand could then be read without one.
+    Return `True` if splitting the axes of an elementwise operation undoes a reshape
+    before it, or one before a contraction that it follows.
     """
-    split = flat(factors)
+    split = flatten_factors(factors)
     for operand in op.operands:
         before = operand.owner
         if tensor_type(operand).get_shape() != tensor_type(op.results[0]).get_shape():
@@ -241,21 +248,25 @@ def _follows_undone(op: Operation, factors: Factors) -> bool:
             if tensor_type(before.operand).get_shape() == split:
                 return True
             continue
-        if not isinstance(before, Operation) or not others_follow(operand, op, factors):
+        if not isinstance(before, Operation) or not can_other_users_follow(
+            operand, op, factors
+        ):
             continue
         if isinstance(before, ElementwiseInterface):
-            if _follows_undone(before, factors):
+            if _can_undo_reshape(before, factors):
                 return True
         elif (product := Product.of(before)) is not None:
-            if _undoes(product, dict(zip(product.result, factors, strict=True))):
+            if _undoes_operand_reshape(
+                product, dict(zip(product.result, factors, strict=True))
+            ):
                 return True
     return False
 
 
-def _undoes(product: Product, parts: Parts) -> bool:
+def _undoes_operand_reshape(product: Product, parts: IteratorSplits) -> bool:
     """
     Return `True` if splitting an operand undoes a reshape of a computed value, up to
-    axes of extent 1.
+    unit axes.
     """
     for value, axes in zip(product.values, product.axes, strict=True):
         source = value.owner
@@ -263,14 +274,16 @@ def _undoes(product: Product, parts: Parts) -> bool:
             continue
         moved = source.operands[0]
         is_computed = isinstance(moved.owner, TilingInterface)
-        shape = _long(tensor_type(moved).get_shape())
-        if is_computed and shape == _long(split_shape(value, axes, parts)):
+        shape = _non_unit_extents(tensor_type(moved).get_shape())
+        if is_computed and shape == _non_unit_extents(
+            operand_split_shape(value, axes, parts)
+        ):
             return True
     return False
 
 
-def _long(shape: Sequence[int]) -> list[int]:
-    """The extents above 1."""
+def _non_unit_extents(shape: Sequence[int]) -> list[int]:
+    """Return the extents other than 1."""
     return [extent for extent in shape if extent > 1]
 
 
@@ -295,25 +308,25 @@ class GraphHoistReshapesPass(ModulePass):
     instead of one that a reshape merged, and axes are split before parts are cut.
     """
 
-    name = NAME
+    name = PASS_NAME
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        near = may_stay_near(op)
+        near = has_residency_levels(op)
         patterns: list[RewritePattern] = [
             SplitElementwisePattern(near),
-            SplitProductPattern(near),
+            SplitContractionPattern(near),
             SplitReductionPattern(),
-            SplitRepeatedPattern(),
-            SplitBatchPattern(),
-            SplitPermutedPattern(),
-            MergePermutedPattern(),
-            CutPermutedPattern(),
+            SplitBroadcastPattern(),
+            SplitBatchDimsPattern(),
+            SplitBeforeTransposePattern(),
+            SinkCollapsePattern(),
+            SliceBeforeTransposePattern(),
             *graph.ReshapeOp.get_canonicalization_patterns(),
             *graph.TransposeOp.get_canonicalization_patterns(),
         ]
         if near:
-            patterns += (SplitCutPattern(), SplitSumPattern())
+            patterns += (SplitBeforeSlicePattern(), SplitReducedDimsPattern())
         applier = GreedyRewritePatternApplier(patterns, dce_enabled=True)
         rewrite_module(op, applier)
         for each in op.walk():
-            _note_left(each)
+            _remark_missed_split(each)

@@ -1,4 +1,4 @@
-"""Multiplying on that side of a contraction where it takes fewer products."""
+"""Pass `graph-hoist-scales`: moves scales to the cheaper side of a contraction."""
 
 from __future__ import annotations
 
@@ -12,71 +12,71 @@ from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
 from tlf.dialects import graph
-from tlf.dialects.invariants import invariant_values
-from tlf.dialects.rewriting import replace_op
-from tlf.passes.graph.hoist_scalars.absorbed import Scaling, placement
-from tlf.passes.graph.hoist_scalars.deferred import Factor, defer
-from tlf.passes.graph.hoist_scalars.exponents import take_scale
-from tlf.passes.graph.hoist_scalars.logarithms import take_logarithm
-from tlf.passes.graph.product import Product
+from tlf.dialects.call_invariants import invariant_values
+from tlf.dialects.located_rewriting import replace_op
+from tlf.passes.graph.contraction_product import Product
+from tlf.passes.graph.hoist_scalars.hoist_scale import OperandScale, hoist_operand_scale
+from tlf.passes.graph.hoist_scalars.log_sum_exp import rewrite_exp_of_log_sum
+from tlf.passes.graph.hoist_scalars.scaled_exponents import fold_scale_into_exp
+from tlf.passes.graph.hoist_scalars.sink_scale import ResultScale, find_placement
 
 NAME = "graph-hoist-scales"
 
-LOGARITHM = "it takes the logarithm in its exponent as a divisor"
-SCALE = "it takes the scale of the scores in its exponent"
+LOGARITHM_REMARK = "it takes the logarithm in its exponent as a divisor"
+SCALE_REMARK = "it takes the scale of the scores in its exponent"
 """Remark on exponentials that were changed."""
 
 
-def _absorb(block: Block) -> None:
-    """Let operands of contractions take the numbers that results are scaled by."""
+def _sink_scales(block: Block) -> None:
+    """Sink constant scales of contraction results into their operands."""
     for op in list(block.ops):
-        if (scaling := Scaling.of(op)) is None:
+        if (scaling := ResultScale.of(op)) is None:
             continue
         contraction = scaling.contraction
         invariant = invariant_values(block)
         found = min(
-            (placement(contraction, side, invariant) for side in (0, 1)),
+            (find_placement(contraction, side, invariant) for side in (0, 1)),
             key=lambda each: each.cost,
         )
-        if found.cost >= scaling.elements:
+        if found.cost >= scaling.multiplication_count:
             continue
         name = contraction.name.removeprefix("graph.")
         if not scaling.is_exact:
             text = (
                 f"{name} is scaled behind it: its operands would be rounded otherwise"
             )
-            graph.remark(op, NAME, "missed", text)
+            graph.add_remark(op, NAME, "missed", text)
             continue
-        graph.remark(op, NAME, "passed", f"operands of {name} take its scale")
-        for place in found.places:
-            scaling.apply_to(*place)
+        graph.add_remark(op, NAME, "passed", f"operands of {name} take its scale")
+        for place in found.operands:
+            scaling.scale_operand(*place)
         replace_op(scaling.op, [], [scaling.op.operands[scaling.side]])
 
 
-def _defer(block: Block) -> None:
-    """Let results of contractions take the factors of operands."""
+def _hoist_scales(block: Block) -> None:
+    """Hoist scales of contraction operands to the results."""
     invariant = invariant_values(block)
     for op in list(block.ops):
         for side in (0, 1):
             product = Product.of(op)
             if product is None or product.values[side] in invariant:
                 continue
-            found = Factor.of(product, side)
-            if found is not None and found.pays:
+            found = OperandScale.of(product, side)
+            if found is not None and found.is_profitable:
                 name = op.name.removeprefix("graph.")
                 text = f"the result of {name} takes a factor of what it multiplies"
-                graph.remark(op, NAME, "passed", text)
-                defer(found)
+                graph.add_remark(op, NAME, "passed", text)
+                hoist_operand_scale(found)
                 break
 
 
-def _change_exponents(
+def _rewrite_exponentials(
     block: Block, change: Callable[[graph.ExpOp], Operation | None], text: str
 ) -> None:
-    """Change exponentials of a block where that is possible, and note it."""
+    """Rewrite the exponentials of a block that a function can change, with a remark."""
     for op in [each for each in block.ops if isinstance(each, graph.ExpOp)]:
         if (made := change(op)) is not None:
-            graph.remark(made, NAME, "passed", text)
+            graph.add_remark(made, NAME, "passed", text)
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,9 @@ class GraphHoistScalesPass(ModulePass):
         for function in op.walk():
             if isinstance(function, func.FuncOp):
                 for block in function.body.blocks:
-                    _change_exponents(block, take_logarithm, LOGARITHM)
-                    _absorb(block)
-                    _defer(block)
-                    _change_exponents(block, take_scale, SCALE)
+                    _rewrite_exponentials(
+                        block, rewrite_exp_of_log_sum, LOGARITHM_REMARK
+                    )
+                    _sink_scales(block)
+                    _hoist_scales(block)
+                    _rewrite_exponentials(block, fold_scale_into_exp, SCALE_REMARK)

@@ -1,4 +1,4 @@
-"""Computing whole numbers that are known to be small in 32 bits."""
+"""Pass `graph-int-range-narrowing`: narrows 64-bit integers that fit into 32 bits."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import graph
-from tlf.dialects.graph.tensors import element_of, integer_limits
+from tlf.dialects.graph.tensor_types import element_of, integer_limits
 from tlf.dialects.interfaces import IndexedInterface
-from tlf.dialects.types import AnyTensor, like, tensor_type
-from tlf.passes.graph.integer_bounds import RULES, IntegerBounds
+from tlf.dialects.types import AnyTensor, tensor_type, type_like
+from tlf.passes.graph.integer_bounds import INTEGER_RULES, IntegerBounds
 
-MOVED = (graph.BroadcastOp, graph.ReshapeOp, graph.SliceOp, graph.TransposeOp)
+MOVEMENT_OPS = (graph.BroadcastOp, graph.ReshapeOp, graph.SliceOp, graph.TransposeOp)
 
-COMPUTED = (*RULES, graph.IotaOp, graph.SelectOp, *MOVED)
+NARROWABLE_OPS = (*INTEGER_RULES, graph.IotaOp, graph.SelectOp, *MOVEMENT_OPS)
 """Operations that are computed in 32 bits where operands and results are small."""
 
-READ = (graph.CastOp, graph.CompareOp, IndexedInterface)
-"""Operations that only read numbers in 32 bits."""
+READER_OPS = (graph.CastOp, graph.CompareOp, IndexedInterface)
+"""Operations that read 32-bit integers and return something else."""
 
 
 @dataclass(frozen=True)
@@ -41,50 +41,53 @@ class GraphIntRangeNarrowingPass(ModulePass):
         bounds = IntegerBounds()
         found = [each for each in op.walk() if _is_candidate(each, bounds)]
         for each in found:
-            _narrow(each)
+            _narrow_operation(each)
 
 
 def _is_candidate(op: Operation, bounds: IntegerBounds) -> bool:
     """
-    Return `True` if all 64-bit numbers that an operation reads and computes are small.
+    Return `True` if all 64-bit integers that an operation reads and computes fit into
+    32 bits.
     """
-    if not isinstance(op, COMPUTED + READ):
+    if not isinstance(op, NARROWABLE_OPS + READER_OPS):
         return False
     if isinstance(op, graph.CastOp) and element_of(op.result) in (i32, i64):
         return False
     # What is not chosen may be anything: none of its bits are seen.
-    read = [] if isinstance(op, graph.SelectOp) else _read(op)
-    wide = [*read, *_made(op)]
-    return bool(wide) and all(_is_small(bounds.of(each)) for each in wide)
+    read = [] if isinstance(op, graph.SelectOp) else _wide_operands_of(op)
+    wide = [*read, *_wide_results_of(op)]
+    return bool(wide) and all(_is_i32_range(bounds.of(each)) for each in wide)
 
 
-def _read(op: Operation) -> list[SSAValue]:
-    """The operands of 64 bits that are numbers to be computed with, or indices."""
+def _wide_operands_of(op: Operation) -> list[SSAValue]:
+    """
+    Return the 64-bit operands of an operation that are computed with, or are indices.
+    """
     is_indexed = isinstance(op, IndexedInterface)
     operands = [op.operands[op.index_operand]] if is_indexed else op.operands
     return [each for each in operands if element_of(each) == i64]
 
 
-def _made(op: Operation) -> list[SSAValue]:
-    """The results of 64 bits that are computed of such numbers."""
-    if isinstance(op, READ):
+def _wide_results_of(op: Operation) -> list[SSAValue]:
+    """Return the 64-bit results of an operation that can be narrowed."""
+    if isinstance(op, READER_OPS):
         return []
     return [each for each in op.results if element_of(each) == i64]
 
 
-def _is_small(bounds: tuple[int, int] | None) -> bool:
+def _is_i32_range(bounds: tuple[int, int] | None) -> bool:
     least, most = integer_limits(i32)
     return bounds is not None and least <= bounds[0] and bounds[1] <= most
 
 
-def _narrow(op: Operation) -> None:
-    """Let an operation work on numbers of 32 bits."""
-    builder, made = Builder(InsertPoint.before(op)), _made(op)
-    narrow = {each: _narrowed(each, builder) for each in _read(op)}
+def _narrow_operation(op: Operation) -> None:
+    """Rebuild an operation on 32-bit integers."""
+    builder, made = Builder(InsertPoint.before(op)), _wide_results_of(op)
+    narrow = {each: _narrow_value(each, builder) for each in _wide_operands_of(op)}
     new = type(op).create(
         operands=[narrow.get(each, each) for each in op.operands],
         result_types=[
-            _type(each) if each in made else each.type for each in op.results
+            _i32_type_of(each) if each in made else each.type for each in op.results
         ],
         properties=dict(op.properties),
         attributes=dict(op.attributes),
@@ -100,14 +103,16 @@ def _narrow(op: Operation) -> None:
     Rewriter.erase_op(op)
 
 
-def _narrowed(value: SSAValue, builder: Builder) -> SSAValue:
-    """A value in 32 bits; a constant as one."""
+def _narrow_value(value: SSAValue, builder: Builder) -> SSAValue:
+    """Return a value in 32 bits: a cast, or a constant for a constant."""
     op = value.owner
     if isinstance(op, graph.ConstantOp) and not isinstance(op.value, graph.FileAttr):
-        return builder.insert(graph.ConstantOp(op.array(), _type(value))).result
+        return builder.insert(
+            graph.ConstantOp(op.to_array(), _i32_type_of(value))
+        ).result
     return builder.insert(graph.CastOp(value, i32)).result
 
 
-def _type(value: SSAValue) -> AnyTensor:
+def _i32_type_of(value: SSAValue) -> AnyTensor:
     type_ = tensor_type(value)
-    return like(type_, type_.get_shape(), i32)
+    return type_like(type_, type_.get_shape(), i32)

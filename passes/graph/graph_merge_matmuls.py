@@ -1,4 +1,4 @@
-"""Merging products of one tensor with several weights into one."""
+"""Pass `graph-merge-matmuls`: fuses products of one tensor with several weights."""
 
 from __future__ import annotations
 
@@ -12,20 +12,23 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tlf.analysis.work.work import size_in_bytes
+from tlf.analysis.work.flops_and_bytes import size_in_bytes
 from tlf.dialects import graph
-from tlf.dialects.block_order import sort_block
+from tlf.dialects.call_invariants import invariant_values
 from tlf.dialects.interfaces import ElementwiseInterface, ViewInterface
-from tlf.dialects.invariants import invariant_values
-from tlf.dialects.types import like, tensor_type
-from tlf.passes.graph.product import Axes, Product
+from tlf.dialects.topological_order import sort_topologically
+from tlf.dialects.types import tensor_type, type_like
+from tlf.passes.graph.contraction_product import Axes, Product
 
 NAME = "graph-merge-matmuls"
 
 
 @dataclass(frozen=True)
 class Projection:
-    """A product of a tensor with a weight, along one axis of which others may join."""
+    """
+    A product of a tensor with a weight that can be concatenated with others along an
+    axis.
+    """
 
     product: Product
     side: int
@@ -65,22 +68,25 @@ class Projection:
         """The same axis of the result."""
         return self.product.result.index(self.axis)
 
-    def key(self) -> Hashable:
+    def merge_key(self) -> Hashable:
         """Return the key that products share if they can be merged."""
         op = self.product.op
         numbers: dict[int, int] = {}
 
-        def renamed(axes: Axes) -> Axes:
+        def renumber_axes(axes: Axes) -> Axes:
             return tuple(numbers.setdefault(axis, len(numbers)) for axis in axes)
 
-        maps = [renamed(self.product.axes[side]) for side in (1 - self.side, self.side)]
+        maps = [
+            renumber_axes(self.product.axes[side])
+            for side in (1 - self.side, self.side)
+        ]
         shape = list(tensor_type(self.weight).get_shape())
         del shape[self.weight_axis]
         return (
             self.source,
             self.side,
             *maps,
-            renamed(self.product.result),
+            renumber_axes(self.product.result),
             numbers[self.axis],
             tuple(shape),
             tensor_type(op.results[0]).element_type,
@@ -90,8 +96,8 @@ class Projection:
 
 
 @dataclass
-class Family:
-    """Products to be merged, and what the merged program has become so far."""
+class MatmulFamily:
+    """Projections of one tensor to be merged, and their values so far."""
 
     members: Sequence[Projection]
     values: list[SSAValue]
@@ -100,14 +106,14 @@ class Family:
     """The axis along which the values join."""
     invariant: set[SSAValue]
 
-    def width(self) -> int:
+    def total_extent(self) -> int:
         """Return the total extent of all values along the axis."""
         return sum(tensor_type(each).get_shape()[self.axis] for each in self.values)
 
-    def next_step(self) -> list[ElementwiseInterface] | None:
+    def common_next_step(self) -> list[ElementwiseInterface] | None:
         """
-        Operations that follow each of the values and nothing else, and that are alike:
-        all further operands are known before.
+        Return the elementwise operations that follow each value alone, if they are
+        alike and their further operands are invariant; else None.
         """
         steps: list[ElementwiseInterface] = []
         for value in self.values:
@@ -122,54 +128,56 @@ class Family:
             type(step) is type(first)
             and step.properties == first.properties
             and step.operands[place] is value
-            and _element(step.results[0]) == _element(first.results[0])
-            and self._is_whole(step, value)
+            and _element_type_of(step.results[0]) == _element_type_of(first.results[0])
+            and self._has_shape_of(step, value)
             for step, value in zip(steps, self.values, strict=True)
         )
         others = [n for n in range(len(first.operands)) if n != place]
         is_known = alike and all(
-            self._joined_axis([step.operands[n] for step in steps]) is not None
+            self._concat_axis_of([step.operands[n] for step in steps]) is not None
             for n in others
         )
         return steps if is_known else None
 
     @staticmethod
-    def _is_whole(step: Operation, value: SSAValue) -> bool:
+    def _has_shape_of(step: Operation, value: SSAValue) -> bool:
         shape = tensor_type(step.results[0]).get_shape()
         return shape == tensor_type(value).get_shape() and len(step.results) == 1
 
-    def _joined_axis(self, operands: Sequence[SSAValue]) -> int | None:
+    def _concat_axis_of(self, operands: Sequence[SSAValue]) -> int | None:
         """
-        The axis along which operands of a step have to be joined, -1 if they are one;
-        None where they cannot be joined.
+        Return the axis along which operands of a step have to be concatenated, -1 if
+        they are one and the same; None where they cannot be.
         """
         if any(operand not in self.invariant for operand in operands):
             return None
-        if len(set(operands)) == 1 and self._extent(operands[0], 0) == 1:
+        if len(set(operands)) == 1 and self._extent_along_axis(operands[0], 0) == 1:
             return -1
         shapes: set[tuple[int, ...]] = set()
         for position, operand in enumerate(operands):
             width = tensor_type(self.values[position]).get_shape()[self.axis]
-            axis = self._axis_of(operand, position)
-            if axis < 0 or self._extent(operand, position) != width:
+            axis = self._operand_axis_of(operand, position)
+            if axis < 0 or self._extent_along_axis(operand, position) != width:
                 return None
             shape = list(tensor_type(operand).get_shape())
             del shape[axis]
             shapes.add(tuple(shape))
-        return self._axis_of(operands[0], 0) if len(shapes) == 1 else None
+        return self._operand_axis_of(operands[0], 0) if len(shapes) == 1 else None
 
-    def _axis_of(self, operand: SSAValue, position: int) -> int:
+    def _operand_axis_of(self, operand: SSAValue, position: int) -> int:
         """The axis of a broadcast operand that the joined axis runs along."""
         rank = tensor_type(self.values[position]).get_num_dims()
         return self.axis - rank + tensor_type(operand).get_num_dims()
 
-    def _extent(self, operand: SSAValue, position: int) -> int:
-        axis = self._axis_of(operand, position)
+    def _extent_along_axis(self, operand: SSAValue, position: int) -> int:
+        axis = self._operand_axis_of(operand, position)
         return tensor_type(operand).get_shape()[axis] if axis >= 0 else 1
 
-    def joined(self, operands: Sequence[SSAValue], ops: list[Operation]) -> SSAValue:
-        """Further operands of a step as one."""
-        axis = self._joined_axis(operands)
+    def concat_operands(
+        self, operands: Sequence[SSAValue], ops: list[Operation]
+    ) -> SSAValue:
+        """Return the further operands of a step as one."""
+        axis = self._concat_axis_of(operands)
         assert axis is not None
         if axis < 0:
             return operands[0]
@@ -178,35 +186,35 @@ class Family:
         return joined.result
 
 
-def _element(value: SSAValue) -> Attribute:
+def _element_type_of(value: SSAValue) -> Attribute:
     return tensor_type(value).element_type
 
 
-def merge(family: Family) -> int:
+def merge_family(family: MatmulFamily) -> int:
     """
-    Replace products, and the steps after them that are alike, by one of each and a
-    slice for each member. Returns how many steps follow the product.
+    Replace a family, and the steps after it that are alike, by one product and slices
+    of it. Returns how many steps follow the product.
     """
     ops, count = list[Operation](), 0
-    merged = _merged_product(family, ops)
-    while (steps := family.next_step()) is not None:
+    merged = _build_merged_product(family, ops)
+    while (steps := family.common_next_step()) is not None:
         operands = [
             merged
             if step_operands[0] is family.values[0]
-            else family.joined(step_operands, ops)
+            else family.concat_operands(step_operands, ops)
             for step_operands in zip(*(step.operands for step in steps), strict=True)
         ]
         result = tensor_type(steps[0].results[0])
         shape = tensor_type(merged).get_shape()
-        type_ = like(result, shape, result.element_type)
-        step = steps[0].tiled(operands, [type_])
+        type_ = type_like(result, shape, result.element_type)
+        step = steps[0].tiled_implementation(operands, [type_])
         step.location = steps[0].location
         ops.append(step)
         merged, count = step.results[0], count + 1
         family.values = [each.results[0] for each in steps]
     last = family.values[-1].owner
     assert isinstance(last, Operation)
-    slices = _slices(family, merged)
+    slices = _slice_members(family, merged)
     Rewriter.insert_op([*ops, *slices], InsertPoint.after(last))
     for value, part in zip(family.values, slices, strict=True):
         part.result.name_hint = value.name_hint
@@ -214,18 +222,18 @@ def merge(family: Family) -> int:
     return count
 
 
-def _merged_product(family: Family, ops: list[Operation]) -> SSAValue:
+def _build_merged_product(family: MatmulFamily, ops: list[Operation]) -> SSAValue:
     first = family.members[0]
     weight = graph.ConcatOp([each.weight for each in family.members], first.weight_axis)
     values = list(first.product.values)
     values[first.side] = weight.result
     product = first.product
     made = Product(product.op, (values[0], values[1]), product.axes, product.result)
-    ops += [weight, merged := made.build()]
+    ops += [weight, merged := made.build_contract()]
     return merged.result
 
 
-def _slices(family: Family, merged: SSAValue) -> list[graph.SliceOp]:
+def _slice_members(family: MatmulFamily, merged: SSAValue) -> list[graph.SliceOp]:
     slices: list[graph.SliceOp] = []
     start = 0
     for value in family.values:
@@ -239,38 +247,38 @@ def _slices(family: Family, merged: SSAValue) -> list[graph.SliceOp]:
     return slices
 
 
-def lost_bytes(family: Family) -> int:
+def lost_fusion_bytes(family: MatmulFamily) -> int:
     """
-    The bytes that are written and read again because operations that follow single
-    members cannot run together with the merged product.
+    Return the bytes written and read again because users of single members cannot be
+    fused with the merged product.
     """
     lost = 0
     for value in family.values:
         seen = value
-        while isinstance(user := _only_user(seen), ViewInterface):
+        while isinstance(user := _single_user_of(seen), ViewInterface):
             seen = user.results[0]
         if isinstance(user, ElementwiseInterface):
             lost += 2 * size_in_bytes([value])
     return lost
 
 
-def _only_user(value: SSAValue) -> Operation | None:
+def _single_user_of(value: SSAValue) -> Operation | None:
     users = {use.operation for use in value.uses}
     return users.pop() if len(users) == 1 else None
 
 
-def families(block: Block, invariant: set[SSAValue]) -> list[list[Projection]]:
-    """The products of a block that may be merged, two or more of a kind."""
+def find_families(block: Block, invariant: set[SSAValue]) -> list[list[Projection]]:
+    """Return the projections of a block that can be merged, two or more per list."""
     found: dict[Hashable, list[Projection]] = {}
     for op in block.ops:
         if (projection := Projection.of(op, invariant)) is not None:
-            found.setdefault(projection.key(), []).append(projection)
+            found.setdefault(projection.merge_key(), []).append(projection)
     return [members for members in found.values() if len(members) > 1]
 
 
-def _note_computed(block: Block, invariant: set[SSAValue]) -> None:
+def _remark_non_weights(block: Block, invariant: set[SSAValue]) -> None:
     """
-    Emit a remark on products of one tensor whose weights are not known before a call.
+    Emit a remark on products of one tensor whose other operand is no invariant weight.
     """
     readers: dict[SSAValue, list[Operation]] = {}
     for op in block.ops:
@@ -283,48 +291,52 @@ def _note_computed(block: Block, invariant: set[SSAValue]) -> None:
             text = (
                 "products of one tensor stay: what they multiply it with is no weight"
             )
-            graph.remark(op, NAME, "missed", text)
+            graph.add_remark(op, NAME, "missed", text)
 
 
 def _merge_block(block: Block) -> None:
     invariant = invariant_values(block)
-    _note_computed(block, invariant)
-    for members in families(block, invariant):
-        _try(_family([each.product.op for each in members], invariant))
-    sort_block(block)
+    _remark_non_weights(block, invariant)
+    for members in find_families(block, invariant):
+        _merge_if_profitable(
+            _build_family([each.product.op for each in members], invariant)
+        )
+    sort_topologically(block)
 
 
-def _family(ops: Sequence[Operation], invariant: set[SSAValue]) -> Family:
+def _build_family(ops: Sequence[Operation], invariant: set[SSAValue]) -> MatmulFamily:
     """
-    Products as a family, of what they multiply now: where a family before became one,
-    that is a slice.
+    Build the family of some products as they are now: an earlier merge may have made
+    their operand a slice.
     """
     found = [Projection.of(op, invariant) for op in ops]
     members = [each for each in found if each is not None]
     values: list[SSAValue] = [each.product.op.results[0] for each in members]
-    return Family(members, values, members[0].result_axis, invariant)
+    return MatmulFamily(members, values, members[0].result_axis, invariant)
 
 
-def _try(family: Family) -> None:
+def _merge_if_profitable(family: MatmulFamily) -> None:
     first = family.members[0].product.op
-    after = Family(family.members, list(family.values), family.axis, family.invariant)
-    while (steps := after.next_step()) is not None:
+    after = MatmulFamily(
+        family.members, list(family.values), family.axis, family.invariant
+    )
+    while (steps := after.common_next_step()) is not None:
         after.values = [each.results[0] for each in steps]
     count = len(family.members)
     saved = (count - 1) * size_in_bytes([family.members[0].source])
-    if (lost := lost_bytes(after)) > saved:
+    if (lost := lost_fusion_bytes(after)) > saved:
         text = (
             f"{count} products of one tensor stay: merging them saves {saved} bytes of "
             f"reading it, and costs {lost} between them and what follows"
         )
         for member in family.members:
-            graph.remark(member.product.op, NAME, "missed", text)
+            graph.add_remark(member.product.op, NAME, "missed", text)
         return
     text = f"{count} products of one tensor became one"
     for member in family.members:
-        graph.remark(member.product.op, NAME, "passed", text)
-    graph.remark(first, NAME, "passed", text)
-    merge(family)
+        graph.add_remark(member.product.op, NAME, "passed", text)
+    graph.add_remark(first, NAME, "passed", text)
+    merge_family(family)
 
 
 @dataclass(frozen=True)

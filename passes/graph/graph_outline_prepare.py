@@ -1,4 +1,7 @@
-"""Outlining of computations on weights alone to a function that runs once."""
+"""
+Pass `graph-outline-prepare`: outlines weight preprocessing to a function that runs
+once.
+"""
 
 from __future__ import annotations
 
@@ -12,43 +15,49 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tlf.analysis.work.once import (
-    ADDITIONS,
+from tlf.analysis.work.flops_and_bytes import size_in_bytes
+from tlf.analysis.work.precompute_profit import (
+    DEFAULT_ADDITIONS_PER_BYTE,
     additions_per_byte,
-    computing,
-    roots_of,
-    worthwhile,
+    producers_of,
+    select_profitable,
+    values_used_outside,
 )
-from tlf.analysis.work.work import size_in_bytes
 from tlf.dialects import graph
-from tlf.dialects.invariants import invariant_values, is_entry
-from tlf.dialects.prepared import is_preparation, mark_preparation, preparation_of
-from tlf.dialects.target import Target
+from tlf.dialects.call_invariants import invariant_values, is_entry_function
+from tlf.dialects.prepack import is_preparation, mark_preparation, preparation_of
+from tlf.dialects.target import TargetSpec
 
 NAME = "graph-outline-prepare"
 
 
-def outline(function: func.FuncOp, target: Target | None = None) -> func.FuncOp | None:
+def outline_preparation(
+    function: func.FuncOp, target: TargetSpec | None = None
+) -> func.FuncOp | None:
     """
-    Move what a function computes from weights to a function of its own, which is
-    returned, or nothing if there is nothing to move.
+    Outline the weight preprocessing of a function to a new one, which is returned; None
+    if there is none.
     """
     block = function.body.block
     inside = invariant_values(block)
-    additions = ADDITIONS if target is None else additions_per_byte(target)
-    values = worthwhile(roots_of(block, inside), inside, additions=additions)
+    additions = (
+        DEFAULT_ADDITIONS_PER_BYTE if target is None else additions_per_byte(target)
+    )
+    values = select_profitable(
+        values_used_outside(block, inside), inside, additions=additions
+    )
     if not values:
         return None
-    needed = {op for value in values for op in computing(value, inside)}
+    needed = {op for value in values for op in producers_of(value, inside)}
     taken = [
         argument
         for argument in block.args
         if any(argument in op.operands for op in needed)
     ]
-    made = _function(function, block, values, needed, taken)
+    made = _build_preparation(function, block, values, needed, taken)
     mark_preparation(made, function, [argument.index for argument in taken])
     for value in values:
-        _take(block, value)
+        _replace_by_argument(block, value)
     types = [argument.type for argument in block.args]
     outputs = function.function_type.outputs.data
     function.function_type = FunctionType.from_lists(types, outputs)
@@ -58,14 +67,17 @@ def outline(function: func.FuncOp, target: Target | None = None) -> func.FuncOp 
     return made
 
 
-def _function(
+def _build_preparation(
     function: func.FuncOp,
     block: Block,
     values: Sequence[SSAValue],
     needed: set[Operation],
     taken: Sequence[SSAValue],
 ) -> func.FuncOp:
-    """A function from weights to values, with copies of the operations needed."""
+    """
+    Build the function from weights to prepared values, with clones of the operations
+    required.
+    """
     body = Block(arg_types=[argument.type for argument in taken])
     copies: dict[SSAValue, SSAValue] = {}
     for argument, copy in zip(taken, body.args, strict=True):
@@ -78,11 +90,11 @@ def _function(
             made.location = op.location
     body.add_op(func.ReturnOp(*(copies[value] for value in values)))
     types = [argument.type for argument in taken], [value.type for value in values]
-    return func.FuncOp(_free_name(function), types, Region(body))
+    return func.FuncOp(_unique_name(function), types, Region(body))
 
 
-def _free_name(function: func.FuncOp) -> str:
-    """A name for the new function that no other has."""
+def _unique_name(function: func.FuncOp) -> str:
+    """Return a symbol name for the new function that no other one has."""
     module = function.parent_op()
     others = () if module is None else module.regions[0].block.ops
     taken = {op.sym_name.data for op in others if isinstance(op, func.FuncOp)}
@@ -92,11 +104,13 @@ def _free_name(function: func.FuncOp) -> str:
     return name
 
 
-def _take(block: Block, value: SSAValue) -> None:
-    """Let a value be an argument of the function."""
+def _replace_by_argument(block: Block, value: SSAValue) -> None:
+    """Replace a value by a new argument of the function."""
     op = value.owner
     assert isinstance(op, Operation)
-    graph.remark(op, NAME, "passed", f"{size_in_bytes([value])} bytes computed once")
+    graph.add_remark(
+        op, NAME, "passed", f"{size_in_bytes([value])} bytes computed once"
+    )
     argument = block.insert_arg(value.type, len(block.args))
     argument.name_hint = value.name_hint or "prepared"
     argument.location = op.location
@@ -124,20 +138,24 @@ class GraphOutlinePreparePass(ModulePass):
     name = NAME
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = Target.of(op) if Target.is_known(op) else None
+        target = TargetSpec.of(op) if TargetSpec.is_attached_to(op) else None
         for function in list(op.ops):
             if not isinstance(function, func.FuncOp) or not function.body.blocks:
                 continue
             known = is_preparation(function) or preparation_of(function) is not None
-            if known or not is_entry(function) or len(function.body.blocks) > 1:
+            if (
+                known
+                or not is_entry_function(function)
+                or len(function.body.blocks) > 1
+            ):
                 continue
-            if (made := outline(function, target)) is not None:
+            if (made := outline_preparation(function, target)) is not None:
                 Rewriter.insert_op(made, InsertPoint.before(function))
                 _erase_unused(function.body.block)
 
 
 def _erase_unused(block: Block) -> None:
-    """Erase what the function no longer computes."""
+    """Erase the operations that the function no longer needs."""
     for op in reversed(list(block.ops)):
         is_used = any(result.uses.get_length() for result in op.results)
         if op.results and op.name.startswith("graph.") and not is_used:

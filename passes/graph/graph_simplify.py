@@ -1,4 +1,4 @@
-"""Computing whole tensors in simpler ways."""
+"""Pass `graph-simplify`: replaces operations by cheaper equivalent ones."""
 
 from __future__ import annotations
 
@@ -17,42 +17,40 @@ from xdsl.rewriter import Rewriter
 
 from tlf.dialects import graph
 from tlf.dialects.interfaces import SimplificationInterface
+from tlf.dialects.located_rewriting import rewrite_module
 from tlf.dialects.numerics import Numerics, numerics_of
-from tlf.dialects.replacement import replace_by_program, unused_operations
-from tlf.dialects.rewriting import rewrite_module
+from tlf.dialects.op_replacement import dead_operations, replace_by_program
 
 
 @dataclass
 class SimplifyPattern(RewritePattern):
-    """
-    Replace an operation by the first of its simpler forms that is allowed.
-    """
+    """Replace an operation by the first simplification that the numerics allow."""
 
     relaxed: bool
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, SimplificationInterface):
             return
-        if (found := op.simplest(self.relaxed)) is not None:
-            graph.remark(op, GraphSimplifyPass.name, "passed", found.text)
+        if (found := op.best_simplification(self.relaxed)) is not None:
+            graph.add_remark(op, GraphSimplifyPass.name, "passed", found.text)
             replace_by_program(op, rewriter, lambda each: [found.build(each)])
 
 
-def _note_missed(op: Operation) -> None:
-    """Note which simpler form of an operation strict numerics forbid."""
+def _remark_missed(op: Operation) -> None:
+    """Emit a remark on a simplification that strict numerics forbid."""
     if not isinstance(op, SimplificationInterface):
         return
-    if (found := op.simplest(is_relaxed=True)) is not None:
+    if (found := op.best_simplification(is_relaxed=True)) is not None:
         text = f"{found.text} only where numerics are relaxed"
-        graph.remark(op, GraphSimplifyPass.name, "missed", text)
+        graph.add_remark(op, GraphSimplifyPass.name, "missed", text)
 
 
-def _drop_unused(module: ModuleOp) -> None:
+def _erase_unused(module: ModuleOp) -> None:
     """Drop operations on whole tensors that nothing uses."""
-    for op in unused_operations(module):
+    for op in dead_operations(module):
         if op.operands:
             text = "dropped, because nothing uses it"
-            graph.remark(op, GraphSimplifyPass.name, "passed", text)
+            graph.add_remark(op, GraphSimplifyPass.name, "passed", text)
         Rewriter.erase_op(op)
 
 
@@ -81,11 +79,11 @@ class GraphSimplifyPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         given = numerics_of(op, self.name)
         relaxed = self.relaxed or given is Numerics.RELAXED
-        _drop_unused(op)
+        _erase_unused(op)
         applier = GreedyRewritePatternApplier(
             [SimplifyPattern(relaxed)], dce_enabled=True
         )
         rewrite_module(op, applier)
         if not relaxed:
             for each in op.walk():
-                _note_missed(each)
+                _remark_missed(each)

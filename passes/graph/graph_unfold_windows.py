@@ -1,4 +1,6 @@
-"""Replacing operations on windows by movements and operations without windows."""
+"""
+Pass `graph-unfold-windows`: rewrites window operations as `unfold` and contraction.
+"""
 
 from __future__ import annotations
 
@@ -14,18 +16,16 @@ from xdsl.pattern_rewriter import (
 )
 
 from tlf.dialects.interfaces import WindowInterface
-from tlf.dialects.replacement import is_planned, replace_by_program
-from tlf.dialects.rewriting import rewrite_module
+from tlf.dialects.located_rewriting import rewrite_module
+from tlf.dialects.op_replacement import is_in_planned_group, replace_by_program
 
 
 class UnfoldWindowsPattern(RewritePattern):
-    """
-    Replace an operation by the one on unfolded operands.
-    """
+    """Replace a window operation by one without windows on unfolded operands."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if isinstance(op, WindowInterface) and not is_planned(op):
-            replace_by_program(op, rewriter, op.without_windows)
+        if isinstance(op, WindowInterface) and not is_in_planned_group(op):
+            replace_by_program(op, rewriter, op.decompose_windows)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Inlining: what functions do, in the place of their calls."""
+"""Pass `tlf-inline`: inlines calls of functions of one block."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from tlf.dialects.calls import Functions, called_by, calls_in, functions_of
-from tlf.dialects.rewriting import replace_op
+from tlf.dialects.calls import Functions, callee_name, calls_in, functions_of
+from tlf.dialects.located_rewriting import replace_op
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,10 @@ class InlinePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = functions_of(op)
-        called = set(map(called_by, calls_in(op)))
+        called = set(map(callee_name, calls_in(op)))
         for function in functions.values():
             inline_calls(function, functions)
-        for name in called.difference(map(called_by, calls_in(op))):
+        for name in called.difference(map(callee_name, calls_in(op))):
             if _is_private(functions[name]):
                 functions[name].detach()
                 functions[name].erase()
@@ -48,23 +48,23 @@ def inline_calls(
     """
     path = (*outside, function.sym_name.data)
     for call in list(calls_in(function)):
-        callee = functions[called_by(call)]
-        if not _can_be_inlined(callee):
+        callee = functions[callee_name(call)]
+        if not _can_inline(callee):
             continue
-        if called_by(call) in path:
-            _refuse(call)
+        if callee_name(call) in path:
+            _reject_recursion(call)
         inline_calls(callee, functions, path)
-        _inline(call, callee)
+        _inline_call(call, callee)
 
 
-def _can_be_inlined(function: func.FuncOp) -> bool:
+def _can_inline(function: func.FuncOp) -> bool:
     if len(function.body.blocks) != 1:
         return False
     return isinstance(function.body.block.last_op, func.ReturnOp)
 
 
-def _inline(call: func.CallOp, callee: func.FuncOp) -> None:
-    """Replace a call by copies of what the function does."""
+def _inline_call(call: func.CallOp, callee: func.FuncOp) -> None:
+    """Replace a call by clones of the callee's operations."""
     body = callee.body.block
     copies = dict[SSAValue, SSAValue](zip(body.args, call.arguments, strict=True))
     *computing, returning = body.ops
@@ -82,9 +82,9 @@ def _is_private(function: func.FuncOp) -> bool:
     return visibility is not None and visibility.data == "private"
 
 
-def _refuse(call: func.CallOp) -> None:
+def _reject_recursion(call: func.CallOp) -> None:
     message = (
         f"{call.name}: expected calls that come to an end, got a function that calls "
-        f"itself, @{called_by(call)}"
+        f"itself, @{callee_name(call)}"
     )
     call.emit_error(message, PassFailedException(message))

@@ -1,4 +1,4 @@
-"""The least and the greatest of whole numbers that are known when compiling."""
+"""Integer range analysis of tensors: least and greatest element, known statically."""
 
 from __future__ import annotations
 
@@ -12,114 +12,140 @@ from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects import graph
 from tlf.dialects.graph.logic import Relation
-from tlf.dialects.graph.tensors import INTEGERS, element_of, integer_limits, shape_of
+from tlf.dialects.graph.tensor_types import (
+    INTEGERS,
+    element_of,
+    integer_limits,
+    shape_of,
+)
 from tlf.dialects.interfaces import ConstantInterface, MovementInterface, Scalar
 from tlf.dialects.types import scalar_value
-from tlf.passes.graph.conditions import MIRRORED, limits_under
+from tlf.passes.graph.condition_ranges import SWAPPED_RELATIONS, range_under_condition
 
-Bounds: TypeAlias = tuple[int, int]
+IntegerRange: TypeAlias = tuple[int, int]
 
-Rule: TypeAlias = Callable[..., Bounds]
+RangeRule: TypeAlias = Callable[..., IntegerRange]
 
-MOST = 256
-"""So many values are looked at for one."""
+MAX_VISITED = 256
+"""Maximum number of values visited for one."""
 
-ALWAYS: tuple[Bounds, Bounds] = ((1, 1), (0, 0))
-"""The bounds of what is true, and of what is false."""
+BOOLEAN_RANGES: tuple[IntegerRange, IntegerRange] = ((1, 1), (0, 0))
+"""The ranges of true and of false."""
 
 
 class IntegerBounds:
-    """Finds the bounds of values, each once, while operations stay what they are."""
+    """Integer range analysis with a cache: valid while operations do not change."""
 
     def __init__(self) -> None:
-        self._known: dict[SSAValue, Bounds | None] = {}
+        self._known: dict[SSAValue, IntegerRange | None] = {}
 
-    def of(self, value: SSAValue) -> Bounds | None:
-        """The bounds of a tensor of whole numbers, if something is known of them."""
+    def of(self, value: SSAValue) -> IntegerRange | None:
+        """Return the range of an integer tensor, or None if nothing is known."""
         pending = [value]
-        while pending and len(pending) < MOST:
+        while pending and len(pending) < MAX_VISITED:
             each = pending[-1]
             if each in self._known:
                 pending.pop()
                 continue
-            if missing := [e for e in _read(each) if e not in self._known]:
+            if missing := [e for e in _bound_sources_of(each) if e not in self._known]:
                 pending += missing
                 continue
-            self._known[each] = self._found(each)
+            self._known[each] = self._compute_bounds(each)
         return self._known.get(value)
 
-    def _found(self, value: SSAValue) -> Bounds | None:
+    def _compute_bounds(self, value: SSAValue) -> IntegerRange | None:
         op = value.owner
-        if not isinstance(op, Operation) or not _is_whole(value):
+        if not isinstance(op, Operation) or not _is_integer_tensor(value):
             return None
         element = element_of(value)
-        found = _ruled(op, [self._known[each] for each in _read(value)])
+        found = _infer_bounds(
+            op, [self._known[each] for each in _bound_sources_of(value)]
+        )
         least, most = integer_limits(element)
         if found is None:
             return (0, 1) if element == i1 else None
         return found if least <= found[0] and found[1] <= most else None
 
 
-def _read(value: SSAValue) -> Sequence[SSAValue]:
-    """Return the values that the bounds of a value may depend on."""
+def _bound_sources_of(value: SSAValue) -> Sequence[SSAValue]:
+    """Return the operands that the range of a value depends on."""
     op = value.owner
-    return tuple(op.operands) if isinstance(op, Operation) and _is_whole(value) else ()
+    return (
+        tuple(op.operands)
+        if isinstance(op, Operation) and _is_integer_tensor(value)
+        else ()
+    )
 
 
-def _is_whole(value: SSAValue) -> bool:
+def _is_integer_tensor(value: SSAValue) -> bool:
     is_tensor = isinstance(value.type, TensorType)
     return is_tensor and element_of(value) in (*INTEGERS, i1)
 
 
-def _ruled(op: Operation, operands: Sequence[Bounds | None]) -> Bounds | None:
+def _infer_bounds(
+    op: Operation, operands: Sequence[IntegerRange | None]
+) -> IntegerRange | None:
     if isinstance(op, ConstantInterface):
-        return _constant(op)
+        return _bounds_of_constant(op)
     if isinstance(op, graph.IotaOp):
         return 0, shape_of(op.result)[op.axis.value.data] - 1
     if isinstance(op, graph.SelectOp):
-        return _selected(op, operands)
+        return _bounds_of_select(op, operands)
     known = [each for each in operands if each is not None]
     if len(known) < len(operands):
         return None
     if isinstance(op, MovementInterface) and len(known) == 1:
-        border = op.border(0)
-        return known[0] if border is None else _union([*known, _number(border)])
+        border = op.padding_value(0)
+        return (
+            known[0]
+            if border is None
+            else _union_of_ranges([*known, _point_range(border)])
+        )
     if isinstance(op, graph.CastOp):
         return None if element_of(op.result) == i1 else known[0]
     if isinstance(op, graph.CompareOp):
-        return _compared(op.relation.data, *known)
-    rule = (LOGIC if element_of(op.results[0]) == i1 else RULES).get(type(op))
+        return _bounds_of_comparison(op.relation.data, *known)
+    rule = (LOGIC_RULES if element_of(op.results[0]) == i1 else INTEGER_RULES).get(
+        type(op)
+    )
     return None if rule is None else rule(*known)
 
 
-def _selected(op: graph.SelectOp, operands: Sequence[Bounds | None]) -> Bounds | None:
-    """The bounds of what is chosen, where the condition tells of it, too."""
+def _bounds_of_select(
+    op: graph.SelectOp, operands: Sequence[IntegerRange | None]
+) -> IntegerRange | None:
+    """Return the range of a `select`, refined by what its condition implies."""
     condition, *chosen = operands
-    chosen[0] = _under(op.condition, op.lhs, chosen[0])
-    if condition in ALWAYS:
-        return chosen[ALWAYS.index(condition)]
+    chosen[0] = _refine_by_condition(op.condition, op.lhs, chosen[0])
+    if condition in BOOLEAN_RANGES:
+        return chosen[BOOLEAN_RANGES.index(condition)]
     known = [each for each in chosen if each is not None]
-    return _union(known) if len(known) == len(chosen) else None
+    return _union_of_ranges(known) if len(known) == len(chosen) else None
 
 
-def _under(
-    condition: SSAValue, value: SSAValue, bounds: Bounds | None
-) -> Bounds | None:
-    """The bounds of a value where a condition holds."""
-    if (limits := limits_under(condition, value)) is None or limits == (-inf, inf):
+def _refine_by_condition(
+    condition: SSAValue, value: SSAValue, bounds: IntegerRange | None
+) -> IntegerRange | None:
+    """Return the range of a value where a condition holds."""
+    if (limits := range_under_condition(condition, value)) is None or limits == (
+        -inf,
+        inf,
+    ):
         return bounds
     least, most = bounds or integer_limits(element_of(value))
     least, most = max(least, limits[0]), min(most, limits[1])
     return (int(least), int(most)) if least <= most else bounds
 
 
-def _compared(relation: Relation, lhs: Bounds, rhs: Bounds) -> Bounds:
+def _bounds_of_comparison(
+    relation: Relation, lhs: IntegerRange, rhs: IntegerRange
+) -> IntegerRange:
     """
-    Return the bounds of a comparison: 1 or 0 for whether the relation always holds, and
-    for whether it may.
+    Return the range of a comparison: whether the relation always holds, and whether it
+    may hold.
     """
     if relation in (Relation.GT, Relation.GE):
-        return _compared(MIRRORED[relation], rhs, lhs)
+        return _bounds_of_comparison(SWAPPED_RELATIONS[relation], rhs, lhs)
     if relation is Relation.LT:
         return int(lhs[1] < rhs[0]), int(lhs[0] < rhs[1])
     if relation is Relation.LE:
@@ -131,60 +157,66 @@ def _compared(relation: Relation, lhs: Bounds, rhs: Bounds) -> Bounds:
     return 1 - may_equal, 1 - must_equal
 
 
-def _number(number: Scalar) -> Bounds:
+def _point_range(number: Scalar) -> IntegerRange:
     return int(number), int(number)
 
 
-def _union(bounds: Sequence[Bounds]) -> Bounds:
+def _union_of_ranges(bounds: Sequence[IntegerRange]) -> IntegerRange:
     return min(each[0] for each in bounds), max(each[1] for each in bounds)
 
 
-def _constant(op: ConstantInterface) -> Bounds | None:
-    if (splat := op.splat()) is not None:
-        return _number(scalar_value(splat))
+def _bounds_of_constant(op: ConstantInterface) -> IntegerRange | None:
+    if (splat := op.splat_value()) is not None:
+        return _point_range(scalar_value(splat))
     constant = cast(graph.ConstantOp, op)
     if isinstance(constant.value, graph.FileAttr):
         return None
-    array = constant.array()
+    array = constant.to_array()
     return (int(array.min()), int(array.max())) if array.size else None
 
 
-def _between(compute: Callable[..., int]) -> Rule:
-    """The bounds of what has its least and greatest results at those of operands."""
+def _rule_from_corners(compute: Callable[..., int]) -> RangeRule:
+    """
+    Return the rule of a function whose extremes lie at the corners of its operands'
+    ranges.
+    """
 
-    def rule(*operands: Bounds) -> Bounds:
+    def rule(*operands: IntegerRange) -> IntegerRange:
         found = [compute(*corner) for corner in product(*operands)]
         return min(found), max(found)
 
     return rule
 
 
-def _absolute(bounds: Bounds) -> Bounds:
+def _bounds_of_abs(bounds: IntegerRange) -> IntegerRange:
     ends = [abs(end) for end in bounds]
     return (0 if bounds[0] <= 0 <= bounds[1] else min(ends)), max(ends)
 
 
-def _rest(dividend: Bounds, divisor: Bounds) -> Bounds:
-    """A rest has the sign of the dividend, and is nearer to 0 than both."""
+def _bounds_of_remainder(dividend: IntegerRange, divisor: IntegerRange) -> IntegerRange:
+    """
+    Return the range of a remainder: it has the sign of the dividend, and is nearer to 0
+    than both.
+    """
     most = max(abs(end) for end in divisor) - 1
     return -min(most, max(0, -dividend[0])), min(most, max(0, dividend[1]))
 
 
-RULES: Mapping[type[Operation], Rule] = {
-    graph.AbsOp: _absolute,
-    graph.AddOp: _between(int.__add__),
-    graph.MaximumOp: _between(max),
-    graph.MinimumOp: _between(min),
-    graph.MulOp: _between(int.__mul__),
-    graph.NegOp: _between(int.__neg__),
-    graph.RemOp: _rest,
-    graph.SubOp: _between(int.__sub__),
+INTEGER_RULES: Mapping[type[Operation], RangeRule] = {
+    graph.AbsOp: _bounds_of_abs,
+    graph.AddOp: _rule_from_corners(int.__add__),
+    graph.MaximumOp: _rule_from_corners(max),
+    graph.MinimumOp: _rule_from_corners(min),
+    graph.MulOp: _rule_from_corners(int.__mul__),
+    graph.NegOp: _rule_from_corners(int.__neg__),
+    graph.RemOp: _bounds_of_remainder,
+    graph.SubOp: _rule_from_corners(int.__sub__),
 }
-"""By operation, the bounds of the result, given those of operands."""
+"""By operation, the rule that infers the range of its integer result."""
 
-LOGIC: Mapping[type[Operation], Rule] = {
-    graph.AndOp: _between(int.__and__),
-    graph.OrOp: _between(int.__or__),
-    graph.NotOp: _between((1).__sub__),
+LOGIC_RULES: Mapping[type[Operation], RangeRule] = {
+    graph.AndOp: _rule_from_corners(int.__and__),
+    graph.OrOp: _rule_from_corners(int.__or__),
+    graph.NotOp: _rule_from_corners((1).__sub__),
 }
-"""The same for what is true or false."""
+"""By operation, the rule that infers the range of its boolean result."""

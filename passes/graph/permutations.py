@@ -1,4 +1,4 @@
-"""Moving permutations of axes past elementwise operations, towards contractions."""
+"""Patterns that move transposes past elementwise operations, towards contractions."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from tlf.dialects.interfaces import (
     ContractionInterface,
     ElementwiseInterface,
 )
-from tlf.dialects.replacement import is_planned
-from tlf.dialects.types import like, tensor_type
+from tlf.dialects.op_replacement import is_in_planned_group
+from tlf.dialects.types import tensor_type, type_like
 from tlf.passes.graph.pointwise import is_pointwise
 
 Permutation = tuple[int, ...]
 
 
-def inverse(permutation: Permutation) -> Permutation:
-    """The permutation that undoes another one."""
+def inverse_permutation(permutation: Permutation) -> Permutation:
+    """Return the inverse of a permutation."""
     return tuple(permutation.index(axis) for axis in range(len(permutation)))
 
 
 def permuted_shape(value: SSAValue, permutation: Permutation) -> Permutation | None:
     """
-    The shape of a broadcast operand for a result whose axes are permuted, if no element
-    of it has to move: where the axes along which it extends stay in order.
+    Return the shape of a broadcast operand after its result is transposed, if that
+    moves none of its elements; else None.
     """
     shape = tensor_type(value).get_shape()
     shape = (1,) * (len(permutation) - len(shape)) + tuple(shape)
@@ -41,62 +41,64 @@ def permuted_shape(value: SSAValue, permutation: Permutation) -> Permutation | N
     return wanted[first:]
 
 
-def reshaped(value: SSAValue, shape: Sequence[int], builder: Builder) -> SSAValue:
-    """A value under another shape, itself if it has that."""
+def reshape_to(value: SSAValue, shape: Sequence[int], builder: Builder) -> SSAValue:
+    """Reshape a value, unless it has the shape."""
     if tensor_type(value).get_shape() == tuple(shape):
         return value
     return builder.insert(graph.ReshapeOp(value, shape)).result
 
 
-def moves_alone(op: Operation) -> bool:
-    """Return `True` if a permutation may move past an operation."""
-    return is_pointwise(op) and not is_planned(op)
+def can_permute_past(op: Operation) -> bool:
+    """Return `True` if a transpose can move past an operation."""
+    return is_pointwise(op) and not is_in_planned_group(op)
 
 
-def only_user(value: SSAValue) -> Operation | None:
-    """The operation that uses a value, if it is one."""
+def single_user_of(value: SSAValue) -> Operation | None:
+    """Return the single user of a value, or None."""
     users = [use.operation for use in value.uses]
     return users[0] if len(users) == 1 else None
 
 
-def is_read_by_product(value: SSAValue) -> bool:
+def is_read_by_contraction(value: SSAValue) -> bool:
     """
     Return `True` if a contraction reads a value, with only elementwise operations in
     between.
     """
-    user = only_user(value)
-    while user is not None and moves_alone(user):
+    user = single_user_of(value)
+    while user is not None and can_permute_past(user):
         shape = tensor_type(user.results[0]).get_shape()
         if shape != tensor_type(value).get_shape():
             return False
         value = user.results[0]
-        user = only_user(value)
+        user = single_user_of(value)
     return isinstance(user, ContractionInterface)
 
 
-def is_made_by_product(value: SSAValue) -> bool:
+def is_result_of_contraction(value: SSAValue) -> bool:
     """
     Return `True` if a contraction computes a value, with only elementwise operations in
     between.
     """
     shape = tensor_type(value).get_shape()
-    while only_user(value) is not None and isinstance(op := value.owner, Operation):
+    while single_user_of(value) is not None and isinstance(
+        op := value.owner, Operation
+    ):
         if isinstance(op, ContractionInterface):
             return True
         same = [v for v in op.operands if tensor_type(v).get_shape() == shape]
-        if not moves_alone(op) or len(same) != 1:
+        if not can_permute_past(op) or len(same) != 1:
             return False
         value = same[0]
     return False
 
 
-def _rebuilt(
+def _rebuild_permuted(
     op: Operation, operands: Sequence[SSAValue], shape: Sequence[int]
 ) -> Operation:
     assert isinstance(op, ElementwiseInterface)
     result = tensor_type(op.results[0])
-    type_: Attribute = like(result, shape, result.element_type)
-    made = op.tiled(operands, [type_])
+    type_: Attribute = type_like(result, shape, result.element_type)
+    made = op.tiled_implementation(operands, [type_])
     made.location = op.location
     return made
 
@@ -104,18 +106,18 @@ def _rebuilt(
 @dataclass
 class SinkPermutationPattern(RewritePattern):
     """
-    Compute element by element before axes are permuted, where a contraction reads the
+    Sink a transpose below an elementwise operation, where a contraction reads the
     result.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not moves_alone(op) or not is_read_by_product(op.results[0]):
+        if not can_permute_past(op) or not is_read_by_contraction(op.results[0]):
             return
         found = [v.owner for v in op.operands if isinstance(v.owner, graph.TransposeOp)]
-        movement = next((each for each in found if self._fits(each, op)), None)
+        movement = next((each for each in found if self._is_sinkable(each, op)), None)
         if movement is None:
             return
-        back = inverse(movement.axis_list)
+        back = inverse_permutation(movement.axis_list)
         others = [value for value in op.operands if value is not movement.result]
         shapes = {value: permuted_shape(value, back) for value in others}
         if None in shapes.values():
@@ -123,34 +125,34 @@ class SinkPermutationPattern(RewritePattern):
         operands = [
             movement.operand
             if value is movement.result
-            else reshaped(value, shapes[value] or (), rewriter)
+            else reshape_to(value, shapes[value] or (), rewriter)
             for value in op.operands
         ]
         shape = tensor_type(movement.operand).get_shape()
-        made = rewriter.insert(_rebuilt(op, operands, shape))
+        made = rewriter.insert(_rebuild_permuted(op, operands, shape))
         rewriter.replace(op, graph.TransposeOp(made.results[0], movement.axis_list))
 
     @staticmethod
-    def _fits(movement: graph.TransposeOp, op: Operation) -> bool:
+    def _is_sinkable(movement: graph.TransposeOp, op: Operation) -> bool:
         shape = tensor_type(op.results[0]).get_shape()
         same = tensor_type(movement.result).get_shape() == shape
-        return same and only_user(movement.result) is not None
+        return same and single_user_of(movement.result) is not None
 
 
 @dataclass
-class RaisePermutationPattern(RewritePattern):
+class HoistPermutationPattern(RewritePattern):
     """
-    Permute axes before computing element by element, where a contraction makes what is
-    computed with.
+    Hoist a transpose above an elementwise operation, where a contraction computes its
+    operand.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, graph.TransposeOp) or is_read_by_product(op.result):
+        if not isinstance(op, graph.TransposeOp) or is_read_by_contraction(op.result):
             return
         before = op.operand.owner
-        if not isinstance(before, Operation) or not moves_alone(before):
+        if not isinstance(before, Operation) or not can_permute_past(before):
             return
-        if not is_made_by_product(op.operand):
+        if not is_result_of_contraction(op.operand):
             return
         shape = tensor_type(op.operand).get_shape()
         whole = [v for v in before.operands if tensor_type(v).get_shape() == shape]
@@ -161,9 +163,9 @@ class RaisePermutationPattern(RewritePattern):
         operands = [
             rewriter.insert(graph.TransposeOp(value, op.axis_list)).result
             if value in whole
-            else reshaped(value, shapes[value] or (), rewriter)
+            else reshape_to(value, shapes[value] or (), rewriter)
             for value in before.operands
         ]
         wanted = tensor_type(op.result).get_shape()
-        rewriter.replace(op, _rebuilt(before, operands, wanted))
+        rewriter.replace(op, _rebuild_permuted(before, operands, wanted))
         rewriter.erase(before)

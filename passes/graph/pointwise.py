@@ -1,4 +1,4 @@
-"""Operations that compute elements of those at the same place."""
+"""Elementwise operations without positions: their leaves, variation and rebuilding."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tlf.dialects.interfaces import (
     PositionInterface,
     TilingInterface,
 )
-from tlf.dialects.types import like, tensor_type
+from tlf.dialects.types import tensor_type, type_like
 
 
 def is_pointwise(owner: Operation | Block) -> TypeIs[ElementwiseInterface]:
@@ -25,11 +25,11 @@ def is_pointwise(owner: Operation | Block) -> TypeIs[ElementwiseInterface]:
     )
 
 
-def leaves(
+def leaf_values_of(
     value: SSAValue, follows: Callable[[SSAValue], bool] = lambda _: True
 ) -> list[SSAValue]:
     """
-    Return the values that elementwise operations compute a value from. Values that
+    Return the leaves of the elementwise expression that computes a value. Values that
     `follows` rejects are left out, with those that they are computed from.
     """
     pending, seen = [value], dict[SSAValue, None]()
@@ -42,23 +42,25 @@ def leaves(
     return [each for each in seen if not is_pointwise(each.owner)]
 
 
-def computed(
+def rebuild_elementwise(
     op: TilingInterface,
     operands: Sequence[SSAValue],
     shape: Sequence[int],
     builder: Builder,
 ) -> SSAValue:
     """
-    Build an operation on other operands, which broadcast to a shape, and return its
+    Rebuild an operation on other operands, which broadcast to a shape, and return its
     result.
     """
     type_ = tensor_type(op.results[0])
-    made = op.tiled(operands, [like(type_, shape, type_.element_type)])
+    made = op.tiled_implementation(
+        operands, [type_like(type_, shape, type_.element_type)]
+    )
     made.location = op.location
     return builder.insert(made).results[0]
 
 
-def varies_along(value: SSAValue, axis: int) -> bool:
+def is_varying_along(value: SSAValue, axis: int) -> bool:
     """
     Return `True` if a value has several elements along an axis, counted from the last
     one as -1.

@@ -1,4 +1,4 @@
-"""Axes that reshapes split, and products along their parts."""
+"""Factors of reshapes that split axes, and contractions with split iterators."""
 
 from __future__ import annotations
 
@@ -12,21 +12,23 @@ from xdsl.pattern_rewriter import PatternRewriter
 
 from tlf.dialects import graph
 from tlf.dialects.types import tensor_type
-from tlf.passes.graph.permutations import reshaped
-from tlf.passes.graph.product import Axes, Product
+from tlf.passes.graph.contraction_product import Axes, Product
+from tlf.passes.graph.permutations import reshape_to
 
-NAME = "graph-hoist-reshapes"
-"""The pass that notes what is split."""
+PASS_NAME = "graph-hoist-reshapes"
+"""The pass that the remarks are of."""
 
-Parts: TypeAlias = Mapping[int, tuple[int, ...]]
-"""For some iterators, the extents of those that they are split into."""
+IteratorSplits: TypeAlias = Mapping[int, tuple[int, ...]]
+"""Extents of the iterators that each split iterator becomes."""
 
-Factors: TypeAlias = tuple[tuple[int, ...], ...]
-"""For each axis of a tensor, the extents of those that it is split into."""
+AxisFactors: TypeAlias = tuple[tuple[int, ...], ...]
+"""Extents that each axis of a tensor is split into."""
 
 
-def split_factors(source: Sequence[int], result: Sequence[int]) -> Factors | None:
-    """The factors by which a reshape splits axes; none where it merges some."""
+def split_factors(source: Sequence[int], result: Sequence[int]) -> AxisFactors | None:
+    """
+    Return the factors by which a reshape splits axes; None where it collapses some.
+    """
     rest = list(result)
     factors: list[tuple[int, ...]] = []
     for extent in source:
@@ -45,31 +47,36 @@ def split_factors(source: Sequence[int], result: Sequence[int]) -> Factors | Non
     return tuple(factors)
 
 
-def flat(factors: Factors) -> tuple[int, ...]:
-    """The shape of a tensor once its axes are split."""
+def flatten_factors(factors: AxisFactors) -> tuple[int, ...]:
+    """Return the shape of a tensor once its axes are split."""
     return tuple(extent for parts in factors for extent in parts)
 
 
-def places(factors: Factors, axes: Sequence[int]) -> tuple[int, ...]:
-    """The parts of some axes, in their order, by their places among all parts."""
+def split_positions(factors: AxisFactors, axes: Sequence[int]) -> tuple[int, ...]:
+    """Return the positions of the factors of some axes among all factors."""
     first = [0, *accumulate(map(len, factors))]
     return tuple(
         first[axis] + part for axis in axes for part in range(len(factors[axis]))
     )
 
 
-def splitting(op: graph.ReshapeOp) -> Factors | None:
-    """The factors by which the only user of a tensor splits axes of it, if it does."""
-    return splits(op) if op.operand.has_one_use() else None
+def single_use_split_factors(op: graph.ReshapeOp) -> AxisFactors | None:
+    """
+    Return the factors by which a reshape splits axes of its operand, if it is the only
+    user; else None.
+    """
+    return reshape_split_factors(op) if op.operand.has_one_use() else None
 
 
-def splits(op: graph.ReshapeOp) -> Factors | None:
-    """The factors by which a reshape splits axes, if it does."""
-    return splits_of(op.operand, op.result)
+def reshape_split_factors(op: graph.ReshapeOp) -> AxisFactors | None:
+    """Return the factors by which a reshape splits axes, or None."""
+    return split_factors_between(op.operand, op.result)
 
 
-def splits_of(whole: SSAValue, split: SSAValue) -> Factors | None:
-    """The factors that give axes of a tensor those of another one, if they do."""
+def split_factors_between(whole: SSAValue, split: SSAValue) -> AxisFactors | None:
+    """
+    Return the factors by which axes of one tensor split into those of another, or None.
+    """
     shapes = [tensor_type(value).get_shape() for value in (whole, split)]
     factors = split_factors(*shapes)
     is_split = factors is not None and any(len(each) != 1 for each in factors)
@@ -81,32 +88,36 @@ def is_split(extents: Sequence[int]) -> bool:
     return sum(extent != 1 for extent in extents) > 1
 
 
-def note_split(before: Operation) -> None:
+def remark_split(before: Operation) -> None:
     text = f"axes are split before {before.name.removeprefix('graph.')}"
-    graph.remark(before, NAME, "passed", text)
+    graph.add_remark(before, PASS_NAME, "passed", text)
 
 
-def factors_along(value: SSAValue, axes: Axes, parts: Parts) -> Factors:
+def factors_along(value: SSAValue, axes: Axes, parts: IteratorSplits) -> AxisFactors:
     """The factors of a tensor's axes along these iterators once some are split."""
     pairs = zip(axes, tensor_type(value).get_shape(), strict=True)
     return tuple(parts.get(axis, (extent,)) for axis, extent in pairs)
 
 
-def split_shape(value: SSAValue, axes: Axes, parts: Parts) -> tuple[int, ...]:
+def operand_split_shape(
+    value: SSAValue, axes: Axes, parts: IteratorSplits
+) -> tuple[int, ...]:
     """The shape of an operand along these iterators once some are split."""
-    return flat(factors_along(value, axes, parts))
+    return flatten_factors(factors_along(value, axes, parts))
 
 
-def split_product(product: Product, parts: Parts, rewriter: PatternRewriter) -> Product:
-    """The product with an iterator for each part of the axes of its result."""
+def split_product(
+    product: Product, parts: IteratorSplits, rewriter: PatternRewriter
+) -> Product:
+    """Return a product with one iterator for each factor of its split axes."""
     numbers = count()
     new: dict[int, Axes] = {
         axis: tuple(next(numbers) for _ in parts.get(axis, (0,)))
-        for axis in range(len(product.op.iterators()))
+        for axis in range(len(product.op.iteration_domain()))
     }
     pairs = list(zip(product.values, product.axes, strict=True))
     values = [
-        reshaped(value, split_shape(value, axes, parts), rewriter)
+        reshape_to(value, operand_split_shape(value, axes, parts), rewriter)
         for value, axes in pairs
     ]
     axes = [tuple(each for axis in old for each in new[axis]) for _, old in pairs]

@@ -1,1 +1,1 @@
-"""Passes on buffers and moves."""
+"""Passes on buffers, moves between memory levels, and loops over tiles."""

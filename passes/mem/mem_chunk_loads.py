@@ -1,4 +1,6 @@
-"""The pass `mem-chunk-loads`: loads of which the first part is used early."""
+"""
+Pass `mem-chunk-loads`: splits loads into chunks that their reader waits for one by one.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +13,19 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tlf.analysis.buffers.counters import Nest
-from tlf.analysis.buffers.filling import Filling
-from tlf.analysis.buffers.mem_liveness import users as users_of
-from tlf.analysis.buffers.paces import Pace, pace_of
-from tlf.analysis.buffers.shifts import shift_along
-from tlf.analysis.buffers.touches import root_of
+from tlf.analysis.buffers.chunk_rates import ConsumeRate, consume_rate_of
+from tlf.analysis.buffers.load_boxes import LoadedBox
+from tlf.analysis.buffers.mem_liveness import users_of_buffer as users_of
+from tlf.analysis.buffers.memory_effects import root_of
+from tlf.analysis.buffers.normalized_loops import Nest
+from tlf.analysis.buffers.view_offsets import offset_along
 from tlf.dialects import mem
-from tlf.dialects.target import Level, Target
-from tlf.passes.mem.pipelining.chunks import cut_of, in_chunks, is_quiet
+from tlf.dialects.target import Level, TargetSpec
+from tlf.passes.mem.pipelining.move_chunking import (
+    chunk_move,
+    is_wait_or_address,
+    select_move_chunking,
+)
 
 
 @dataclass(frozen=True)
@@ -37,45 +43,49 @@ class MemChunkLoadsPass(ModulePass):
     name = "mem-chunk-loads"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        far = Target.of(op).outermost
+        far = TargetSpec.of(op).outermost
         for function in op.ops:
             if isinstance(function, func.FuncOp) and not function.is_declaration:
                 for loop in list(function.body.block.ops):
                     if isinstance(loop, scf.ForOp | scf.ParallelOp):
-                        _before(loop, far)
+                        _chunk_loads_before(loop, far)
 
 
-def _before(loop: Nest, far: Level) -> None:
-    """Cut the loads right before a loop."""
-    for load in [*_loads(loop, far)][::-1]:
-        if (reader := _reader(load, loop)) is None:
+def _chunk_loads_before(loop: Nest, far: Level) -> None:
+    """Chunk the loads right before a loop."""
+    for load in [*_loads_before(loop, far)][::-1]:
+        if (reader := _single_reader_of(load, loop)) is None:
             continue
-        filling = Filling.of(load)
+        filling = LoadedBox.of(load)
 
-        def pace(
+        def consume_rate(
             axis: int,
             starts: range,
             reader: mem.DmaOp = reader,
-            filling: Filling = filling,
-        ) -> Pace | None:
-            shift = shift_along(filling.load.destination, reader.source, axis)
+            filling: LoadedBox = filling,
+        ) -> ConsumeRate | None:
+            shift = offset_along(filling.load.destination, reader.source, axis)
             if shift is None:
                 return None
-            chunks = [filling.here[axis] + shift + start for start in starts]
-            return pace_of(chunks, axis, reader, loop)
+            chunks = [
+                filling.destination_offsets[axis] + shift + start for start in starts
+            ]
+            return consume_rate_of(chunks, axis, reader, loop)
 
-        cut = cut_of(load.source_type, filling.there, filling.box, far, pace)
-        if cut is not None and filling.ends_with(cut.axis, cut.size):
-            move = filling.move()
-            in_chunks(move, _place(move, loop), cut.axis, cut.size)
+        cut = select_move_chunking(
+            load.source_type, filling.source_offsets, filling.box, far, consume_rate
+        )
+        if cut is not None and filling.is_chunk_aligned(cut.axis, cut.size):
+            move = filling.narrow_load()
+            chunk_move(move, _chunk_insertion_point(move, loop), cut.axis, cut.size)
 
 
-def _place(load: mem.DmaOp, loop: Nest) -> Operation:
+def _chunk_insertion_point(load: mem.DmaOp, loop: Nest) -> Operation:
     """
-    Return the operation that chunks are put before: behind other loads for a loop,
-    before those for later ones.
+    Return the operation to insert chunks before: behind other loads for a loop, before
+    those for later ones.
     """
-    needed = _needed(load, loop)
+    needed = _required_buffers(load, loop)
     op = load.next_op
     while op is not None and op is not loop:
         if isinstance(op, mem.DmaOp) and root_of(op.destination) not in needed:
@@ -84,10 +94,10 @@ def _place(load: mem.DmaOp, loop: Nest) -> Operation:
     return loop
 
 
-def _needed(load: mem.DmaOp, loop: Nest) -> set[SSAValue]:
+def _required_buffers(load: mem.DmaOp, loop: Nest) -> set[SSAValue]:
     """
-    Return the buffers that a loop uses, itself or through moves between a load and the
-    loop.
+    Return the buffers that a loop accesses, itself or through moves between a load and
+    the loop.
     """
     found = {
         root_of(value)
@@ -103,27 +113,31 @@ def _needed(load: mem.DmaOp, loop: Nest) -> set[SSAValue]:
     return found
 
 
-def _loads(loop: Nest, far: Level) -> Iterator[mem.DmaOp]:
+def _loads_before(loop: Nest, far: Level) -> Iterator[mem.DmaOp]:
     """
-    The loads of a fixed box before a loop, with no work between and nothing else that
-    touches what they fill, last first.
+    Yield the loads of constant boxes before a loop, with no computation between and
+    nothing else that accesses their destinations, last first.
     """
     between: set[SSAValue] = set()
     op = loop.prev_op
-    while op is not None and (is_quiet(op) or isinstance(op, mem.DmaOp)):
+    while op is not None and (is_wait_or_address(op) or isinstance(op, mem.DmaOp)):
         before = op.prev_op
         if isinstance(op, mem.DmaOp):
             if mem.level_of(op.destination.type) == far.name:
                 return
             ends = {root_of(op.source), root_of(op.destination)}
             is_load = mem.level_of(op.source.type) == far.name
-            if is_load and root_of(op.destination) not in between and _is_fixed(op):
+            if (
+                is_load
+                and root_of(op.destination) not in between
+                and _has_fixed_box(op)
+            ):
                 yield op
             between |= ends
         op = before
 
 
-def _is_fixed(load: mem.DmaOp) -> bool:
+def _has_fixed_box(load: mem.DmaOp) -> bool:
     """
     Return `True` if a load fills a box of an allocated buffer at constant offsets.
     """
@@ -135,10 +149,10 @@ def _is_fixed(load: mem.DmaOp) -> bool:
     )
 
 
-def _reader(load: mem.DmaOp, loop: Nest) -> mem.DmaOp | None:
+def _single_reader_of(load: mem.DmaOp, loop: Nest) -> mem.DmaOp | None:
     """
-    Return the only user of a buffer after a load and in a loop, if it is a move out of
-    the buffer; else None.
+    Return the only user of a buffer after a load, if it is a move out of the buffer in
+    a loop; else None.
     """
     users = {
         each
@@ -146,7 +160,9 @@ def _reader(load: mem.DmaOp, loop: Nest) -> mem.DmaOp | None:
         if each is not load and not isinstance(each, mem.WaitOp)
     }
     inside = {each for each in users if loop.is_ancestor(each)}
-    if len(inside) != 1 or not all(_is_behind(each, loop) for each in users - inside):
+    if len(inside) != 1 or not all(
+        _is_after_loop(each, loop) for each in users - inside
+    ):
         return None
     (reader,) = inside
     if not isinstance(reader, mem.DmaOp):
@@ -163,7 +179,7 @@ def _reader(load: mem.DmaOp, loop: Nest) -> mem.DmaOp | None:
     return reader if is_awaited else None
 
 
-def _is_behind(op: Operation, loop: Nest) -> bool:
+def _is_after_loop(op: Operation, loop: Nest) -> bool:
     """
     Return `True` if an operation, or its ancestor in the block of a loop, comes after
     the loop.

@@ -1,4 +1,6 @@
-"""The pass `mem-chunk-stores`: stores of which the first part is made early."""
+"""
+Pass `mem-chunk-stores`: splits stores into chunks that start while others are produced.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +12,18 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tlf.analysis.buffers.counters import Nest
-from tlf.analysis.buffers.mem_liveness import users as users_of
-from tlf.analysis.buffers.paces import Delay, delay_of
-from tlf.analysis.buffers.shifts import shift_along
-from tlf.analysis.buffers.touches import root_of
+from tlf.analysis.buffers.chunk_rates import ProduceRate, produce_rate_of
+from tlf.analysis.buffers.mem_liveness import users_of_buffer as users_of
+from tlf.analysis.buffers.memory_effects import root_of
+from tlf.analysis.buffers.normalized_loops import Nest
+from tlf.analysis.buffers.view_offsets import offset_along
 from tlf.dialects import mem
-from tlf.dialects.target import Level, Target
-from tlf.passes.mem.pipelining.chunks import cut_of, in_chunks, is_quiet
+from tlf.dialects.target import Level, TargetSpec
+from tlf.passes.mem.pipelining.move_chunking import (
+    chunk_move,
+    is_wait_or_address,
+    select_move_chunking,
+)
 
 
 @dataclass(frozen=True)
@@ -33,26 +39,26 @@ class MemChunkStoresPass(ModulePass):
     name = "mem-chunk-stores"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        far = Target.of(op).outermost
+        far = TargetSpec.of(op).outermost
         for nest in list(op.walk()):
             if isinstance(nest, scf.ForOp | scf.ParallelOp):
-                for store in list(_stores(nest, far)):
-                    _behind(nest, store, far)
+                for store in list(_stores_after(nest, far)):
+                    _chunk_store(nest, store, far)
 
 
-def _stores(nest: Nest, far: Level) -> Iterator[mem.DmaOp]:
-    """The stores of whole buffers behind a loop, with no work between."""
+def _stores_after(nest: Nest, far: Level) -> Iterator[mem.DmaOp]:
+    """Yield the stores of whole buffers behind a loop, with no computation between."""
     op = nest.next_op
-    while op is not None and (is_quiet(op) or isinstance(op, mem.DmaOp)):
+    while op is not None and (is_wait_or_address(op) or isinstance(op, mem.DmaOp)):
         if isinstance(op, mem.DmaOp):
             if mem.level_of(op.destination.type) != far.name:
                 return
-            if _is_whole(op):
+            if _is_whole_buffer(op):
                 yield op
         op = op.next_op
 
 
-def _is_whole(store: mem.DmaOp) -> bool:
+def _is_whole_buffer(store: mem.DmaOp) -> bool:
     """
     Return `True` if a store covers a whole buffer, and is waited for in its own block.
     """
@@ -64,8 +70,8 @@ def _is_whole(store: mem.DmaOp) -> bool:
     )
 
 
-def _behind(nest: Nest, store: mem.DmaOp, far: Level) -> None:
-    """Cut a store behind a loop that makes what it stores."""
+def _chunk_store(nest: Nest, store: mem.DmaOp, far: Level) -> None:
+    """Chunk a store behind a loop that produces its source."""
     buffer = root_of(store.source)
     users = (each for each in users_of(buffer) if not isinstance(each, mem.WaitOp))
     makers = set(users) - {store}
@@ -77,12 +83,14 @@ def _behind(nest: Nest, store: mem.DmaOp, far: Level) -> None:
     if not nest.is_ancestor(maker):
         return
 
-    def delay(axis: int, starts: range) -> Delay | None:
-        if shift_along(maker.destination, store.source, axis) != 0:
+    def produce_rate(axis: int, starts: range) -> ProduceRate | None:
+        if offset_along(maker.destination, store.source, axis) != 0:
             return None
-        return delay_of(starts, axis, maker, nest)
+        return produce_rate_of(starts, axis, maker, nest)
 
     offsets = store.mixed_destination_offsets
-    cut = cut_of(store.destination_type, offsets, store.box, far, delay)
+    cut = select_move_chunking(
+        store.destination_type, offsets, store.box, far, produce_rate
+    )
     if cut is not None:
-        in_chunks(store, store, cut.axis, cut.size, clipped=True)
+        chunk_move(store, store, cut.axis, cut.size, clipped=True)

@@ -1,4 +1,4 @@
-"""Distribute the iterations of parallel loops to cores."""
+"""Pass `mem-distribute-to-cores`: distributes iterations of parallel loops to cores."""
 
 from __future__ import annotations
 
@@ -14,19 +14,26 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tlf.analysis.buffers.counters import (
+from tlf.analysis.buffers.core_loops import (
+    CORE,
+    LOOP,
+    MAPPING,
+    is_core_loop,
+    is_distributed,
+    parallel_speedup,
+)
+from tlf.analysis.buffers.core_scope import CoreConflictError, CoreScope
+from tlf.analysis.buffers.normalized_loops import (
     STAGES,
-    counters_of,
-    linear,
+    loop_ranges_of,
+    normalize_nest,
     stages_of,
     trips_of,
 )
-from tlf.analysis.buffers.dealt import CORE, LOOP, MAPPING, gain, is_dealt, is_for_cores
-from tlf.analysis.buffers.scope import CoreScope, SharedError
 from tlf.dialects import mem
-from tlf.dialects.graph.remark import remark
-from tlf.dialects.rewriting import replace_op
-from tlf.dialects.target import Target
+from tlf.dialects.graph.remark import add_remark
+from tlf.dialects.located_rewriting import replace_op
+from tlf.dialects.target import TargetSpec
 
 
 @dataclass(frozen=True)
@@ -45,96 +52,98 @@ class MemDistributeToCoresPass(ModulePass):
     name = "mem-distribute-to-cores"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = Target.of(op)
+        target = TargetSpec.of(op)
         own = {level.name for level in target.levels.values() if level.scope == "core"}
         for function in op.ops:
             if isinstance(function, func.FuncOp) and not function.is_declaration:
-                for nest in list(_nests(function)):
-                    _assign(nest, target.cores, own)
+                for nest in list(_core_nests_in(function)):
+                    _assign_to_cores(nest, target.cores, own)
 
 
-def _nests(top: Operation) -> Iterator[scf.ParallelOp]:
-    """The outermost loops for cores in an operation."""
+def _core_nests_in(top: Operation) -> Iterator[scf.ParallelOp]:
+    """Yield the outermost core loops in an operation."""
     for region in top.regions:
         for block in region.blocks:
             for op in block.ops:
-                if not isinstance(op, scf.ParallelOp) or not is_for_cores(op):
-                    yield from _nests(op)
+                if not isinstance(op, scf.ParallelOp) or not is_core_loop(op):
+                    yield from _core_nests_in(op)
                 else:
                     yield op
 
 
-def _assign(nest: scf.ParallelOp, cores: int, own: AbstractSet[str]) -> None:
+def _assign_to_cores(nest: scf.ParallelOp, cores: int, own: AbstractSet[str]) -> None:
     loops = [
-        op for op in nest.walk() if isinstance(op, scf.ParallelOp) and is_for_cores(op)
+        op for op in nest.walk() if isinstance(op, scf.ParallelOp) and is_core_loop(op)
     ]
-    stays = cores > 1 and _has_all(nest, cores, own)
+    stays = cores > 1 and _has_all_core_work(nest, cores, own)
     for loop in loops:
         if loop is not nest or not stays:
             loop.attributes[MAPPING] = LOOP
     if cores == 1 or stays:
         return
     reasons: list[str] = []
-    for dealt in sorted(loops, key=lambda loop: -_gain(loop, cores)):
-        if _gain(dealt, cores) <= 1:
+    for dealt in sorted(loops, key=lambda loop: -_speedup_on_cores(loop, cores)):
+        if _speedup_on_cores(dealt, cores) <= 1:
             break
         try:
-            before = CoreScope(nest, dealt, own).before()
-        except SharedError as error:
+            before = CoreScope(nest, dealt, own).collect_setup()
+        except CoreConflictError as error:
             reasons.append(str(error))
             continue
-        _deal(nest, dealt, before, cores)
+        _distribute_nest(nest, dealt, before, cores)
         return
     reason = reasons[0] if reasons else "it has one iteration"
-    remark(
+    add_remark(
         nest, MemDistributeToCoresPass.name, "missed", f"not dealt to cores: {reason}"
     )
 
 
-def _has_all(nest: scf.ParallelOp, cores: int, own: AbstractSet[str]) -> bool:
+def _has_all_core_work(nest: scf.ParallelOp, cores: int, own: AbstractSet[str]) -> bool:
     """
     Return `True` if a loop has an iteration for each core, with all of the core's
     private work inside.
     """
-    if not is_dealt(nest, cores):
+    if not is_distributed(nest, cores):
         return False
     try:
-        return not CoreScope(nest, nest, own).before()
-    except SharedError:
+        return not CoreScope(nest, nest, own).collect_setup()
+    except CoreConflictError:
         return False
 
 
-def _gain(loop: scf.ParallelOp, cores: int) -> float:
+def _speedup_on_cores(loop: scf.ParallelOp, cores: int) -> float:
     """Return the speed-up of a loop on cores; 0 if it cannot be distributed."""
     if (trips := trips_of([loop])) is None:
-        return cores if len(counters_of(loop)) == 1 else 0
-    return gain(trips, cores)
+        return cores if len(loop_ranges_of(loop)) == 1 else 0
+    return parallel_speedup(trips, cores)
 
 
-def _deal(
+def _distribute_nest(
     nest: scf.ParallelOp,
     dealt: scf.ParallelOp,
     before: Sequence[Operation],
     cores: int,
 ) -> None:
-    """Put a nest, and what is to be done before it, into a loop over cores."""
+    """
+    Wrap a nest, and its setup, in a loop over cores, and distribute one of its loops.
+    """
     outside = Builder(InsertPoint.before(nest))
-    zero, count, one = (_number(outside, each) for each in (0, cores, 1))
+    zero, count, one = (_index_constant(outside, each) for each in (0, cores, 1))
     body = Block(arg_types=[IndexType()])
     body.args[0].name_hint = "core"
     around = scf.ParallelOp([zero], [count], [one], Region(body))
     around.location = nest.location
     around.attributes[MAPPING] = CORE
     outside.insert(around)
-    moved = [_own_wait(op, before) for op in before]
+    moved = [_split_wait(op, before) for op in before]
     for op in (*moved, nest):
         op.detach()
         body.add_op(op)
     body.add_op(scf.ReduceOp())
     stages = stages_of(dealt)
     dealt.attributes[STAGES] = IntegerAttr(stages, i64)
-    loop = linear([dealt])
-    step = _number(Builder(InsertPoint.before(loop)), cores)
+    loop = normalize_nest([dealt])
+    step = _index_constant(Builder(InsertPoint.before(loop)), cores)
     new = scf.ForOp(body.args[0], loop.ub, step, [], loop.detach_region(loop.body))
     new.location = loop.location
     if stages > 1:
@@ -142,8 +151,11 @@ def _deal(
     replace_op(loop, new, [])
 
 
-def _own_wait(op: Operation, moved: Sequence[Operation]) -> Operation:
-    """An operation; of a wait, the part for moves that go along."""
+def _split_wait(op: Operation, moved: Sequence[Operation]) -> Operation:
+    """
+    Split a wait, and return the one for moves that go along; other operations as they
+    are.
+    """
     if not isinstance(op, mem.WaitOp):
         return op
     own = [token for token in op.tokens if token.owner in moved]
@@ -157,5 +169,5 @@ def _own_wait(op: Operation, moved: Sequence[Operation]) -> Operation:
     return wait
 
 
-def _number(builder: Builder, number: int) -> SSAValue:
+def _index_constant(builder: Builder, number: int) -> SSAValue:
     return builder.insert(arith.ConstantOp(IntegerAttr(number, IndexType()))).result

@@ -1,6 +1,4 @@
-"""
-The pass `mem-fold-casts`: products that round their sums.
-"""
+"""Pass `mem-fold-casts`: folds rounding maps into the contractions before them."""
 
 from __future__ import annotations
 
@@ -16,12 +14,12 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tlf.analysis.buffers.mem_liveness import users
-from tlf.analysis.buffers.touches import root_of, touches
+from tlf.analysis.buffers.mem_liveness import users_of_buffer
+from tlf.analysis.buffers.memory_effects import has_access_to, root_of
 from tlf.dialects import mem
-from tlf.dialects.types import is_half
-from tlf.passes.mem.mem_split_maps import is_structure
-from tlf.support.affine.linear_map import is_identity
+from tlf.dialects.types import is_16_bit_float
+from tlf.passes.mem.mem_split_maps import is_structural
+from tlf.support.affine.linear_access import is_identity
 
 
 @dataclass(frozen=True)
@@ -40,33 +38,32 @@ class MemFoldCastsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for each in list(op.walk()):
-            if isinstance(each, mem.ContractOp) and (rounding := _cast_of(each)):
-                _fold(each, rounding)
+            if isinstance(each, mem.ContractOp) and (
+                rounding := _foldable_cast_of(each)
+            ):
+                _fold_cast(each, rounding)
 
 
-def _cast_of(product: mem.ContractOp) -> mem.MapOp | None:
-    """The map that rounds what a contraction overwrites, if that is all it is for."""
+def _foldable_cast_of(product: mem.ContractOp) -> mem.MapOp | None:
+    """Return the map that only rounds what a contraction overwrites, or None."""
     buffer, element = product.acc, product.input_types[0].element_type
-    if not product.always_overwrites or not is_half(element):
+    if not product.always_overwrites or not is_16_bit_float(element):
         return None
-    if (total := _all_of(buffer)) is None:
+    if (total := _whole_allocation_of(buffer)) is None:
         return None
     buffer = total.buffer
-    others = [op for op in dict.fromkeys(users(buffer)) if op is not product]
+    others = [op for op in dict.fromkeys(users_of_buffer(buffer)) if op is not product]
     if len(others) != 1 or not isinstance(rounding := others[0], mem.MapOp):
         return None
     if rounding.parent is not product.parent or rounding.is_before_in_block(product):
         return None
-    if not _rounds(rounding, buffer) or not _is_free(rounding, product):
+    if not _is_rounding_map(rounding, buffer) or not _is_result_free(rounding, product):
         return None
     return rounding if rounding.output_types[0].element_type == element else None
 
 
-def _all_of(buffer: SSAValue) -> mem.AllocOp | None:
-    """
-    Return the allocation of a buffer if the buffer shows all of it, in any shape; else
-    None.
-    """
+def _whole_allocation_of(buffer: SSAValue) -> mem.AllocOp | None:
+    """Return the allocation that a buffer shows all of, in any shape; else None."""
     owner = buffer.owner
     whole = owner.source if isinstance(owner, memref.ReinterpretCastOp) else buffer
     if not isinstance(whole.owner, mem.AllocOp):
@@ -77,9 +74,9 @@ def _all_of(buffer: SSAValue) -> mem.AllocOp | None:
     return whole.owner if prod(shapes[0]) == prod(shapes[1]) else None
 
 
-def _rounds(op: mem.MapOp, buffer: SSAValue) -> bool:
+def _is_rounding_map(op: mem.MapOp, buffer: SSAValue) -> bool:
     """Return `True` if a map does nothing but round the elements of a buffer."""
-    body = [each for each in op.body.block.ops if not is_structure(each)]
+    body = [each for each in op.body.block.ops if not is_structural(each)]
     return (
         list(op.inputs) == [buffer]
         and len(op.outputs) == 1
@@ -89,10 +86,10 @@ def _rounds(op: mem.MapOp, buffer: SSAValue) -> bool:
     )
 
 
-def _is_free(rounding: mem.MapOp, product: mem.ContractOp) -> bool:
+def _is_result_free(rounding: mem.MapOp, product: mem.ContractOp) -> bool:
     """
-    Return `True` if the result buffer of a map is free when the contraction writes to
-    it.
+    Return `True` if nothing accesses the result buffer of a map between the contraction
+    and the map.
     """
     result = root_of(rounding.outputs[0])
     if result in map(root_of, product.input_operands):
@@ -102,14 +99,14 @@ def _is_free(rounding: mem.MapOp, product: mem.ContractOp) -> bool:
         return False
     op = product.next_op
     while op is not None and op is not rounding:
-        if touches(op, result):
+        if has_access_to(op, result):
             return False
         op = op.next_op
     return owner.parent is product.parent
 
 
-def _fold(product: mem.ContractOp, rounding: mem.MapOp) -> None:
-    total, result = _all_of(product.acc), rounding.outputs[0].owner
+def _fold_cast(product: mem.ContractOp, rounding: mem.MapOp) -> None:
+    total, result = _whole_allocation_of(product.acc), rounding.outputs[0].owner
     assert total is not None
     assert isinstance(result, mem.AllocOp)
     block = product.parent
@@ -119,7 +116,7 @@ def _fold(product: mem.ContractOp, rounding: mem.MapOp) -> None:
         block.insert_op_before(result, product)
     view, index = product.acc.owner, product.operands.index(product.acc)
     if isinstance(view, memref.ReinterpretCastOp):
-        product.operands[index] = _under_shape(view, result.buffer, product)
+        product.operands[index] = _reinterpret_like(view, result.buffer, product)
         Rewriter.erase_op(view)
     else:
         product.operands[index] = result.buffer
@@ -127,10 +124,10 @@ def _fold(product: mem.ContractOp, rounding: mem.MapOp) -> None:
     Rewriter.erase_op(total)
 
 
-def _under_shape(
+def _reinterpret_like(
     view: memref.ReinterpretCastOp, buffer: SSAValue, product: mem.ContractOp
 ) -> SSAValue:
-    """A buffer under the shape in which a view shows another one to a product."""
+    """Reinterpret a buffer in the shape of a contraction's view."""
     shown, element = view.result.type, product.input_types[0].element_type
     made = memref.ReinterpretCastOp.from_dynamic(
         buffer,

@@ -1,5 +1,5 @@
 """
-The pass `mem-fold-fills`: sums that start themselves.
+Pass `mem-fold-fills`: lets reductions overwrite instead of filling buffers before.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tlf.analysis.buffers.mem_liveness import users
-from tlf.analysis.buffers.touches import root_of
+from tlf.analysis.buffers.mem_liveness import users_of_buffer
+from tlf.analysis.buffers.memory_effects import root_of
 from tlf.dialects import mem
-from tlf.dialects.mem.numbers import number_attr
+from tlf.dialects.mem.number_literals import number_attr
 
 
 @dataclass(frozen=True)
@@ -41,27 +41,27 @@ class MemFoldFillsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
             if isinstance(function, func.FuncOp) and not function.is_declaration:
-                _fold(function)
+                _fold_fills_in(function)
 
 
-def _fold(function: func.FuncOp) -> None:
-    found: dict[mem.AccumulatingOp, list[_Start]] = {}
+def _fold_fills_in(function: func.FuncOp) -> None:
+    found: dict[mem.AccumulatingOp, list[_FoldableFill]] = {}
     for op in function.body.walk():
-        if isinstance(op, mem.FillOp) and (start := _start_of(op)) is not None:
+        if isinstance(op, mem.FillOp) and (start := _foldable_fill_of(op)) is not None:
             found.setdefault(start.op, []).append(start)
     for op, starts in found.items():
         loops = starts[0].loops
         outputs = {start.output for start in starts}
         agree = all(start.loops == loops for start in starts)
         if agree and len(outputs) == len(starts) == len(op.output_operands):
-            _overwrite(op, loops)
+            _overwrite_first_iteration(op, loops)
             for start in starts:
                 Rewriter.erase_op(start.fill)
 
 
 @dataclass(frozen=True)
-class _Start:
-    """A fill, and what combines with it first."""
+class _FoldableFill:
+    """A fill, and the first operation that accumulates into its buffer."""
 
     fill: mem.FillOp
     op: mem.AccumulatingOp
@@ -70,24 +70,24 @@ class _Start:
     """The loops around the operation, but not around the fill: outermost first."""
 
 
-def _start_of(fill: mem.FillOp) -> _Start | None:
+def _foldable_fill_of(fill: mem.FillOp) -> _FoldableFill | None:
     """
-    Return the first operation that accumulates into the elements of a fill, if it is
-    known and can do without the fill; else None.
+    Return the first operation that accumulates into a filled buffer, if it can
+    overwrite it instead; else None.
     """
     if fill.destination is None or fill.parent is None:
         return None
     root = root_of(fill.destination)
     if not isinstance(root.owner, mem.AllocOp):
         return None
-    touching = set(users(root))
+    touching = set(users_of_buffer(root))
     if any(isinstance(r.type, MemRefType) for op in touching for r in op.results):
         return None
     loops: list[scf.ForOp] = []
-    op = _first(fill.next_op, touching)
-    while isinstance(op, scf.ForOp) and _runs(op):
+    op = _first_access(fill.next_op, touching)
+    while isinstance(op, scf.ForOp) and _has_iterations(op):
         loops.append(op)
-        op = _first(op.body.block.first_op, touching)
+        op = _first_access(op.body.block.first_op, touching)
     if not isinstance(op, mem.AccumulatingOp) or op.overwrite is not None:
         return None
     inputs = {root_of(value) for value in op.input_operands}
@@ -99,28 +99,35 @@ def _start_of(fill: mem.FillOp) -> _Start | None:
     if root in inputs or len(places) != 1:
         return None
     (output,) = places
-    is_neutral = fill.value == number_attr(op.neutral_numbers[output])
-    if not is_neutral or not _is_all(op.output_operands[output], fill.destination):
+    is_neutral = fill.value == number_attr(op.neutral_elements[output])
+    if not is_neutral or not _is_whole_view(
+        op.output_operands[output], fill.destination
+    ):
         return None
-    return _Start(fill, op, output, tuple(loops))
+    return _FoldableFill(fill, op, output, tuple(loops))
 
 
-def _overwrite(op: mem.AccumulatingOp, loops: Sequence[scf.ForOp]) -> None:
+def _overwrite_first_iteration(
+    op: mem.AccumulatingOp, loops: Sequence[scf.ForOp]
+) -> None:
     """Let an operation overwrite in the first iteration of all of some loops."""
     builder = Builder(InsertPoint.before(op))
     total: SSAValue | None = None
     for loop in loops:
         distance: SSAValue = loop.body.block.args[0]
-        if _number(loop.lb) != 0:
+        if _constant_value_of(loop.lb) != 0:
             distance = builder.insert(arith.SubiOp(distance, loop.lb)).result
         if total is not None:
             distance = builder.insert(arith.AddiOp(total, distance)).result
         total = distance
-    op.start(total)
+    op.set_overwrite(total)
 
 
-def _first(op: Operation | None, touching: set[Operation]) -> Operation | None:
-    """The first operation, from one on in its block, with one of some others in it."""
+def _first_access(op: Operation | None, touching: set[Operation]) -> Operation | None:
+    """
+    Return the first operation, from one on in its block, that contains one of some
+    others.
+    """
     while op is not None:
         if any(each in touching for each in op.walk()):
             return op
@@ -128,20 +135,20 @@ def _first(op: Operation | None, touching: set[Operation]) -> Operation | None:
     return None
 
 
-def _runs(loop: scf.ForOp) -> bool:
-    """Return `True` if a loop is known to run at least once."""
-    lower, upper = _number(loop.lb), _number(loop.ub)
+def _has_iterations(loop: scf.ForOp) -> bool:
+    """Return `True` if a loop is known to run at least one iteration."""
+    lower, upper = _constant_value_of(loop.lb), _constant_value_of(loop.ub)
     return lower is not None and upper is not None and lower < upper
 
 
-def _number(value: SSAValue) -> int | None:
+def _constant_value_of(value: SSAValue) -> int | None:
     owner = value.owner
     if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
         return owner.value.value.data
     return None
 
 
-def _is_all(view: SSAValue, buffer: SSAValue) -> bool:
+def _is_whole_view(view: SSAValue, buffer: SSAValue) -> bool:
     """
     Return `True` if a view has all elements of a buffer, possibly in another shape.
     """
@@ -160,5 +167,5 @@ def _is_all(view: SSAValue, buffer: SSAValue) -> bool:
         and list(owner.static_offsets.get_values()) == [0]
         and list(owner.static_strides.get_values()) == in_order
         and prod(sizes) == prod(type_.get_shape())
-        and _is_all(owner.source, buffer)
+        and _is_whole_view(owner.source, buffer)
     )

@@ -1,6 +1,4 @@
-"""
-The pass `mem-fold-unit-dims`: values of lower rank.
-"""
+"""Pass `mem-fold-unit-dims`: drops unit dimensions of values."""
 
 from __future__ import annotations
 
@@ -24,12 +22,12 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import mem
-from tlf.dialects.mem.structured import StructuredOp, structure
+from tlf.dialects.mem.structured import StructuredOp, structured_properties
 from tlf.dialects.types import tensor_type
-from tlf.support.affine.mixed_index import Index, split
+from tlf.support.affine.mixed_offsets import Index, split_offsets
 
-Kept = tuple[int, ...]
-"""The axes of a value, or of a domain, that stay."""
+KeptAxes = tuple[int, ...]
+"""The axes of a value, or of a domain, that are not dropped."""
 
 
 @dataclass(frozen=True)
@@ -47,91 +45,93 @@ class MemFoldUnitDimsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
             if isinstance(function, func.FuncOp) and not function.is_declaration:
-                _Folding(function).run()
+                _UnitDimFolding(function).fold_values()
 
 
 @dataclass
-class _Folding:
-    """The values of a function, while they change."""
+class _UnitDimFolding:
+    """Folding of the unit dimensions of the values of a function."""
 
     function: func.FuncOp
     shapes: dict[SSAValue, tuple[int, ...]] = field(
         default_factory=dict[SSAValue, "tuple[int, ...]"]
     )
     """The shapes that values had."""
-    whole: set[SSAValue] = field(default_factory=set[SSAValue])
+    unfolded_values: set[SSAValue] = field(default_factory=set[SSAValue])
     """The values that stay as they are."""
 
-    def run(self) -> None:
+    def fold_values(self) -> None:
         """Fold all values."""
         for op in list(self.function.body.walk()):
-            if not isinstance(op, _CARRIED) and not _is_folded(op):
-                self._keep_whole(op)
+            if not isinstance(op, _FORWARDING_OPS) and not _can_fold(op):
+                self._preserve_rank(op)
         for op in self.function.body.walk():
-            self._note(
-                op.results if _is_folded(op) or isinstance(op, scf.ForOp) else ()
+            self._record_shapes(
+                op.results if _can_fold(op) or isinstance(op, scf.ForOp) else ()
             )
-            self._note(op.body.block.args if isinstance(op, scf.ForOp) else ())
+            self._record_shapes(op.body.block.args if isinstance(op, scf.ForOp) else ())
         for op in self.function.body.walk():
-            self._fold(op)
+            self._fold_operation(op)
         for value, shape in self.shapes.items():
-            kept = kept_axes(shape)
+            kept = non_unit_axes(shape)
             type_ = tensor_type(value)
             lengths = [shape[axis] for axis in kept]
             narrow = TensorType(type_.element_type, lengths, type_.encoding)
             if narrow != type_:
                 Rewriter.replace_value_with_new_type(value, narrow)
 
-    def _note(self, values: Sequence[SSAValue]) -> None:
+    def _record_shapes(self, values: Sequence[SSAValue]) -> None:
         for value in values:
-            if isinstance(value.type, TensorType) and value not in self.whole:
+            if isinstance(value.type, TensorType) and value not in self.unfolded_values:
                 self.shapes[value] = tensor_type(value).get_shape()
 
-    def _keep_whole(self, op: Operation) -> None:
-        """Let an operation read and give all axes of values, and others fewer."""
+    def _preserve_rank(self, op: Operation) -> None:
+        """
+        Copy the operands and results of an operation, so that it keeps their rank.
+        """
         for number, operand in enumerate(op.operands):
-            if _has_units(operand):
-                whole = _copied(Builder(InsertPoint.before(op)), operand)
-                self.whole.add(whole)
+            if _has_unit_dims(operand):
+                whole = _copy_value(Builder(InsertPoint.before(op)), operand)
+                self.unfolded_values.add(whole)
                 op.operands[number] = whole
         for result in op.results:
-            if _has_units(result):
-                self.whole.add(result)
-                copy = _copied(Builder(InsertPoint.after(op)), result)
+            if _has_unit_dims(result):
+                self.unfolded_values.add(result)
+                copy = _copy_value(Builder(InsertPoint.after(op)), result)
                 owner = copy.owner
                 result.replace_uses_with_if(
                     copy, lambda use: use.operation is not owner
                 )
 
-    def _kept(self, value: SSAValue) -> Kept:
-        """The axes of an operand or a result that stay; all of what is not folded."""
+    def _kept_axes_of(self, value: SSAValue) -> KeptAxes:
+        """Return the axes of an operand or a result that are not dropped."""
         shape = self.shapes.get(value)
         if shape is None:
             return tuple(range(tensor_type(value).get_num_dims()))
-        return kept_axes(shape)
+        return non_unit_axes(shape)
 
-    def _fold(self, op: Operation) -> None:
-        """Let an operation compute what is left of its results from its operands."""
+    def _fold_operation(self, op: Operation) -> None:
+        """Rewrite an operation to read and return values without unit dimensions."""
         match op:
             case mem.LoadOp():
-                kept = self._kept(op.value)
-                map_ = _restricted(op.source_map, kept, range(len(op.mixed_offsets)))
+                kept = self._kept_axes_of(op.value)
+                map_ = _restrict_map(op.source_map, kept, range(len(op.mixed_offsets)))
                 sizes = [op.box[axis] for axis in kept]
                 op.properties["map"] = AffineMapAttr(map_)
                 op.properties["sizes"] = DenseArrayBase.from_list(i64, sizes)
-            case mem.MaskOp() if op.result is not None and _is_folded(op):
+            case mem.MaskOp() if op.result is not None and _can_fold(op):
                 self._fold_mask(op)
             case StructuredOp() if not op.is_buffer_form:
-                is_whole = any(result in self.whole for result in op.results)
+                is_whole = any(result in self.unfolded_values for result in op.results)
                 all_axes = tuple(range(len(op.extents)))
-                domain = all_axes if is_whole else kept_axes(op.extents)
+                domain = all_axes if is_whole else non_unit_axes(op.extents)
                 values = [*op.input_operands, *op.results]
                 maps = [
-                    _restricted(map_, domain, self._kept(value))
+                    _restrict_map(map_, domain, self._kept_axes_of(value))
                     for map_, value in zip(op.maps, values, strict=True)
                 ]
                 extents = [op.extents[axis] for axis in domain]
-                for name, attribute in structure(extents, maps).items():
+                for name, attribute in structured_properties(extents, maps).items():
                     assert attribute is not None
                     op.properties[name] = attribute
             case _:
@@ -139,9 +139,9 @@ class _Folding:
 
     def _fold_mask(self, op: mem.MaskOp) -> None:
         assert op.result is not None
-        kept = self._kept(op.result)
+        kept = self._kept_axes_of(op.result)
         offsets = [op.mixed_offsets[axis] for axis in kept]
-        static, dynamic = split(offsets)
+        static, dynamic = split_offsets(offsets)
         op.operands = [op.source, *dynamic]
         op.properties["static_offsets"] = static
         for name in ("bounds", "valid"):
@@ -151,26 +151,26 @@ class _Folding:
                 op.properties[name] = DenseArrayBase.from_list(i64, chosen)
 
 
-_CARRIED = (scf.ForOp, scf.YieldOp)
+_FORWARDING_OPS = (scf.ForOp, scf.YieldOp)
 """Operations that pass values on unchanged."""
 
 
-def kept_axes(shape: Sequence[int]) -> Kept:
-    """The axes of more than one element, or the last one where there are none."""
+def non_unit_axes(shape: Sequence[int]) -> KeptAxes:
+    """Return the axes of extents other than 1, or the last one where there are none."""
     long = tuple(axis for axis, extent in enumerate(shape) if extent != 1)
     return long or tuple(range(len(shape)))[-1:]
 
 
-def _has_units(value: SSAValue) -> bool:
+def _has_unit_dims(value: SSAValue) -> bool:
     """Return `True` if a value has axes that can be dropped."""
     if not isinstance(value.type, TensorType):
         return False
     shape = tensor_type(value).get_shape()
-    return len(kept_axes(shape)) < len(shape)
+    return len(non_unit_axes(shape)) < len(shape)
 
 
-def _is_folded(op: Operation) -> bool:
-    """Return `True` if an operation can compute on values without axes of extent 1."""
+def _can_fold(op: Operation) -> bool:
+    """Return `True` if an operation can compute on values without unit dimensions."""
     match op:
         case mem.LoadOp():
             return True
@@ -178,17 +178,17 @@ def _is_folded(op: Operation) -> bool:
             return bool(op.results)
         case mem.MaskOp():
             return op.result is not None and all(
-                _is_inside(offset, bound)
+                _is_in_bounds(offset, bound)
                 for axis, (offset, bound) in enumerate(
-                    zip(op.mixed_offsets, op.limits, strict=True)
+                    zip(op.mixed_offsets, op.upper_bounds, strict=True)
                 )
-                if axis not in kept_axes(op.source_type.get_shape())
+                if axis not in non_unit_axes(op.source_type.get_shape())
             )
         case _:
             return False
 
 
-def _is_inside(offset: Index, bound: int) -> bool:
+def _is_in_bounds(offset: Index, bound: int) -> bool:
     """
     Return `True` if an offset is from 0 to below a bound in all iterations of its loop.
     """
@@ -203,11 +203,11 @@ def _is_inside(offset: Index, bound: int) -> bool:
         lower, upper = loop.lowerBound[offset.index], loop.upperBound[offset.index]
     else:
         return False
-    first, end = (_constant(each) for each in (lower, upper))
+    first, end = (_constant_value_of(each) for each in (lower, upper))
     return first is not None and end is not None and first >= 0 and end <= bound
 
 
-def _constant(value: SSAValue) -> int | None:
+def _constant_value_of(value: SSAValue) -> int | None:
     match value.owner:
         case arith.ConstantOp(value=IntegerAttr(value=number)):
             return number.data
@@ -215,8 +215,8 @@ def _constant(value: SSAValue) -> int | None:
             return None
 
 
-def _copied(builder: Builder, value: SSAValue) -> SSAValue:
-    """A value once more."""
+def _copy_value(builder: Builder, value: SSAValue) -> SSAValue:
+    """Insert a copy of a value."""
     type_ = tensor_type(value)
     rank = type_.get_num_dims()
     block = Block(arg_types=[type_.element_type])
@@ -227,8 +227,10 @@ def _copied(builder: Builder, value: SSAValue) -> SSAValue:
     return builder.insert(copy).results[0]
 
 
-def _restricted(map_: AffineMap, domain: Kept, results: Sequence[int]) -> AffineMap:
-    """A map from some dimensions to some results, where the other dimensions are 0."""
+def _restrict_map(
+    map_: AffineMap, domain: KeptAxes, results: Sequence[int]
+) -> AffineMap:
+    """Restrict a map to some dimensions and results; the other dimensions are 0."""
     new: list[AffineExpr] = [AffineConstantExpr(0)] * map_.num_dims
     for number, dimension in enumerate(domain):
         new[dimension] = AffineExpr.dimension(number)

@@ -1,4 +1,6 @@
-"""The pass `mem-pipeline`: loops whose iterations overlap."""
+"""
+Pass `mem-pipeline`: software pipelining of loops with `stages` by multi-buffering.
+"""
 
 from __future__ import annotations
 
@@ -11,26 +13,35 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
-from tlf.analysis.buffers.counters import (
+from tlf.analysis.buffers.memory_effects import ring_window_of, root_of
+from tlf.analysis.buffers.normalized_loops import (
     STAGES,
     Nest,
-    counters_of,
-    linear,
-    number_of,
-    perfect_nest,
-    repeats,
+    can_repeat,
+    constant_value_of,
+    loop_ranges_of,
+    normalize_nest,
+    perfect_nest_of,
     stages_of,
     trips_of,
 )
-from tlf.analysis.buffers.touches import root_of, window_of
 from tlf.dialects import mem
-from tlf.dialects.graph.remark import remark
-from tlf.dialects.target import Level, Target
-from tlf.passes.mem.pipelining.ahead import Loads, start_ahead
-from tlf.passes.mem.pipelining.around import counted, load_around
-from tlf.passes.mem.pipelining.products import Products, start_products
-from tlf.passes.mem.pipelining.room import Room
-from tlf.passes.mem.pipelining.slots import give_slots, slot_number
+from tlf.dialects.graph.remark import add_remark
+from tlf.dialects.target import Level, TargetSpec
+from tlf.passes.mem.pipelining.contraction_pipelining import (
+    LoopContractions,
+    advance_contractions,
+)
+from tlf.passes.mem.pipelining.multibuffer import (
+    multibuffer_allocation,
+    multibuffer_index,
+)
+from tlf.passes.mem.pipelining.multibuffer_capacity import MultibufferCapacity
+from tlf.passes.mem.pipelining.outer_loop_prefetch import (
+    normalize_outer_loop,
+    prefetch_outer_loads,
+)
+from tlf.passes.mem.pipelining.prefetch_distance import LoopLoads, prefetch_moves
 
 
 @dataclass(frozen=True)
@@ -56,92 +67,100 @@ class MemPipelinePass(ModulePass):
     name = "mem-pipeline"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        levels = list(Target.of(op).levels.values())
+        levels = list(TargetSpec.of(op).levels.values())
         for function in op.ops:
             if isinstance(function, func.FuncOp) and not function.is_declaration:
-                _visit(function, levels)
+                _pipeline_loops_in(function, levels)
 
 
-def _visit(op: Operation, levels: Sequence[Level]) -> None:
+def _pipeline_loops_in(op: Operation, levels: Sequence[Level]) -> None:
     """Pipeline the loops in an operation, the outermost first."""
     for region in op.regions:
         for block in region.blocks:
             for each in list(block.ops):
                 is_loop = isinstance(each, scf.ForOp | scf.ParallelOp)
-                made = _pipelined(each, levels) if is_loop else each
-                _visit(made, levels)
+                made = _pipeline_nest(each, levels) if is_loop else each
+                _pipeline_loops_in(made, levels)
                 if isinstance(made, scf.ForOp) and made is not each:
-                    load_around(made, levels)
+                    prefetch_outer_loads(made, levels)
 
 
-def _pipelined(op: Nest, levels: Sequence[Level]) -> Nest:
-    """The loop that a nest becomes: itself, where nothing can overlap."""
-    if op.attributes.get("mapping", LOOP) != LOOP:
+def _pipeline_nest(op: Nest, levels: Sequence[Level]) -> Nest:
+    """Return the loop that a nest becomes: itself, where nothing can overlap."""
+    if op.attributes.get("mapping", LOOP_MAPPING) != LOOP_MAPPING:
         return op
-    nest = perfect_nest(op)
+    nest = perfect_nest_of(op)
     trips = trips_of(nest)
     if stages_of(op) < 2:
-        stays = not repeats(nest) or _reason(nest, trips) is not None
-        return op if stays else counted(nest, levels)
+        stays = not can_repeat(nest) or _find_objection(nest, trips) is not None
+        return op if stays else normalize_outer_loop(nest, levels)
     slots = stages_of(op) if trips is None else min(stages_of(op), trips)
     body = nest[-1].body.block
-    moved = _moved(body, levels)
-    fills = any(_fills_ring(each) for each in body.ops)
+    moved = _transfer_buffers_of(body, levels)
+    fills = any(_is_ring_fill(each) for each in body.ops)
     if slots < 2 or not (moved or fills):
         return op
-    if (reason := _reason(nest, trips)) is not None:
-        remark(
+    if (reason := _find_objection(nest, trips)) is not None:
+        add_remark(
             moved[0] if moved else op,
             MemPipelinePass.name,
             "missed",
             f"not overlapped: {reason}",
         )
         return op
-    summed = _summed(body, moved)
-    buffers = _with_room(nest, [*moved, *summed], levels, slots)
+    summed = _accumulators_of(body, moved)
+    buffers = _select_buffers_that_fit(nest, [*moved, *summed], levels, slots)
     if summed and not buffers:
-        buffers = _with_room(nest, moved, levels, slots)
+        buffers = _select_buffers_that_fit(nest, moved, levels, slots)
     if not (buffers or fills):
         return op
-    loop = linear(nest)
+    loop = normalize_nest(nest)
     loop.attributes[STAGES] = IntegerAttr(slots, i64)
-    ahead = Loads.of(loop, [level.name for level in levels]).movable(buffers, slots - 1)
-    products = Products(loop, ahead).movable(buffers)
-    room = Room.of(loop, loop.body.block, buffers, slots) if products else None
-    if room is not None and not room.side_by_side(levels[0]):
+    ahead = LoopLoads.of(loop, [level.name for level in levels]).select_prefetchable(
+        buffers, slots - 1
+    )
+    products = LoopContractions(loop, ahead).select_advanceable(buffers)
+    room = (
+        MultibufferCapacity.of(loop, loop.body.block, buffers, slots)
+        if products
+        else None
+    )
+    if room is not None and not room.has_room_without_sharing(levels[0]):
         products = []
-    number = slot_number(loop, trips, slots)
+    number = multibuffer_index(loop, trips, slots)
     alignments = {level.name: level.alignment for level in levels}
     for buffer in buffers:
-        give_slots(loop, buffer, number, slots, alignments[buffer.level])
-    start_ahead(ahead, slots - 1)
-    start_products(products, ahead, slots - 1)
+        multibuffer_allocation(loop, buffer, number, slots, alignments[buffer.level])
+    prefetch_moves(ahead, slots - 1)
+    advance_contractions(products, ahead, slots - 1)
     return loop
 
 
-LOOP = StringAttr("loop")
+LOOP_MAPPING = StringAttr("loop")
 """The mapping of loops that stay loops."""
 
 
-def _fills_ring(op: Operation) -> bool:
+def _is_ring_fill(op: Operation) -> bool:
     """Return `True` if an operation moves slices to their place in a ring."""
-    return isinstance(op, mem.DmaOp) and window_of(op.destination) is not None
+    return isinstance(op, mem.DmaOp) and ring_window_of(op.destination) is not None
 
 
-def _reason(nest: Sequence[Nest], trips: int | None) -> str | None:
+def _find_objection(nest: Sequence[Nest], trips: int | None) -> str | None:
     """Return why a nest cannot become one counting loop, or None if it can."""
     if any(isinstance(loop, scf.ForOp) and loop.iter_args for loop in nest):
         return "the loop carries values"
-    counters = [counter for loop in nest for counter in counters_of(loop)]
-    if not all(number_of(counter.step) for counter in counters):
+    counters = [counter for loop in nest for counter in loop_ranges_of(loop)]
+    if not all(constant_value_of(counter.step) for counter in counters):
         return "its step is no number"
     if trips is None and len(counters) > 1:
         return "the bounds of the nest are no numbers"
     return None
 
 
-def _moved(body: Block, levels: Sequence[Level]) -> list[mem.AllocOp]:
-    """The buffers of a body that moves in it fill from or empty to a farther level."""
+def _transfer_buffers_of(body: Block, levels: Sequence[Level]) -> list[mem.AllocOp]:
+    """
+    Return the buffers of a body that its moves fill from, or empty to, an outer level.
+    """
     names = [level.name for level in levels]
     found: dict[mem.AllocOp, None] = {}
     for op in body.ops:
@@ -155,10 +174,10 @@ def _moved(body: Block, levels: Sequence[Level]) -> list[mem.AllocOp]:
     return list(found)
 
 
-def _summed(body: Block, moved: Sequence[mem.AllocOp]) -> list[mem.AllocOp]:
+def _accumulators_of(body: Block, moved: Sequence[mem.AllocOp]) -> list[mem.AllocOp]:
     """
-    The buffers of a body that products are summed up in, for other engines: the next
-    sum can begin while the last one is still read.
+    Return the accumulators of a body's contractions that no move accesses: the next sum
+    can begin while the last one is still read.
     """
     found: dict[mem.AllocOp, None] = {}
     for op in body.walk():
@@ -171,29 +190,33 @@ def _summed(body: Block, moved: Sequence[mem.AllocOp]) -> list[mem.AllocOp]:
     return [each for each in found if each not in moved]
 
 
-def _with_room(
+def _select_buffers_that_fit(
     nest: Sequence[Nest],
     moved: Sequence[mem.AllocOp],
     levels: Sequence[Level],
     slots: int,
 ) -> list[mem.AllocOp]:
     """
-    The buffers that get slots: those in the farthest level, if they have room, and
-    nearer ones if the body has no loops, which have buffers of their own, and
-    everything fits side by side.
+    Return the buffers to multi-buffer: those in the outermost level, if they fit, and
+    inner ones if the body has no loops and everything fits without sharing.
     """
     body = nest[-1].body.block
     by_level = [[op for op in moved if op.level == level.name] for level in levels]
     used = [pair for pair in zip(levels, by_level, strict=True) if pair[1]]
     if not used:
         return []
-    room = Room.of(nest[0], body, moved, slots)
+    room = MultibufferCapacity.of(nest[0], body, moved, slots)
     *nearer, (farthest, kept) = used
-    if not room.at_once(farthest):
+    if not room.has_room_with_sharing(farthest):
         text = f"not overlapped: {slots} slots do not fit into {farthest.name}"
-        remark(kept[0], MemPipelinePass.name, "missed", text)
+        add_remark(kept[0], MemPipelinePass.name, "missed", text)
         return []
     if any(isinstance(op, scf.ForOp | scf.ParallelOp) for op in body.ops):
         return kept
-    near = [op for level, ops in nearer if room.side_by_side(level) for op in ops]
+    near = [
+        op
+        for level, ops in nearer
+        if room.has_room_without_sharing(level)
+        for op in ops
+    ]
     return [*kept, *near]

@@ -1,6 +1,4 @@
-"""
-The pass `mem-plan`: an address for every buffer.
-"""
+"""Pass `mem-plan`: static allocation, an address for every buffer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,28 +18,28 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from tlf.analysis.buffers.mem_liveness import Liveness, users
+from tlf.analysis.buffers.mem_liveness import MemLiveness, users_of_buffer
 from tlf.dialects import mem, target
 from tlf.dialects.types import byte_count
-from tlf.passes.mem.mem_early_waits import wait_for_room
-from tlf.support.affine.mixed_index import IntArray
+from tlf.passes.mem.early_waits import hoist_waits_to_free
+from tlf.support.affine.mixed_offsets import IntArray
 from tlf.support.allocation import (
+    Allocation,
     Buffer,
-    Placement,
     Use,
     align,
+    allocate_program,
     engine_stage,
-    live_bytes,
-    placed,
+    max_live_bytes,
 )
 
-ARGUMENTS = "tlf.arguments"
+ARGUMENTS_ATTRIBUTE = "tlf.arguments"
 """The first byte of every argument of a function."""
 
-OFFSET = "tlf.offset"
+OFFSET_ATTRIBUTE = "tlf.offset"
 """The first byte of a `memref.global`."""
 
-PEAK = "tlf.peak"
+PEAK_ATTRIBUTE = "tlf.peak"
 """The bytes that a function uses of every level."""
 
 
@@ -49,10 +47,11 @@ def argument_offsets(op: func.FuncOp) -> tuple[int, ...]:
     """
     Return the first byte of every argument of a planned function.
     """
-    offsets = cast(IntArray | None, op.attributes.get(ARGUMENTS))
+    offsets = cast(IntArray | None, op.attributes.get(ARGUMENTS_ATTRIBUTE))
     if offsets is None or len(offsets) != len(op.args):
         raise PassFailedException(
-            f"@{op.sym_name.data}: expected planned arguments (`{ARGUMENTS}`): "
+            f"@{op.sym_name.data}: expected planned arguments "
+            f"(`{ARGUMENTS_ATTRIBUTE}`): "
             "run `mem-plan` first"
         )
     return offsets.get_values()
@@ -65,8 +64,8 @@ def global_offsets(function: func.FuncOp) -> dict[str, int]:
     module = function.parent_op()
     found: dict[str, int] = {}
     for op in module.walk() if module else ():
-        if isinstance(op, memref.GlobalOp) and OFFSET in op.attributes:
-            offset = cast(IntegerAttr, op.attributes[OFFSET])
+        if isinstance(op, memref.GlobalOp) and OFFSET_ATTRIBUTE in op.attributes:
+            offset = cast(IntegerAttr, op.attributes[OFFSET_ATTRIBUTE])
             found[op.sym_name.data] = offset.value.data
     return found
 
@@ -95,22 +94,24 @@ class MemPlanPass(ModulePass):
     """Share bytes even where everything fits next to each other."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = target.Target.of(op)
+        machine = target.TargetSpec.of(op)
         functions = [
             function
             for function in op.walk()
             if isinstance(function, func.FuncOp) and not function.is_declaration
         ]
         outer = machine.outermost
-        end = max((_place_arguments(each, outer) for each in functions), default=0)
+        end = max(
+            (_assign_argument_offsets(each, outer) for each in functions), default=0
+        )
         for each in op.walk():
             if isinstance(each, memref.GlobalOp):
-                end = _place_global(each, outer, end)
+                end = _assign_global_offset(each, outer, end)
         for function in functions:
-            _Planner(function, machine, self.share).plan(end)
+            _AllocationPlanner(function, machine, self.share).plan(end)
 
 
-def _place_arguments(function: func.FuncOp, outer: target.Level) -> int:
+def _assign_argument_offsets(function: func.FuncOp, outer: target.Level) -> int:
     """Place the arguments of a function one after the other; return their end."""
     offsets: list[int] = []
     end = 0
@@ -121,27 +122,27 @@ def _place_arguments(function: func.FuncOp, outer: target.Level) -> int:
                 f"{argument.type}"
             )
         offsets.append(align(end, outer.alignment))
-        end = offsets[-1] + _bytes(argument)
-    function.attributes[ARGUMENTS] = DenseArrayBase.from_list(i64, offsets)
+        end = offsets[-1] + _byte_size_of(argument)
+    function.attributes[ARGUMENTS_ATTRIBUTE] = DenseArrayBase.from_list(i64, offsets)
     return end
 
 
-def _place_global(op: memref.GlobalOp, outer: target.Level, end: int) -> int:
+def _assign_global_offset(op: memref.GlobalOp, outer: target.Level, end: int) -> int:
     offset = align(end, outer.alignment)
-    op.attributes[OFFSET] = IntegerAttr(offset, i64)
+    op.attributes[OFFSET_ATTRIBUTE] = IntegerAttr(offset, i64)
     return offset + byte_count(op.type)
 
 
-def _bytes(buffer: SSAValue) -> int:
+def _byte_size_of(buffer: SSAValue) -> int:
     return byte_count(cast(MemRefType[Attribute], buffer.type))
 
 
 @dataclass
-class _Planner:
-    """Plans the allocations of one function."""
+class _AllocationPlanner:
+    """Static allocation of the buffers of one function."""
 
     function: func.FuncOp
-    machine: target.Target
+    machine: target.TargetSpec
     share: bool
 
     def plan(self, outer_end: int) -> None:
@@ -156,8 +157,8 @@ class _Planner:
             ops = allocations.pop(level.name, [])
             peaks[level.name] = IntegerAttr(self.plan_level(level, ops, start), i64)
         for ops in allocations.values():
-            _unknown_level(ops[0], self.machine)
-        self.function.attributes[PEAK] = DictionaryAttr(peaks)
+            _raise_unknown_level(ops[0], self.machine)
+        self.function.attributes[PEAK_ATTRIBUTE] = DictionaryAttr(peaks)
 
     def plan_level(
         self,
@@ -168,70 +169,79 @@ class _Planner:
         """Place the allocations of one level from `start` on; return their end."""
         start = align(start, level.alignment) if ops else start
         room = level.capacity - start
-        placement = self._placement(ops, level, room)
-        if placement.peak > room and wait_for_room(self.function, level.name):
-            placement = self._placement(ops, level, room)
+        placement = self._allocate_level(ops, level, room)
+        if placement.peak > room and hoist_waits_to_free(self.function, level.name):
+            placement = self._allocate_level(ops, level, room)
         peak = start + placement.peak
         if peak > level.capacity:
-            live = live_bytes(self._buffers(ops, level, self._liveness()))
-            _too_small(self.function, level, peak, start + live)
+            live = max_live_bytes(
+                self._to_allocation_buffers(ops, level, self._compute_liveness())
+            )
+            _raise_too_small(self.function, level, peak, start + live)
         for op, offset in zip(ops, placement.offsets, strict=True):
             op.offset = IntegerAttr(start + offset, i64)
         return peak
 
-    def _placement(
+    def _allocate_level(
         self, ops: Sequence[mem.AllocOp], level: target.Level, room: int
-    ) -> Placement:
-        liveness = self._liveness()
-        buffers = self._buffers(ops, level, liveness)
+    ) -> Allocation:
+        liveness = self._compute_liveness()
+        buffers = self._to_allocation_buffers(ops, level, liveness)
         levels = list(self.machine.levels)
-        uses = [planned_use(op, liveness, levels) for op in ops]
-        return placed(buffers, room, uses, share=self.share)
+        uses = [to_buffer_use(op, liveness, levels) for op in ops]
+        return allocate_program(buffers, room, uses, share=self.share)
 
-    def _liveness(self) -> Liveness:
-        return Liveness.of(self.function.body)
+    def _compute_liveness(self) -> MemLiveness:
+        return MemLiveness.of(self.function.body)
 
     @staticmethod
-    def _buffers(
-        ops: Sequence[mem.AllocOp], level: target.Level, liveness: Liveness
+    def _to_allocation_buffers(
+        ops: Sequence[mem.AllocOp], level: target.Level, liveness: MemLiveness
     ) -> list[Buffer]:
-        return [planned_buffer(op, liveness, level.alignment) for op in ops]
+        return [to_allocation_buffer(op, liveness, level.alignment) for op in ops]
 
 
-def _unknown_level(op: mem.AllocOp, machine: target.Target) -> NoReturn:
+def _raise_unknown_level(op: mem.AllocOp, machine: target.TargetSpec) -> NoReturn:
     raise PassFailedException(
         f"expected a level of {', '.join(machine.levels)}, got {op.level}"
     )
 
 
-def _too_small(op: func.FuncOp, level: target.Level, peak: int, live: int) -> NoReturn:
+def _raise_too_small(
+    op: func.FuncOp, level: target.Level, peak: int, live: int
+) -> NoReturn:
     raise PassFailedException(
         f"@{op.sym_name.data}: expected buffers within the {level.capacity} bytes of "
         f"{level.name}, got a peak of {peak} bytes ({live} live at once)"
     )
 
 
-def planned_buffer(op: mem.AllocOp, liveness: Liveness, alignment: int) -> Buffer:
+def to_allocation_buffer(
+    op: mem.AllocOp, liveness: MemLiveness, alignment: int
+) -> Buffer:
     """
-    Return an allocation as the planner takes it: one without uses is live at its step.
+    Return an allocation as a buffer with a live range; one without uses is live at its
+    step.
     """
-    interval = liveness.interval(op.buffer)
-    first, last = interval if interval is not None else liveness.spans[op]
-    return Buffer.during(_bytes(op.buffer), first, last + 1, alignment)
+    interval = liveness.live_range_of(op.buffer)
+    first, last = interval if interval is not None else liveness.step_ranges[op]
+    return Buffer.live_during(_byte_size_of(op.buffer), first, last + 1, alignment)
 
 
-def planned_use(op: mem.AllocOp, liveness: Liveness, levels: Sequence[str]) -> Use:
+def to_buffer_use(op: mem.AllocOp, liveness: MemLiveness, levels: Sequence[str]) -> Use:
     """
-    Return by which instructions an allocation is used; `levels` are the memory levels,
-    the nearest first.
+    Return the first and last use of an allocation; `levels` are the memory levels,
+    innermost first.
     """
     waits = (mem.WaitOp, scf.ForOp)
-    used = [each for each in users(op.buffer) if not isinstance(each, waits)] or [op]
-    used.sort(key=liveness.spans.__getitem__)
+    used = [
+        each for each in users_of_buffer(op.buffer) if not isinstance(each, waits)
+    ] or [op]
+    used.sort(key=liveness.step_ranges.__getitem__)
     first, last = used[0], used[-1]
     return Use(
-        liveness.spans[first][0],
-        liveness.spans[last][0],
+        liveness.step_ranges[first][0],
+        liveness.step_ranges[last][0],
         _engine_stage(first, levels),
         _engine_stage(last, levels),
         loops_around(op, liveness),
@@ -248,14 +258,12 @@ def _engine_stage(op: Operation, levels: Sequence[str]) -> int:
     return engine_stage(len(levels), move, product=isinstance(op, mem.ContractOp))
 
 
-def loops_around(op: mem.AllocOp, liveness: Liveness) -> list[tuple[int, int]]:
-    """
-    Return the steps of the loops around an allocation, outermost first.
-    """
+def loops_around(op: mem.AllocOp, liveness: MemLiveness) -> list[tuple[int, int]]:
+    """Return the step ranges of the loops around an allocation, outermost first."""
     found: list[tuple[int, int]] = []
     parent = op.parent_op()
     while parent is not None and not isinstance(parent, func.FuncOp):
-        first, last = liveness.spans[parent]
+        first, last = liveness.step_ranges[parent]
         found.append((first, last + 1))
         parent = parent.parent_op()
     return found[::-1]

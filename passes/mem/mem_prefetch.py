@@ -1,4 +1,4 @@
-"""The pass `mem-prefetch`: loads that start while earlier work goes on."""
+"""Pass `mem-prefetch`: hoists loads outside of loops above earlier work."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
-from tlf.dialects.target import Level, Target
-from tlf.passes.mem.prefetching.line import Line
-from tlf.passes.mem.prefetching.room import Places
+from tlf.dialects.target import Level, TargetSpec
+from tlf.passes.mem.prefetching.load_sequence import LoadSequence
+from tlf.passes.mem.prefetching.prefetch_capacity import LevelBuffers
 
 
 @dataclass(frozen=True)
@@ -31,36 +31,36 @@ class MemPrefetchPass(ModulePass):
     name = "mem-prefetch"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        levels = list(Target.of(op).levels.values())
+        levels = list(TargetSpec.of(op).levels.values())
         for near, far in pairwise(levels):
-            for function in _functions(op):
-                _prefetch(function, near, far)
+            for function in _functions_in(op):
+                _prefetch_loads(function, near, far)
 
 
-def _functions(module: ModuleOp) -> Iterator[func.FuncOp]:
+def _functions_in(module: ModuleOp) -> Iterator[func.FuncOp]:
     for op in module.ops:
         if isinstance(op, func.FuncOp) and not op.is_declaration:
             yield op
 
 
-def _prefetch(function: func.FuncOp, near: Level, far: Level) -> None:
+def _prefetch_loads(function: func.FuncOp, near: Level, far: Level) -> None:
     """
-    Start the loads of a function between two levels as early as there is room, or a
-    little later if no places are found for all buffers then.
+    Hoist the loads of a function between two levels as early as capacity allows, or a
+    little later if offset assignment fails then.
     """
     block = function.body.block
-    line = Line.of(block, near.name, far.name)
+    line = LoadSequence.of(block, near.name, far.name)
     if not line.loads:
         return
-    for goals in Places.of(function, near).goals(line):
-        _put(block, line.ordered(goals))
-        if Places.of(function, near).are_found:
+    for goals in LevelBuffers.of(function, near).target_positions(line):
+        _reorder_block(block, line.reorder_operations(goals))
+        if LevelBuffers.of(function, near).has_valid_offsets:
             return
-    _put(block, line.ops)
+    _reorder_block(block, line.ops)
 
 
-def _put(block: Block, ops: Sequence[Operation]) -> None:
-    """Put the operations of a block in an order."""
+def _reorder_block(block: Block, ops: Sequence[Operation]) -> None:
+    """Reorder the operations of a block."""
     for op in ops:
         op.detach()
     block.add_ops(ops)

@@ -1,4 +1,4 @@
-"""The pass `mem-schedule-moves`: when values are loaded and stored."""
+"""Pass `mem-schedule-moves`: hoists loads and stores among the values of a block."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ from xdsl.traits import is_side_effect_free
 
 from tlf.dialects import mem
 from tlf.dialects.types import tensor_type
-from tlf.support.affine.linear_map import is_projection
+from tlf.support.affine.linear_access import is_projection
 
-SMALL = 16
-"""A value with this part of the elements of the largest one is held at little cost."""
+SMALL_DIVISOR = 16
+"""
+Divisor of the largest value's element count: values of at most so many elements are
+loaded early.
+"""
 
 
 @dataclass(frozen=True)
@@ -36,44 +39,47 @@ class MemScheduleMovesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
             if isinstance(function, func.FuncOp) and not function.is_declaration:
-                _schedule(function)
+                _schedule_function(function)
 
 
-def _schedule(function: func.FuncOp) -> None:
+def _schedule_function(function: func.FuncOp) -> None:
     operations = list(function.walk())
-    largest = max((_elements(op) for op in operations), default=0)
+    largest = max((_max_result_elements(op) for op in operations), default=0)
     for op in operations:
-        if isinstance(op, mem.LoadOp) and SMALL * _elements(op) <= largest:
-            _move_up(op, passes_loads=True)
-        elif _gathers(op) and isinstance(op.parent_op(), scf.ForOp):
-            _load_before_product(op)
+        if (
+            isinstance(op, mem.LoadOp)
+            and SMALL_DIVISOR * _max_result_elements(op) <= largest
+        ):
+            _hoist_operation(op, passes_loads=True)
+        elif _is_gather_load(op) and isinstance(op.parent_op(), scf.ForOp):
+            _hoist_load_above_product(op)
         if isinstance(op, mem.StoreOp):
-            for each in [*_made_for(op), op]:
-                _move_up(each)
+            for each in [*_private_producers_of(op), op]:
+                _hoist_operation(each)
 
 
-def _gathers(op: Operation) -> bool:
+def _is_gather_load(op: Operation) -> bool:
     """Return `True` if an operation loads elements that need not be contiguous."""
     if isinstance(op, mem.GatherOp):
         return True
     return isinstance(op, mem.LoadOp) and not is_projection(op.source_map, True)
 
 
-def _load_before_product(load: Operation) -> None:
+def _hoist_load_above_product(load: Operation) -> None:
     """
-    Move a load, with what its place is computed of, in front of the first product of
+    Hoist a load, with the computation of its address, above the first contraction of
     its block.
     """
     if (block := load.parent) is None:
         return
-    behind = list(_since_product(load))
-    if not behind or not all(map(_is_passed_in_loop, behind)):
+    behind = list(_operations_since_product(load))
+    if not behind or not all(map(_can_hoist_past_in_loop, behind)):
         return
     needed: set[Operation] = {load}
     for op in reversed(behind):
         if any(result in each.operands for each in needed for result in op.results):
             needed.add(op)
-    if not all(isinstance(op, PLACES) for op in needed):
+    if not all(isinstance(op, ADDRESS_OPS) for op in needed):
         return
     for op in (*behind, load):
         if op in needed:
@@ -81,14 +87,16 @@ def _load_before_product(load: Operation) -> None:
             block.insert_op_before(op, behind[0])
 
 
-LOADS = mem.LoadOp | mem.GatherOp
+LOAD_OPS = mem.LoadOp | mem.GatherOp
 
-PLACES = LOADS | mem.MapOp | affine.ApplyOp
+ADDRESS_OPS = LOAD_OPS | mem.MapOp | affine.ApplyOp
 """Operations that compute a load, and the indices that it loads by."""
 
 
-def _since_product(load: Operation) -> Iterator[Operation]:
-    """The operations from the first product of a block to a load, if it is behind."""
+def _operations_since_product(load: Operation) -> Iterator[Operation]:
+    """
+    Yield the operations from the first contraction of a block to a load behind it.
+    """
     block = load.parent
     assert block is not None
     found = False
@@ -100,22 +108,22 @@ def _since_product(load: Operation) -> Iterator[Operation]:
             yield op
 
 
-def _is_passed_in_loop(op: Operation) -> bool:
+def _can_hoist_past_in_loop(op: Operation) -> bool:
     """
     Return `True` if a load may move up past an operation, products and other loads
     among them.
     """
-    return isinstance(op, LOADS | mem.ContractOp) or _is_passed(op)
+    return isinstance(op, LOAD_OPS | mem.ContractOp) or _can_hoist_past(op)
 
 
-def _elements(op: Operation) -> int:
+def _max_result_elements(op: Operation) -> int:
     """The elements of the largest value that an operation computes."""
     values = (each for each in op.results if isinstance(each.type, TensorType))
     return max((tensor_type(each).element_count() for each in values), default=0)
 
 
-def _made_for(store: mem.StoreOp) -> Iterator[Operation]:
-    """Yield the operations that are computed for a store alone, in order."""
+def _private_producers_of(store: mem.StoreOp) -> Iterator[Operation]:
+    """Yield the operations that compute for a store alone, in order."""
     for operand in store.operands:
         owner = operand.owner
         if not isinstance(owner, Operation) or owner.parent is not store.parent:
@@ -124,16 +132,16 @@ def _made_for(store: mem.StoreOp) -> Iterator[Operation]:
             yield owner
 
 
-def _move_up(op: Operation, passes_loads: bool = False) -> None:
+def _hoist_operation(op: Operation, passes_loads: bool = False) -> None:
     """
-    Move an operation in front of what neither computes for it nor has effects; of a row
-    of loads in between, only as far as something computed is passed, too.
+    Hoist an operation above those that neither compute for it nor have effects; of a
+    row of loads in between, only as far as something computed is passed, too.
     """
     read = {operand.owner for operand in op.operands}
     first, before = op, op.prev_op
     while before is not None and before not in read:
         is_load = passes_loads and isinstance(before, mem.LoadOp)
-        if not is_load and not _is_passed(before):
+        if not is_load and not _can_hoist_past(before):
             break
         first, before = (first if is_load else before), before.prev_op
     if first is not op and (block := op.parent) is not None:
@@ -141,7 +149,7 @@ def _move_up(op: Operation, passes_loads: bool = False) -> None:
         block.insert_op_before(op, first)
 
 
-def _is_passed(op: Operation) -> bool:
-    """Return `True` if an operation computes a value, and is not a loop."""
+def _can_hoist_past(op: Operation) -> bool:
+    """Return `True` if an operation is free of side effects and no loop."""
     is_loop = bool(op.regions) and not isinstance(op, mem.MapOp | mem.ReduceOp)
     return is_side_effect_free(op) and not is_loop

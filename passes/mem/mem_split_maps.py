@@ -1,6 +1,4 @@
-"""
-The pass `mem-split-maps`: one scalar operation per map.
-"""
+"""Pass `mem-split-maps`: splits maps over buffers into one scalar operation each."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,8 +16,8 @@ from xdsl.pattern_rewriter import (
 )
 
 from tlf.dialects import mem
-from tlf.dialects.mem import Linear, accesses
-from tlf.dialects.rewriting import rewrite_module
+from tlf.dialects.located_rewriting import rewrite_module
+from tlf.dialects.mem import Linear, access_functions
 
 
 @dataclass(frozen=True)
@@ -45,20 +43,20 @@ class SplitMapPattern(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: mem.MapOp, rewriter: PatternRewriter, /) -> None:
-        work = [each for each in op.body.block.ops if not is_structure(each)]
+        work = [each for each in op.body.block.ops if not is_structural(each)]
         if not op.is_buffer_form or (len(work) <= 1 and len(op.outputs) == 1):
             return
-        _Split(op, rewriter, work).run()
+        _MapSplit(op, rewriter, work).split_map()
 
 
-def is_structure(op: Operation) -> bool:
+def is_structural(op: Operation) -> bool:
     """Return `True` if an operation of a map's body computes nothing."""
     return isinstance(op, arith.ConstantOp | mem.YieldOp)
 
 
 @dataclass(frozen=True)
 class _Element:
-    """A scalar of the body as the element of a buffer."""
+    """A scalar of the body, as the element of a buffer at some accesses."""
 
     buffer: SSAValue
     accesses: tuple[Linear, ...]
@@ -69,35 +67,35 @@ class _Element:
 
 
 @dataclass
-class _Split:
+class _MapSplit:
     op: mem.MapOp
     rewriter: PatternRewriter
-    work: Sequence[Operation]
+    operations: Sequence[Operation]
     elements: dict[SSAValue, _Element] = field(default_factory=dict[SSAValue, _Element])
 
-    def run(self) -> None:
+    def split_map(self) -> None:
         op = self.op
         for argument, buffer, indexing in zip(
             op.body.block.args, op.inputs, op.input_maps, strict=True
         ):
-            self.elements[argument] = _Element(buffer, accesses(indexing))
+            self.elements[argument] = _Element(buffer, access_functions(indexing))
         terminator = op.body.block.last_op
         assert isinstance(terminator, mem.YieldOp)
-        targets = self._targets(terminator.values)
-        for number, each in enumerate(self.work):
+        targets = self._direct_outputs(terminator.values)
+        for number, each in enumerate(self.operations):
             direct = targets.get(each.results[0])
             if direct is not None and not self._is_read_later(direct, number):
-                self._compute(each, direct)
+                self._emit_operation(each, direct)
             else:
-                self._compute(each, None)
-        self._copies(terminator.values)
+                self._emit_operation(each, None)
+        self._copy_missing_outputs(terminator.values)
         self.rewriter.erase(op)
 
-    def _targets(self, values: Sequence[SSAValue]) -> dict[SSAValue, SSAValue]:
-        """The output that a result can be computed into."""
+    def _direct_outputs(self, values: Sequence[SSAValue]) -> dict[SSAValue, SSAValue]:
+        """Return the output that each result can be computed into directly."""
         targets: dict[SSAValue, SSAValue] = {}
         for value, output in zip(values, self.op.outputs, strict=True):
-            if value.owner in self.work and value not in targets:
+            if value.owner in self.operations and value not in targets:
                 targets[value] = output
         return targets
 
@@ -107,19 +105,19 @@ class _Split:
         the one of this index.
         """
         later: list[SSAValue] = []
-        for each in self.work[number + 1 :]:
+        for each in self.operations[number + 1 :]:
             later += each.operands
         terminator = self.op.body.block.last_op
         assert terminator is not None
         later += terminator.operands
         return any(
             isinstance(value, BlockArgument)
-            and _root(self.elements[value].buffer) is _root(output)
+            and _root_buffer_of(self.elements[value].buffer) is _root_buffer_of(output)
             for value in later
         )
 
-    def _compute(self, each: Operation, output: SSAValue | None) -> None:
-        """Emit the map of one operation, to a new buffer or to an output."""
+    def _emit_operation(self, each: Operation, output: SSAValue | None) -> None:
+        """Emit the map of one scalar operation, into a new buffer or an output."""
         sources = [value for value in each.operands if value in self.elements]
         everything = set(range(len(self.op.extents)))
         kept: set[int] = set()
@@ -127,21 +125,26 @@ class _Split:
             kept |= self.elements[value].dimensions
         if output is not None:
             if kept != everything:
-                return self._compute(each, None)
-            self._emit(each, sources, sorted(everything), output)
+                return self._emit_operation(each, None)
+            self._emit_scalar_map(each, sources, sorted(everything), output)
             return None
         dimensions = sorted(kept)
-        self._emit(each, sources, dimensions, self._new(each.results[0], dimensions))
+        self._emit_scalar_map(
+            each,
+            sources,
+            dimensions,
+            self._allocate_buffer(each.results[0], dimensions),
+        )
         return None
 
-    def _new(self, value: SSAValue, dimensions: Sequence[int]) -> SSAValue:
+    def _allocate_buffer(self, value: SSAValue, dimensions: Sequence[int]) -> SSAValue:
         """A buffer for a value, in the level of the outputs."""
         shape = [self.op.extents[dimension] for dimension in dimensions]
         space = StringAttr(mem.level_of(self.op.outputs[0].type))
         alloc = mem.AllocOp(MemRefType(value.type, shape, memory_space=space))
         return self.rewriter.insert(alloc).buffer
 
-    def _emit(
+    def _emit_scalar_map(
         self,
         each: Operation,
         sources: Sequence[SSAValue],
@@ -157,11 +160,11 @@ class _Split:
                 replacements[value] = constant.result
         clone = each.clone(replacements)
         block.add_ops([clone, mem.YieldOp(clone.results)])
-        self._map(sources, dimensions, output, block)
+        self._insert_map(sources, dimensions, output, block)
         result = _unit_accesses(dimensions, len(self.op.extents))
         self.elements[each.results[0]] = _Element(output, result)
 
-    def _map(
+    def _insert_map(
         self,
         sources: Sequence[SSAValue],
         dimensions: Sequence[int],
@@ -169,7 +172,7 @@ class _Split:
         block: Block,
     ) -> None:
         elements = [self.elements[value] for value in sources]
-        maps = [_indexing(element, dimensions) for element in elements]
+        maps = [_indexing_map_of(element, dimensions) for element in elements]
         self.rewriter.insert(
             mem.MapOp(
                 [element.buffer for element in elements],
@@ -180,27 +183,27 @@ class _Split:
             )
         )
 
-    def _copies(self, values: Sequence[SSAValue]) -> None:
-        """Copy to the outputs what was not computed there."""
+    def _copy_missing_outputs(self, values: Sequence[SSAValue]) -> None:
+        """Copy to the outputs the values that were not computed there."""
         pending = [
             (value, output)
             for value, output in zip(values, self.op.outputs, strict=True)
             if value not in self.elements or self.elements[value].buffer is not output
         ]
         everything = range(len(self.op.extents))
-        overwritten = {_root(output) for _, output in pending[:-1]}
+        overwritten = {_root_buffer_of(output) for _, output in pending[:-1]}
         for value, _ in pending[1:]:
             if value in self.elements and (
-                _root(self.elements[value].buffer) in overwritten
+                _root_buffer_of(self.elements[value].buffer) in overwritten
             ):
-                kept = self._new(value, everything)
-                self._copy(value, kept)
+                kept = self._allocate_buffer(value, everything)
+                self._copy_value(value, kept)
                 unit = _unit_accesses(everything, len(everything))
                 self.elements[value] = _Element(kept, unit)
         for value, output in pending:
-            self._copy(value, output)
+            self._copy_value(value, output)
 
-    def _copy(self, value: SSAValue, output: SSAValue) -> None:
+    def _copy_value(self, value: SSAValue, output: SSAValue) -> None:
         block = Block()
         sources = [value] if value in self.elements else []
         if sources:
@@ -211,7 +214,7 @@ class _Split:
             block.add_op(constant)
             yielded = constant.results[0]
         block.add_op(mem.YieldOp([yielded]))
-        self._map(sources, range(len(self.op.extents)), output, block)
+        self._insert_map(sources, range(len(self.op.extents)), output, block)
 
 
 def _unit_accesses(dimensions: Sequence[int], rank: int) -> tuple[Linear, ...]:
@@ -221,7 +224,7 @@ def _unit_accesses(dimensions: Sequence[int], rank: int) -> tuple[Linear, ...]:
     )
 
 
-def _indexing(element: _Element, dimensions: Sequence[int]) -> AffineMap:
+def _indexing_map_of(element: _Element, dimensions: Sequence[int]) -> AffineMap:
     """The map of a buffer in a domain that keeps some dimensions."""
     results = [
         AffineExpr.constant(0)
@@ -232,9 +235,9 @@ def _indexing(element: _Element, dimensions: Sequence[int]) -> AffineMap:
     return AffineMap(len(dimensions), 0, tuple(results))
 
 
-def _root(buffer: SSAValue) -> SSAValue:
+def _root_buffer_of(buffer: SSAValue) -> SSAValue:
     """The buffer that a view is part of."""
     owner = buffer.owner
     if isinstance(owner, memref.SubviewOp | memref.ReinterpretCastOp):
-        return _root(owner.source)
+        return _root_buffer_of(owner.source)
     return buffer

@@ -1,1 +1,1 @@
-"""Passes that write the decisions of the planner into the IR."""
+"""Passes that write the planner's decisions into the IR: groups, plans and layouts."""

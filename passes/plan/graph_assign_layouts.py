@@ -1,4 +1,6 @@
-"""Choose in which order the axes of tensors lie in the outermost memory."""
+"""
+Pass `graph-assign-layouts`: assigns axis orders in the outermost memory to tensors.
+"""
 
 from __future__ import annotations
 
@@ -10,22 +12,26 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tlf.dialects.prepared import is_preparation, preparation_of
-from tlf.dialects.target import Target
-from tlf.dialects.target.levels import level_named
+from tlf.dialects.prepack import is_preparation, preparation_of
+from tlf.dialects.target import TargetSpec
+from tlf.dialects.target.level_lookup import find_tile_level
 from tlf.planner.context import Memo, memo_of
-from tlf.planner.cost.npu.timed import TimedTiles
-from tlf.planner.freedom import Freedom
-from tlf.planner.fusion.notes import Notes
-from tlf.planner.layout.costs import KnownPlans, LayoutCosts
-from tlf.planner.layout.declared import (
-    Wanted,
-    layouts_around,
-    wanted_layouts,
+from tlf.planner.cost.npu.npu_estimator import NpuEstimator
+from tlf.planner.fusion.remark_collector import RemarkCollector
+from tlf.planner.layout.declared_layouts import (
+    RequiredLayouts,
+    preparation_layouts,
+    required_layouts,
 )
-from tlf.planner.layout.search import LayoutSearch
-from tlf.planner.layout.tensors import StoredTensor, stored_tensors, update_signature
-from tlf.support.affine.orders import Order
+from tlf.planner.layout.layout_costs import KnownPlans, LayoutCosts
+from tlf.planner.layout.layout_search import LayoutSearch
+from tlf.planner.layout.stored_tensors import (
+    StoredTensor,
+    collect_stored_tensors,
+    update_signature,
+)
+from tlf.planner.search_space import SearchSpace
+from tlf.support.affine.axis_orders import Order
 
 
 @dataclass(frozen=True)
@@ -60,40 +66,46 @@ class GraphAssignLayoutsPass(ModulePass):
     """The axes that tiles may cut, of the first result of a group; all unless given."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        self.choose(op, {}, memo_of(ctx))
+        self.assign_layouts(op, {}, memo_of(ctx))
 
-    def choose(self, op: ModuleOp, known: KnownPlans, memo: Memo) -> None:
+    def assign_layouts(self, op: ModuleOp, known: KnownPlans, memo: Memo) -> None:
         """
         Choose layouts in a module; what is `known` of groups was learned from others by
         a pass with the same options.
         """
-        target = Target.of(op)
-        level = level_named(target, self.level)
-        timed = TimedTiles.of(target, level, memo=memo)
+        target = TargetSpec.of(op)
+        level = find_tile_level(target, self.level)
+        timed = NpuEstimator.of(target, level, memo=memo)
         if timed is None or timed.is_nearest:
             return
-        freedom = Freedom(self.sliding_window, self.stages, self.axes)
+        freedom = SearchSpace(self.sliding_window, self.stages, self.axes)
         costs = LayoutCosts(target, level, freedom, known, memo)
-        notes = Notes(self.name)
+        notes = RemarkCollector(self.name)
         for function in op.walk():
             if not isinstance(function, func.FuncOp) or is_preparation(function):
                 continue
             if len(function.body.blocks) != 1:
                 continue
             preparation = preparation_of(function)
-            _choose(function, wanted_layouts(function), costs, notes)
+            _assign_function_layouts(function, required_layouts(function), costs, notes)
             if preparation is not None:
-                wanted = layouts_around(preparation, function)
-                _choose(preparation, wanted, costs, notes)
-        notes.write()
+                wanted = preparation_layouts(preparation, function)
+                _assign_function_layouts(preparation, wanted, costs, notes)
+        notes.attach_remarks()
 
 
-def _choose(
-    function: func.FuncOp, wanted: Wanted, costs: LayoutCosts, notes: Notes
+def _assign_function_layouts(
+    function: func.FuncOp,
+    wanted: RequiredLayouts,
+    costs: LayoutCosts,
+    notes: RemarkCollector,
 ) -> None:
-    """Store the tensors of a function as is wanted, and others as is best."""
-    tensors = list(stored_tensors(function))
-    _note_unmet(function, wanted, tensors, notes)
+    """
+    Assign the required layouts of a function's tensors, and the cheapest ones to
+    others.
+    """
+    tensors = list(collect_stored_tensors(function))
+    _remark_unmet(function, wanted, tensors, notes)
     fixed = {
         tensor: order
         for tensor in tensors
@@ -102,32 +114,32 @@ def _choose(
     free = [tensor for tensor in tensors if tensor not in fixed]
     costs.free = {value for value, order in wanted.items() if order is None}
     search = LayoutSearch(free, fixed, costs)
-    found = search.best()
-    for group, plan in search.plans(found).items():
+    found = search.find_best()
+    for group, plan in search.plans_for(found).items():
         group.plan = plan
     for tensor, order in found.items():
-        if order != tensor.order:
+        if order != tensor.axis_order:
             user = next(iter(tensor.groups), function)
-            notes.add(user, "passed", _told(tensor, order))
-            tensor.store_in(order)
+            notes.add_remark(user, "passed", _describe_order(tensor, order))
+            tensor.set_axis_order(order)
     update_signature(function)
 
 
-def _note_unmet(
+def _remark_unmet(
     function: func.FuncOp,
-    wanted: Wanted,
+    wanted: RequiredLayouts,
     tensors: Sequence[StoredTensor],
-    notes: Notes,
+    notes: RemarkCollector,
 ) -> None:
-    """Say where a declared layout is not the one that the program works with."""
+    """Emit remarks on declared layouts that the program does not use."""
     known = {tensor.value for tensor in tensors}
     for value, order in wanted.items():
         if order and value not in known and list(order) != sorted(order):
             name = value.name_hint or "a value"
             text = f"{name} does not lie as declared: others than groups use it"
-            notes.add(function, "missed", text)
+            notes.add_remark(function, "missed", text)
 
 
-def _told(tensor: StoredTensor, order: Order) -> str:
+def _describe_order(tensor: StoredTensor, order: Order) -> str:
     name = tensor.value.name_hint or "a tensor"
     return f"the axes of {name} lie in the order {', '.join(map(str, order))}"

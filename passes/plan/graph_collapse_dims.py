@@ -1,4 +1,6 @@
-"""See rows of images as one, where products are to cut them."""
+"""
+Pass `graph-collapse-dims`: collapses rows of images where products take fewer passes.
+"""
 
 from __future__ import annotations
 
@@ -8,25 +10,25 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tlf.analysis.operations.bands import SystolicArray
-from tlf.analysis.tiling.group import Members
-from tlf.analysis.tiling.group_members import members_of_group
+from tlf.analysis.operations.banded_matmul import SystolicArray
+from tlf.analysis.tiling.group_analysis import GroupMembers
+from tlf.analysis.tiling.group_members import members_of_group_op
 from tlf.dialects import graph
-from tlf.dialects.prepared import is_preparation
-from tlf.dialects.target import Target
-from tlf.dialects.target.machine import machine_of
+from tlf.dialects.prepack import is_preparation
+from tlf.dialects.target import TargetSpec
+from tlf.dialects.target.npu_machine import machine_of
 from tlf.dialects.types import tensor_type
-from tlf.passes.plan.collapsing.pairs import Pairs
-from tlf.passes.plan.collapsing.rebuild import CollapsedGroup
-from tlf.passes.plan.collapsing.rows import has_whole_rows
+from tlf.passes.plan.collapsing.axis_pairs import AxisPairs
+from tlf.passes.plan.collapsing.collapsed_group import CollapsedGroup
+from tlf.passes.plan.collapsing.row_contiguity import has_contiguous_rows
 from tlf.planner.context import Evaluator, evaluator_of
-from tlf.planner.cost.npu.timed import is_timed
-from tlf.planner.partition.tile_refinement import STEPS, is_small
+from tlf.planner.cost.npu.npu_estimator import has_timing_model
+from tlf.planner.partition.tile_refinement import MAX_INSTRUCTIONS, is_small_program
 
-CLOSE = 256
+TOLERANCE_DIVISOR = 256
 """
-Axes are one where a program takes at most one part in so many more time: tiles are
-still to be chosen for the whole program, and there is more to gain then.
+Divisor of the time: axes are collapsed where a program becomes slower by at most one
+part in so many, as tile sizes are still to be selected for all of it.
 """
 
 
@@ -45,29 +47,33 @@ class GraphCollapseDimsPass(ModulePass):
     name = "graph-collapse-dims"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = Target.of(op)
-        evaluator = evaluator_of(ctx, target, STEPS) if _is_small(op) else None
+        target = TargetSpec.of(op)
+        evaluator = (
+            evaluator_of(ctx, target, MAX_INSTRUCTIONS) if _is_small(op) else None
+        )
         if evaluator is None:
-            collapse(op, target)
+            collapse_groups(op, target)
             return
         made = op.clone()
-        if collapse(made, target) and _pays(evaluator, op.clone(), made):
-            collapse(op, target)
+        if collapse_groups(made, target) and _is_profitable(
+            evaluator, op.clone(), made
+        ):
+            collapse_groups(op, target)
 
 
-def collapse(module: ModuleOp, target: Target) -> bool:
-    """Collapse axes of all groups that may have them as one; whether any did."""
-    array = SystolicArray.of(machine_of(target)) if is_timed(target) else None
+def collapse_groups(module: ModuleOp, target: TargetSpec) -> bool:
+    """Collapse axes of all groups where that pays; return whether any changed."""
+    array = SystolicArray.of(machine_of(target)) if has_timing_model(target) else None
     groups = [each for each in module.walk() if isinstance(each, graph.GroupOp)]
     if array is None:
         return False
-    done = [_collapse(each, array) for each in groups if each.plan is None]
+    done = [_collapse_group(each, array) for each in groups if each.plan is None]
     return any(done)
 
 
 def _is_small(module: ModuleOp) -> bool:
     """Return `True` if a program is small enough for trial lowering."""
-    return is_small(
+    return is_small_program(
         each
         for function in module.ops
         if not is_preparation(function)
@@ -76,47 +82,49 @@ def _is_small(module: ModuleOp) -> bool:
     )
 
 
-def _pays(evaluator: Evaluator, apart: ModuleOp, collapsed: ModuleOp) -> bool:
+def _is_profitable(evaluator: Evaluator, apart: ModuleOp, collapsed: ModuleOp) -> bool:
     """
-    Return `True` if a program takes hardly longer with axes collapsed: tiles that fill
-    the array may take more room, which others need.
+    Return `True` if a program is hardly slower with axes collapsed: tiles that fill the
+    array may take more memory, which others need.
     """
-    before, after = map(evaluator.grouped_cycles, (apart, collapsed))
+    before, after = map(evaluator.evaluate_grouped, (apart, collapsed))
     if before is None or after is None:
         return before is None
-    return after <= before + before // CLOSE
+    return after <= before + before // TOLERANCE_DIVISOR
 
 
-def _collapse(group: graph.GroupOp, array: SystolicArray) -> bool:
+def _collapse_group(group: graph.GroupOp, array: SystolicArray) -> bool:
     """
-    Collapse the first two axes of a group that may be one, and had better be; whether
-    there are any.
+    Collapse the first pair of axes of a group for which that pays; return whether there
+    is one.
     """
-    members = members_of_group(group)
+    members = members_of_group_op(group)
     shape = tensor_type(members.results[0]).get_shape()
     for axis in range(len(shape) - 1):
         if 1 in shape[axis : axis + 2]:
             continue
-        pairs = Pairs.along(members, axis)
-        if pairs is None or not pairs.gains(array):
+        pairs = AxisPairs.find_along(members, axis)
+        if pairs is None or not pairs.is_profitable(array):
             continue
         if (
-            _lies_in_rows(group, members, pairs)
-            and CollapsedGroup(group, pairs).replace()
+            _is_row_contiguous(group, members, pairs)
+            and CollapsedGroup(group, pairs).replace_group()
         ):
             return True
     return False
 
 
-def _lies_in_rows(group: graph.GroupOp, members: Members, pairs: Pairs) -> bool:
+def _is_row_contiguous(
+    group: graph.GroupOp, members: GroupMembers, pairs: AxisPairs
+) -> bool:
     """
-    Return `True` if all inputs and results with the pair of axes lie in memory row by
-    row.
+    Return `True` if all inputs and results with the pair of axes are contiguous along
+    it.
     """
     inside = zip(group.body.block.args, group.inputs, strict=True)
     outside = [*inside, *zip(members.results, group.results, strict=True)]
     return all(
-        has_whole_rows(value, pairs.axes[each])
+        has_contiguous_rows(value, pairs.axes[each])
         for each, value in outside
         if each in pairs.axes
     )

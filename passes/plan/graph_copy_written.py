@@ -1,4 +1,6 @@
-"""Copy what is written to at indices but made elsewhere, or needed by others."""
+"""
+Pass `graph-copy-written`: copies destinations of indexed writes that must not change.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,13 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tlf.dialects.graph import GroupOp
-from tlf.dialects.identity import copy_for
-from tlf.dialects.indexed_write import IndexedWriteInterface
+from tlf.dialects.indexed_write_interface import IndexedWriteInterface
 from tlf.dialects.interfaces import ConstantInterface
-from tlf.planner.fusion.notes import Notes
-from tlf.planner.layout.joined_values import objection
+from tlf.dialects.tensor_copies import insert_operand_copy
+from tlf.planner.fusion.remark_collector import RemarkCollector
+from tlf.planner.layout.concat_in_place import objection
 
-NEEDED = "others need it"
+NEEDED_BY_OTHERS = "others need it"
 
 
 @dataclass(frozen=True)
@@ -32,27 +34,29 @@ class GraphCopyWrittenPass(ModulePass):
     name = "graph-copy-written"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        notes = Notes(self.name)
+        notes = RemarkCollector(self.name)
         for each in list(op.walk()):
             if not isinstance(each, IndexedWriteInterface):
                 continue
             if isinstance(each.parent_op(), GroupOp):
                 continue
-            if (reason := _objection(each)) is not None:
-                copy_for(each, 0)
-                notes.add(each, "missed", f"what it writes to is copied: {reason}")
-        notes.write()
+            if (reason := _find_objection(each)) is not None:
+                insert_operand_copy(each, 0)
+                notes.add_remark(
+                    each, "missed", f"what it writes to is copied: {reason}"
+                )
+        notes.attach_remarks()
 
 
-def _objection(op: IndexedWriteInterface) -> str | None:
+def _find_objection(op: IndexedWriteInterface) -> str | None:
     """
     Return why an operation cannot overwrite its destination operand, or None if it can.
     """
     value: SSAValue = op.operands[0]
     if value.uses.get_length() > 1:
-        return NEEDED
+        return NEEDED_BY_OTHERS
     owner, block = value.owner, op.parent
-    if isinstance(owner, ConstantInterface) and owner.splat() is not None:
+    if isinstance(owner, ConstantInterface) and owner.splat_value() is not None:
         return None
     if isinstance(owner, Operation) and isinstance(owner, IndexedWriteInterface):
         return None

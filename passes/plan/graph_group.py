@@ -1,4 +1,4 @@
-"""Choose which operations run together."""
+"""Pass `graph-group`: puts operations that run in the same loops into groups."""
 
 from __future__ import annotations
 
@@ -12,30 +12,39 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tlf.analysis.tiling.group import Members, members_of, rules_of, smallest
+from tlf.analysis.tiling.group_analysis import (
+    GroupMembers,
+    group_members_of,
+    min_tiling_of,
+    tile_rules_of,
+)
 from tlf.dialects import graph
-from tlf.dialects.block_order import sort_block
 from tlf.dialects.interfaces import (
     ConstantInterface,
     TilingInterface,
 )
 from tlf.dialects.returned_values import copy_returned_values
-from tlf.dialects.target import Target
-from tlf.dialects.target.levels import level_named
+from tlf.dialects.target import TargetSpec
+from tlf.dialects.target.level_lookup import find_tile_level
+from tlf.dialects.topological_order import sort_topologically
 from tlf.planner.context import memo_of
-from tlf.planner.estimators import estimator_of
-from tlf.planner.fusion.cascades import Cascades
+from tlf.planner.estimator_selection import estimator_of
+from tlf.planner.fusion.cascade_fusion import CascadeFusion
+from tlf.planner.fusion.fusion_remarks import attach_cascade
 from tlf.planner.fusion.grouping import CONTRACTIONS, OPERATIONS, Grouping
-from tlf.planner.fusion.witness import witness
 
 
-def build_group(members: Members, apart: Sequence[Operation] = ()) -> graph.GroupOp:
+def build_group(
+    members: GroupMembers, apart: Sequence[Operation] = ()
+) -> graph.GroupOp:
     """
-    Put operations of one block into a group in their place, with constants of its own
-    but for those that stay apart.
+    Move operations of one block into a group, with clones of splat constants but for
+    those that stay outside.
     """
     inside = set[Operation](members.operations)
-    constants = [op for op in _constants(members.operations) if op not in apart]
+    constants = [
+        op for op in _splat_constants_of(members.operations) if op not in apart
+    ]
     inputs = list(
         dict.fromkeys(
             operand
@@ -67,32 +76,32 @@ def build_group(members: Members, apart: Sequence[Operation] = ()) -> graph.Grou
     return group
 
 
-def _apart(
+def _ungroupable_constants(
     groups: Sequence[Sequence[TilingInterface]], grouping: Grouping
 ) -> list[TilingInterface]:
-    """The constants that some group cannot compute, tile by tile, with the rest."""
+    """Return the splat constants that some group cannot tile with the rest."""
     apart: list[TilingInterface] = []
     for operations in groups:
-        members = members_of(operations)
-        constants = _constants(operations)
+        members = group_members_of(operations)
+        constants = _splat_constants_of(operations)
         tiled = [op for op in constants if isinstance(op, TilingInterface)]
         if not tiled or not members.results:
             continue
-        everything = Members((*tiled, *members.operations), members.results)
-        if smallest(everything, grouping.level, grouping.target) is None:
+        everything = GroupMembers((*tiled, *members.operations), members.results)
+        if min_tiling_of(everything, grouping.level, grouping.target) is None:
             apart.extend(tiled)
     return list(dict.fromkeys(apart))
 
 
-def _constants(operations: Sequence[TilingInterface]) -> list[Operation]:
-    """The constants of one value that operations use; every group has its own."""
+def _splat_constants_of(operations: Sequence[TilingInterface]) -> list[Operation]:
+    """Return the splat constants that operations use; every group has its own."""
     owners = [operand.owner for op in operations for operand in op.operands]
     return list(
         dict.fromkeys(
             owner
             for owner in owners
             if isinstance(owner, ConstantInterface)
-            and owner.splat() is not None
+            and owner.splat_value() is not None
             and owner not in operations
         )
     )
@@ -101,18 +110,20 @@ def _constants(operations: Sequence[TilingInterface]) -> list[Operation]:
 def group_block(block: Block, grouping: Grouping) -> None:
     """Group the operations of a block."""
     copy_returned_values(block)
-    groups = grouping.partition(block)
-    apart = _apart(groups, grouping)
+    groups = grouping.partition_block(block)
+    apart = _ungroupable_constants(groups, grouping)
     known = {op for operations in groups for op in operations}
     groups += [[op] for op in apart if op not in known]
     for operations in groups:
-        members = members_of(operations)
+        members = group_members_of(operations)
         if members.results:
             build_group(members, apart)
             if grouping.cascades is not None:
-                witness(members, rules_of(grouping.target, grouping.level.name))
+                attach_cascade(
+                    members, tile_rules_of(grouping.target, grouping.level.name)
+                )
     if groups:
-        sort_block(block)
+        sort_topologically(block)
 
 
 @dataclass(frozen=True)
@@ -145,25 +156,25 @@ class GraphGroupPass(ModulePass):
     """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = Target.of(op)
-        level = level_named(target, self.level)
+        target = TargetSpec.of(op)
+        level = find_tile_level(target, self.level)
         grouping = Grouping(level, target, self.max_contractions, self.max_operations)
         if level is not target.tile_levels[0]:
-            grouping.notes.level = level.name
+            grouping.remarks.level = level.name
         estimator = estimator_of(target, level, memo=memo_of(ctx))
-        if self.cascades and estimator is not None and estimator.prices_cascades:
-            grouping.cascades = Cascades(target, estimator)
+        if self.cascades and estimator is not None and estimator.can_estimate_cascades:
+            grouping.cascades = CascadeFusion(target, estimator)
         blocks = dict.fromkeys(
             inner.parent
             for inner in op.walk()
             if isinstance(inner, TilingInterface | func.ReturnOp)
-            and not _in_group(inner)
+            and not _is_in_group(inner)
         )
         for block in blocks:
             if block is not None:
                 group_block(block, grouping)
-        grouping.notes.write()
+        grouping.remarks.attach_remarks()
 
 
-def _in_group(op: Operation) -> bool:
+def _is_in_group(op: Operation) -> bool:
     return isinstance(op.parent_op(), graph.GroupOp)

@@ -1,4 +1,4 @@
-"""Find out which buffers may be overwritten."""
+"""Pass `graph-mark-in-place`: marks results that may overwrite an operand's buffer."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tlf.analysis.tiling.group import Members, rules_of
-from tlf.analysis.tiling.group_members import members_of_group
-from tlf.analysis.tiling.model import GroupTiling, TilingError
-from tlf.analysis.tiling.overwriting import is_read_in_place
+from tlf.analysis.tiling.group_analysis import GroupMembers, tile_rules_of
+from tlf.analysis.tiling.group_members import members_of_group_op
+from tlf.analysis.tiling.group_tiling import GroupTiling, TilingError
+from tlf.analysis.tiling.in_place_results import is_read_in_place
 from tlf.dialects import graph
-from tlf.dialects.cuts import is_cut
-from tlf.dialects.graph.in_place import ATTRIBUTE
+from tlf.dialects.concat_like_interface import ConcatLikeInterface
+from tlf.dialects.graph.in_place import IN_PLACE_ATTRIBUTE
 from tlf.dialects.interfaces import (
     ConstantInterface,
     ElementwiseInterface,
@@ -24,58 +24,58 @@ from tlf.dialects.interfaces import (
     TilingInterface,
     ViewInterface,
 )
-from tlf.dialects.joining import JoiningInterface
-from tlf.dialects.target import Target
-from tlf.planner.fusion.notes import Notes
+from tlf.dialects.slice_views import is_strided_slice
+from tlf.dialects.target import TargetSpec
+from tlf.planner.fusion.remark_collector import RemarkCollector
 
-GIVEN = "an argument, a constant or a part of a tensor keeps its elements"
-NEEDED = "its operand is needed later"
-TWICE = "it uses the buffer of its operand in two ways"
-WAITS = "the moves of a tile would wait for those of the tile before"
-JOINED = "it is made in its place among others"
-ELSEWHERE = "it reads its operand where it does not write"
+READ_ONLY = "an argument, a constant or a part of a tensor keeps its elements"
+NEEDED_LATER = "its operand is needed later"
+BUFFER_USED_TWICE = "it uses the buffer of its operand in two ways"
+WAITS_FOR_MOVES = "the moves of a tile would wait for those of the tile before"
+CONCAT_OPERAND = "it is made in its place among others"
+READS_ELSEWHERE = "it reads its operand where it does not write"
 
 
 @dataclass
-class Marker:
-    """Decides for each result of one operation which operand it may overwrite."""
+class InPlaceMarker:
+    """Decides for each result of an operation which operand it may overwrite."""
 
     op: Operation
-    members: Members
+    members: GroupMembers
     tiling: GroupTiling
     position: dict[Operation, int]
     """Positions of the operations of the block."""
 
-    def operand_for(self, number: int, taken: set[int]) -> int | str | None:
+    def find_operand(self, number: int, taken: set[int]) -> int | str | None:
         """
-        The operand that a result may overwrite, or why none may be, or None where none
-        has its type.
+        Return the operand that a result may overwrite, or why none may be, or None
+        where none has its type.
         """
         result, objections = self.op.results[number], list[str]()
         for position, operand in enumerate(self.op.operands):
             if operand.type != result.type or position in taken:
                 continue
-            objection = self._objection(number, position)
+            objection = self._find_objection(number, position)
             if objection is None:
                 return position
             objections.append(objection)
-        telling = [each for each in objections if each != GIVEN]
+        telling = [each for each in objections if each != READ_ONLY]
         return next(iter((*telling, *objections)), None)
 
-    def _objection(self, number: int, position: int) -> str | None:
-        origin = _origin(self.op.operands[position])
+    def _find_objection(self, number: int, position: int) -> str | None:
+        origin = _view_source_of(self.op.operands[position])
         if not _is_computed(origin, self.op.parent):
-            return GIVEN
-        names = {origin, *_views(origin)}
+            return READ_ONLY
+        names = {origin, *_views_of(origin)}
         if sum(operand in names for operand in self.op.operands) > 1:
-            return TWICE
-        if _is_joined(self.op.results[number]):
-            return JOINED
+            return BUFFER_USED_TWICE
+        if _is_concat_operand(self.op.results[number]):
+            return CONCAT_OPERAND
         if any(self._is_later(use.operation) for name in names for use in name.uses):
-            return NEEDED
-        if not self._reads_what_it_writes(number, position):
-            return ELSEWHERE
-        return WAITS if self._moves_tiles() else None
+            return NEEDED_LATER
+        if not self._is_read_in_place(number, position):
+            return READS_ELSEWHERE
+        return WAITS_FOR_MOVES if self._has_tile_moves() else None
 
     def _is_later(self, user: Operation) -> bool:
         """Return `True` if an operation, or its ancestor in the block, comes later."""
@@ -84,52 +84,50 @@ class Marker:
             around = around.parent_op()
         return around is None or self.position[around] > self.position[self.op]
 
-    def _reads_what_it_writes(self, number: int, position: int) -> bool:
+    def _is_read_in_place(self, number: int, position: int) -> bool:
         """
-        Return `True` if the only part of an operand that is read for a tile of a result
-        is the same tile.
+        Return `True` if a tile of a result reads no more of an operand than the same
+        tile.
         """
         value = self.op.operands[position]
         if isinstance(self.op, graph.GroupOp):
             value = self.op.body.block.args[position]
         return is_read_in_place(self.tiling, value, self.members.results[number])
 
-    def _moves_tiles(self) -> bool:
+    def _has_tile_moves(self) -> bool:
         """
-        Return `True` if engines move several tiles, known to them as one range of
-        bytes.
+        Return `True` if moves transfer several tiles, with dependences tracked by whole
+        buffers.
         """
         loops = self.tiling.loops.values()
-        return self.tiling.rules.views and any(loop.trips > 1 for loop in loops)
+        return self.tiling.rules.has_views and any(loop.trips > 1 for loop in loops)
 
 
-def _origin(value: SSAValue) -> SSAValue:
-    """The tensor that a value is a view of."""
+def _view_source_of(value: SSAValue) -> SSAValue:
+    """Return the tensor that a value is a view of."""
     while isinstance(owner := value.owner, ViewInterface):
         value = owner.operands[0]
     return value
 
 
-def _views(value: SSAValue) -> Iterator[SSAValue]:
+def _views_of(value: SSAValue) -> Iterator[SSAValue]:
     """
-    All views of a tensor, parts that stay where they are, and what it is part of; and
-    views of them.
+    Yield all views of a tensor, slices read in place, concats of it, and views of them.
     """
     for use in value.uses:
         user = use.operation
-        if isinstance(user, ViewInterface | JoiningInterface) or is_cut(user):
+        if isinstance(user, ViewInterface | ConcatLikeInterface) or is_strided_slice(
+            user
+        ):
             yield user.results[0]
-            yield from _views(user.results[0])
+            yield from _views_of(user.results[0])
 
 
-def _is_joined(value: SSAValue) -> bool:
-    """
-    Return `True` if a tensor, possibly under another shape, is concatenated into
-    another one.
-    """
-    seen = (value, *_views(value))
+def _is_concat_operand(value: SSAValue) -> bool:
+    """Return `True` if a tensor, possibly through views, is a concat operand."""
+    seen = (value, *_views_of(value))
     users = (use.operation for each in seen for use in each.uses)
-    return any(isinstance(user, JoiningInterface) for user in users)
+    return any(isinstance(user, ConcatLikeInterface) for user in users)
 
 
 def _is_computed(value: SSAValue, block: Block | None) -> bool:
@@ -139,7 +137,7 @@ def _is_computed(value: SSAValue, block: Block | None) -> bool:
     owner = value.owner
     if isinstance(owner, Block) or owner.parent is not block:
         return False
-    if isinstance(owner, ConstantInterface | MovementInterface | JoiningInterface):
+    if isinstance(owner, ConstantInterface | MovementInterface | ConcatLikeInterface):
         return False
     return isinstance(owner, graph.GroupOp | TilingInterface)
 
@@ -159,57 +157,61 @@ class GraphMarkInPlacePass(ModulePass):
     name = "graph-mark-in-place"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = Target.of(op)
-        marking = _Marking(target)
+        target = TargetSpec.of(op)
+        marking = _BlockMarking(target)
         for block in dict.fromkeys(each.parent for each in op.walk()):
             if block is not None and not isinstance(block.parent_op(), graph.GroupOp):
-                marking.mark(block)
-        marking.notes.write()
+                marking.mark_block(block)
+        marking.notes.attach_remarks()
 
 
 @dataclass
-class _Marking:
-    target: Target
-    notes: Notes = field(default_factory=lambda: Notes(GraphMarkInPlacePass.name))
+class _BlockMarking:
+    target: TargetSpec
+    notes: RemarkCollector = field(
+        default_factory=lambda: RemarkCollector(GraphMarkInPlacePass.name)
+    )
 
-    def mark(self, block: Block) -> None:
+    def mark_block(self, block: Block) -> None:
         """Mark the operations of a block."""
         position = {op: index for index, op in enumerate(block.ops)}
         for op in block.ops:
             if not isinstance(op, graph.GroupOp | ElementwiseInterface):
                 continue
-            if (found := self._tiling(op)) is not None:
-                self._mark(Marker(op, *found, position))
+            if (found := self._tiling_of(op)) is not None:
+                self._mark_operation(InPlaceMarker(op, *found, position))
 
-    def _tiling(
+    def _tiling_of(
         self, op: graph.GroupOp | ElementwiseInterface
-    ) -> tuple[Members, GroupTiling] | None:
+    ) -> tuple[GroupMembers, GroupTiling] | None:
         """
         Return the members and the tiling of an operation; None if it does not tile.
         """
-        rules = rules_of(self.target, self.target.tile_levels[0].name)
+        rules = tile_rules_of(self.target, self.target.tile_levels[0].name)
         try:
             if isinstance(op, ElementwiseInterface):
-                members = Members((op,), tuple(op.results))
-                return members, members.smallest(rules)
-            members = members_of_group(op)
+                members = GroupMembers((op,), tuple(op.results))
+                return members, members.min_tiling(rules)
+            members = members_of_group_op(op)
             if (plan := op.plan) is None:
-                return members, members.smallest(rules)
+                return members, members.min_tiling(rules)
             sizes = plan.tile_sizes, plan.reduce_sizes
-            rules = rules_of(self.target, plan.level.data)
-            return members, members.tiling(*sizes, rules)
+            rules = tile_rules_of(self.target, plan.level.data)
+            return members, members.tiling_with(*sizes, rules)
         except TilingError:
             return None
 
-    def _mark(self, marker: Marker) -> None:
+    def _mark_operation(self, marker: InPlaceMarker) -> None:
         found: list[int | None] = []
         taken = set[int]()
         for number in range(len(marker.op.results)):
-            operand = marker.operand_for(number, taken)
+            operand = marker.find_operand(number, taken)
             if isinstance(operand, str):
-                self.notes.add(marker.op, "missed", operand)
+                self.notes.add_remark(marker.op, "missed", operand)
             found.append(operand if isinstance(operand, int) else None)
             taken.update(each for each in found if each is not None)
         if taken:
-            marker.op.attributes[ATTRIBUTE] = graph.InPlaceAttr(found)
-            self.notes.add(marker.op, "passed", "a result may overwrite an operand")
+            marker.op.attributes[IN_PLACE_ATTRIBUTE] = graph.InPlaceAttr(found)
+            self.notes.add_remark(
+                marker.op, "passed", "a result may overwrite an operand"
+            )

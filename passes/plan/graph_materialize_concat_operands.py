@@ -1,4 +1,4 @@
-"""Copy what is joined with other tensors but made elsewhere."""
+"""Pass `graph-materialize-concat-operands`: copies operands not built in place."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tlf.analysis.tiling.group import Members
+from tlf.analysis.tiling.group_analysis import GroupMembers
 from tlf.dialects import graph
-from tlf.dialects.identity import copy_for
+from tlf.dialects.tensor_copies import insert_operand_copy
 from tlf.passes.plan.graph_group import build_group
 from tlf.planner.context import memo_of
-from tlf.planner.fusion.notes import Notes
-from tlf.planner.layout.joined_room import crowded_operands
-from tlf.planner.layout.joined_values import Copied, copied_operands
+from tlf.planner.fusion.remark_collector import RemarkCollector
+from tlf.planner.layout.concat_capacity import operands_without_room
+from tlf.planner.layout.concat_in_place import CopiedOperand, copied_operands
 
 
 @dataclass(frozen=True)
@@ -36,20 +36,20 @@ class GraphMaterializeConcatOperandsPass(ModulePass):
     name = "graph-materialize-concat-operands"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        notes = Notes(self.name)
+        notes = RemarkCollector(self.name)
         for block in dict.fromkeys(each.parent for each in op.walk()):
             if block is None or isinstance(block.parent_op(), graph.GroupOp):
                 continue
             for each in list(copied_operands(block)):
-                copy = copy_for(each.op, each.number)
-                build_group(Members((copy,), (copy.result,)))
-                _tell(notes, each)
-            for each in list(crowded_operands(block, op, memo_of(ctx))):
-                copy_for(each.op, each.number)
-                _tell(notes, each)
-        notes.write()
+                copy = insert_operand_copy(each.op, each.number)
+                build_group(GroupMembers((copy,), (copy.result,)))
+                _remark_copy(notes, each)
+            for each in list(operands_without_room(block, op, memo_of(ctx))):
+                insert_operand_copy(each.op, each.number)
+                _remark_copy(notes, each)
+        notes.attach_remarks()
 
 
-def _tell(notes: Notes, copied: Copied) -> None:
+def _remark_copy(notes: RemarkCollector, copied: CopiedOperand) -> None:
     text = f"operand {copied.number} is copied: {copied.reason}"
-    notes.add(copied.op, "missed", text)
+    notes.add_remark(copied.op, "missed", text)

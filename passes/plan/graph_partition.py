@@ -1,4 +1,6 @@
-"""Choose which groups run as one, and which tensors stay near in between."""
+"""
+Pass `graph-partition`: fuses groups and selects the tensors resident between them.
+"""
 
 from __future__ import annotations
 
@@ -13,28 +15,32 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects import graph
-from tlf.dialects.block_order import sort_block
-from tlf.dialects.prepared import is_preparation
-from tlf.dialects.target import Level, Target
-from tlf.dialects.target.levels import level_named
+from tlf.dialects.prepack import is_preparation
+from tlf.dialects.target import Level, TargetSpec
+from tlf.dialects.target.level_lookup import find_tile_level
+from tlf.dialects.topological_order import sort_topologically
 from tlf.planner.context import Memo, evaluator_of, memo_of
+from tlf.planner.cost.npu.npu_estimator import NpuEstimator
 from tlf.planner.cost.npu.outer_plan import TRAFFIC, OuterPlan
-from tlf.planner.cost.npu.timed import TimedTiles
-from tlf.planner.freedom import Freedom
-from tlf.planner.fusion.notes import Notes
-from tlf.planner.layout.declared import free_values
-from tlf.planner.partition.carried import carry_out
-from tlf.planner.partition.costs import OPERATIONS, GroupCosts, WorkError
-from tlf.planner.partition.cuts import join_cuts
-from tlf.planner.partition.part_order import PartOrder
-from tlf.planner.partition.problem import BlockProblem, problems_of
-from tlf.planner.partition.refinement import (
-    EFFORT,
-    STEPS,
-    Refinement,
-    Rehearsed,
-    tries_in,
+from tlf.planner.fusion.remark_collector import RemarkCollector
+from tlf.planner.layout.declared_layouts import free_values
+from tlf.planner.partition.block_problem import BlockProblem, problems_of
+from tlf.planner.partition.component_order import ComponentOrder
+from tlf.planner.partition.group_cost_model import (
+    MAX_OPERATIONS,
+    GroupCosts,
+    WorkLimitError,
 )
+from tlf.planner.partition.schedule_application import apply_schedule
+from tlf.planner.partition.schedule_refinement import (
+    MAX_EVALUATED_OPERATIONS,
+    MAX_INSTRUCTIONS,
+    EvaluatedTimes,
+    ScheduleRefinement,
+    limit_evaluations,
+)
+from tlf.planner.partition.slice_fusion import fuse_slices
+from tlf.planner.search_space import SearchSpace
 from tlf.support.partition import (
     STRATEGIES,
     Limits,
@@ -46,14 +52,17 @@ from tlf.support.partition import (
     search,
 )
 
-CHOICES = 64
-"""Sets of values that may stay after a group, before `dp` leaves it to `beam`."""
+MAX_RESIDENT_SETS = 64
+"""Maximum number of resident sets after a group, before `dp` falls back to `beam`."""
 
-WORK = 300_000
-"""Operations of all tilings that are analysed before fewer groups may become one."""
+MAX_ANALYZED_OPERATIONS = 300_000
+"""
+Maximum number of operations analysed over all tilings, before the group size is
+reduced.
+"""
 
-FEWER = 4
-"""Of how many groups one may become one then."""
+GROUP_SIZE_DIVISOR = 4
+"""Divisor of the maximum group size then."""
 
 
 @dataclass(frozen=True)
@@ -82,13 +91,13 @@ class GraphPartitionPass(ModulePass):
     max_contractions: int = 12
     """Maximum number of contractions in a group."""
 
-    max_operations: int = OPERATIONS
+    max_operations: int = MAX_OPERATIONS
     """Maximum number of operations in groups that may be fused into one."""
 
     max_states: int = 20_000
     """States that `dp` visits before it gives up and leaves it to `beam`."""
 
-    max_analyzed_operations: int = WORK
+    max_analyzed_operations: int = MAX_ANALYZED_OPERATIONS
     """
     Maximum number of operations, over all tilings, that are analysed to price groups,
     before only a quarter of as many groups may be fused, and so on.
@@ -119,7 +128,7 @@ class GraphPartitionPass(ModulePass):
     programs.
     """
 
-    max_evaluated_operations: int = EFFORT
+    max_evaluated_operations: int = MAX_EVALUATED_OPERATIONS
     """Maximum number of operations, over all programs that are compared."""
 
     tile: tuple[int, ...] = ()
@@ -136,86 +145,94 @@ class GraphPartitionPass(ModulePass):
                 "expected at least 0 cycles of traffic for one that counts, "
                 f"got {self.traffic_weight}"
             )
-        target = Target.of(op)
-        level = level_named(target, self.level)
-        timed = TimedTiles.of(target, level)
+        target = TargetSpec.of(op)
+        level = find_tile_level(target, self.level)
+        timed = NpuEstimator.of(target, level)
         if timed is None or timed.is_nearest or self.tile:
             return
-        for _ in self.partitions(ctx, op, target, level):
+        for _ in self.search_partitions(ctx, op, target, level):
             pass
 
-    def partitions(
+    def search_partitions(
         self,
         context: Context,
         op: ModuleOp,
-        target: Target,
+        target: TargetSpec,
         level: Level,
         alternatives: int = 0,
-    ) -> Iterator[Partition]:
+    ) -> Iterator[PartitionResult]:
         """
-        Yield each problem that is searched with its result, with so many alternatives
-        to each step. A partition is carried out once the next one is asked for.
+        Search a schedule for each problem and yield it, with so many alternatives for
+        each step. A partition is carried out once the next one is asked for.
         """
-        notes, memo = Notes(self.name), memo_of(context)
+        notes, memo = RemarkCollector(self.name), memo_of(context)
         for function in op.walk():
             if not isinstance(function, func.FuncOp) or is_preparation(function):
                 continue
             free = frozenset(free_values(function))
             for block in function.body.blocks:
-                join_cuts(block, level, target)
+                fuse_slices(block, level, target)
                 for stated in list(problems_of(block, level, free)):
-                    found = self.searched(stated, target, level, alternatives, memo)
+                    found = self.search_problem(
+                        stated, target, level, alternatives, memo
+                    )
                     if found is not None:
-                        self._refine(context, found, target, level)
+                        self._refine_schedule(context, found, target, level)
                         yield found
-                        found.merged = _carried_out(found, level, notes)
-                sort_block(block)
-                self._order_parts(context, block, target, level)
-        notes.write()
+                        found.merged_groups = _carry_out_schedule(found, level, notes)
+                sort_topologically(block)
+                self._order_components(context, block, target, level)
+        notes.attach_remarks()
 
-    def searched(
+    def search_problem(
         self,
         stated: BlockProblem,
-        target: Target,
+        target: TargetSpec,
         level: Level,
         alternatives: int = 0,
         memo: Memo | None = None,
-    ) -> Partition | None:
-        """The best schedule of a problem, or None where there is nothing to choose."""
+    ) -> PartitionResult | None:
+        """
+        Return the best schedule of a problem, or None where there is nothing to choose.
+        """
         if not any(isinstance(op, graph.GroupOp) for op in stated.nodes):
             return None
-        costs = self.costs(stated, target, level, memo)
+        costs = self.cost_model_of(stated, target, level, memo)
         groups = self.max_group_size
         while True:
-            costs.allow(self.max_analyzed_operations if groups > 1 else None)
+            costs.limit_work(self.max_analyzed_operations if groups > 1 else None)
             try:
                 found = search(
                     stated.problem,
                     costs,
                     self.strategy,
                     self.objective(target, level),
-                    replace(self.limits(self._tries_in(stated)), group=groups),
+                    replace(
+                        self.search_limits(self._evaluations_for(stated)), group=groups
+                    ),
                     alternatives=alternatives,
                     retain=self.residency,
                 )
                 break
             except NoScheduleError:
                 return None
-            except WorkError:
-                groups = max(1, groups // FEWER)
-                costs.forget(groups)
-        costs.allow(None)
-        return Partition(stated, costs, found)
+            except WorkLimitError:
+                groups = max(1, groups // GROUP_SIZE_DIVISOR)
+                costs.forget_larger_than(groups)
+        costs.limit_work(None)
+        return PartitionResult(stated, costs, found)
 
-    def _refine(
-        self, context: Context, found: Partition, target: Target, level: Level
+    def _refine_schedule(
+        self, context: Context, found: PartitionResult, target: TargetSpec, level: Level
     ) -> None:
-        """Choose among the best schedules by the event model, where that is known."""
-        tries = self._tries_in(found.stated)
-        evaluator = evaluator_of(context, target, STEPS) if tries > 1 else None
+        """Select among the best schedules by the evaluator, if there is one."""
+        tries = self._evaluations_for(found.block_problem)
+        evaluator = (
+            evaluator_of(context, target, MAX_INSTRUCTIONS) if tries > 1 else None
+        )
         if evaluator is not None:
-            refinement = Refinement(
-                found.stated,
+            refinement = ScheduleRefinement(
+                found.block_problem,
                 found.costs,
                 target,
                 level,
@@ -223,89 +240,99 @@ class GraphPartitionPass(ModulePass):
                 self.objective(target, level),
                 tries,
             )
-            found.chosen = refinement.best(found.found.ways)
-            found.rehearsed = refinement.told(found.chosen, found.found.ways[0])
+            found.schedule = refinement.find_best(found.result.ways)
+            found.evaluation = refinement.evaluated_times_of(
+                found.schedule, found.result.ways[0]
+            )
 
-    def _order_parts(
-        self, context: Context, block: Block, target: Target, level: Level
+    def _order_components(
+        self, context: Context, block: Block, target: TargetSpec, level: Level
     ) -> None:
-        """Put what does not depend on each other in the order that is fastest."""
+        """Order the independent components of a block by the evaluator."""
         parts = list(problems_of(block, level))
-        tries = self._tries_in(parts[0]) if len(parts) > 1 else 0
-        evaluator = evaluator_of(context, target, STEPS) if tries > 1 else None
+        tries = self._evaluations_for(parts[0]) if len(parts) > 1 else 0
+        evaluator = (
+            evaluator_of(context, target, MAX_INSTRUCTIONS) if tries > 1 else None
+        )
         if evaluator is not None:
             nodes = [each.nodes for each in parts]
-            PartOrder(block, nodes, target, evaluator, tries).apply()
+            ComponentOrder(block, nodes, target, evaluator, tries).reorder_block()
 
-    def _tries_in(self, stated: BlockProblem) -> int:
+    def _evaluations_for(self, stated: BlockProblem) -> int:
         """Return the number of programs that are compared for a problem."""
-        return tries_in(stated, self.max_evaluations, self.max_evaluated_operations)
+        return limit_evaluations(
+            stated, self.max_evaluations, self.max_evaluated_operations
+        )
 
-    def costs(
+    def cost_model_of(
         self,
         stated: BlockProblem,
-        target: Target,
+        target: TargetSpec,
         level: Level,
         memo: Memo | None = None,
     ) -> GroupCosts:
         """
-        Return the costs of the groups of a problem, with the freedom that the options
-        leave.
+        Return the cost model of the groups of a problem, in the search space of the
+        options.
         """
-        freedom = Freedom(self.sliding_window, self.stages, self.axes)
+        freedom = SearchSpace(self.sliding_window, self.stages, self.axes)
         args = stated.nodes, stated.values, target, level, self.max_contractions
         return GroupCosts(*args, freedom, stated.free, self.max_operations, memo)
 
-    def objective(self, target: Target, level: Level) -> Objective:
-        """Time, and a part of that of all moves from and to the farther memory."""
+    def objective(self, target: TargetSpec, level: Level) -> Objective:
+        """
+        Return the objective: time, and a weight of the traffic with the outer memory.
+        """
         names = list(target.levels)
         farther = target.levels[names[names.index(level.name) + 1]]
         return Objective(self.traffic_weight * farther.bandwidth, 1)
 
-    def limits(self, tries: int = 0) -> Limits:
+    def search_limits(self, tries: int = 0) -> Limits:
         """The limits of the search, where so many schedules are to be compared."""
         ways = max(1, (tries + 1) // 2)
         return Limits(
             states=self.max_states,
             moves=2 * self.max_states,
-            choices=CHOICES,
+            residency_sets=MAX_RESIDENT_SETS,
             group=self.max_group_size,
             ways=ways,
         )
 
 
 @dataclass
-class Partition:
-    """A problem, and the best schedule of it."""
+class PartitionResult:
+    """A partition problem of a block, and the schedule found for it."""
 
-    stated: BlockProblem
+    block_problem: BlockProblem
     costs: GroupCosts
-    found: Result
-    chosen: Schedule = field(init=False)
+    result: Result
+    schedule: Schedule = field(init=False)
     """Schedule to carry out: the best by the model, unless another one was faster."""
-    rehearsed: Rehearsed | None = None
+    evaluation: EvaluatedTimes | None = None
     """Result of the event model for it."""
-    merged: Sequence[graph.GroupOp | None] = ()
+    merged_groups: Sequence[graph.GroupOp | None] = ()
     """The group of each step, once the schedule is carried out; None for others."""
 
     def __post_init__(self) -> None:
-        self.chosen = self.found.schedule
+        self.schedule = self.result.schedule
 
 
-def _carried_out(
-    partition: Partition, level: Level, notes: Notes
+def _carry_out_schedule(
+    partition: PartitionResult, level: Level, notes: RemarkCollector
 ) -> list[graph.GroupOp | None]:
-    """Carry out the schedule that was chosen, and say which groups run as one."""
-    schedule = partition.chosen
-    made = carry_out(partition.stated, schedule, level)
+    """Apply the selected schedule, with remarks on fused groups."""
+    schedule = partition.schedule
+    made = apply_schedule(partition.block_problem, schedule, level)
     for step, group in zip(schedule.steps, made, strict=True):
         plan = step.option.plan
-        nodes = (partition.stated.nodes[number] for number in members(step.group))
+        nodes = (
+            partition.block_problem.nodes[number] for number in members(step.group)
+        )
         count = sum(isinstance(op, graph.GroupOp) for op in nodes)
         if group is not None and isinstance(plan, OuterPlan) and count > 1:
             text = (
-                f"{count} groups run as one: {plan.cost.cycles:,} cycles, "
-                f"{plan.cost.bytes:,} bytes by the model"
+                f"{count} groups run as one: {plan.cost.total_cycles:,} cycles, "
+                f"{plan.cost.payload_bytes:,} bytes by the model"
             )
-            notes.add(group, "passed", text)
+            notes.add_remark(group, "passed", text)
     return made

@@ -1,4 +1,6 @@
-"""Computing with 16-bit floats in f32, as long as they stay in one group."""
+"""
+Pass `graph-promote-intermediates`: computes 16-bit intermediates of groups in f32.
+"""
 
 from __future__ import annotations
 
@@ -14,37 +16,41 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 from xdsl.transforms.dead_code_elimination import region_dce
 
-from tlf.analysis.tiling.group import misfit
-from tlf.analysis.tiling.group_members import members_of_group
-from tlf.analysis.work.steps import is_slow
+from tlf.analysis.tiling.group_analysis import group_objection
+from tlf.analysis.tiling.group_members import members_of_group_op
+from tlf.analysis.work.vector_step_costs import is_multi_step
 from tlf.dialects import graph
-from tlf.dialects.graph.decomposition import TensorProgram
-from tlf.dialects.graph.functions import FunctionOperation
+from tlf.dialects.graph.tensor_builder import TensorBuilder
+from tlf.dialects.graph.unary_functions import MathFunctionOperation
 from tlf.dialects.interfaces import ConstantInterface, ElementwiseInterface
+from tlf.dialects.located_rewriting import replace_op
 from tlf.dialects.numerics import Numerics, numerics_of
-from tlf.dialects.replacement import is_planned
-from tlf.dialects.rewriting import replace_op
-from tlf.dialects.target import Level, Target
-from tlf.dialects.types import is_half, like, tensor_type
+from tlf.dialects.op_replacement import is_in_planned_group
+from tlf.dialects.target import Level, TargetSpec
+from tlf.dialects.types import is_16_bit_float, tensor_type, type_like
 from tlf.passes.graph.pointwise import is_pointwise
 
 APPROXIMATE = FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
 """Fast-math flags of functions of 16-bit floats, which need not be more exact."""
 
 
-def widen(op: ElementwiseInterface, rounds: bool = False) -> None:
+def promote_operation(op: ElementwiseInterface, rounds: bool = False) -> None:
     """
-    Let an operation of 16-bit floats compute in f32, and round what it computes. What a
-    group leaves in memory it reads as it was, or else as the group `rounds` it.
+    Promote an operation on 16-bit floats to f32, and cast its result. What a group
+    leaves in memory it reads as it was, or else as the group `rounds` it.
     """
     builder = Builder(InsertPoint.before(op))
-    program = TensorProgram(builder, f32)
-    operands = [_widened(each, program, rounds) for each in op.operands]
+    program = TensorBuilder(builder, f32)
+    operands = [_promote_value(each, program, rounds) for each in op.operands]
     (result,) = op.results
     type_ = tensor_type(result)
-    wide = like(type_, type_.get_shape(), f32) if is_half(type_.element_type) else type_
-    made = op.tiled(operands, [wide])
-    if isinstance(made, FunctionOperation):
+    wide = (
+        type_like(type_, type_.get_shape(), f32)
+        if is_16_bit_float(type_.element_type)
+        else type_
+    )
+    made = op.tiled_implementation(operands, [wide])
+    if isinstance(made, MathFunctionOperation):
         made.fastmath = made.fastmath or APPROXIMATE
     made.location = op.location
     value = builder.insert(made).results[0]
@@ -54,75 +60,84 @@ def widen(op: ElementwiseInterface, rounds: bool = False) -> None:
     replace_op(op, [], [value])
 
 
-def _widened(value: SSAValue, program: TensorProgram, rounds: bool) -> SSAValue:
-    """A 16-bit float in f32: as it was before it was rounded, if that is known."""
+def _promote_value(value: SSAValue, program: TensorBuilder, rounds: bool) -> SSAValue:
+    """
+    Return a 16-bit float in f32: as it was before it was rounded, if that is known.
+    """
     element, owner = tensor_type(value).element_type, value.owner
-    if not is_half(element):
+    if not is_16_bit_float(element):
         return value
-    if (before := _unrounded(value, rounds)) is not None:
+    if (before := _value_before_rounding(value, rounds)) is not None:
         return before
-    number = owner.splat() if isinstance(owner, ConstantInterface) else None
+    number = owner.splat_value() if isinstance(owner, ConstantInterface) else None
     if isinstance(number, FloatAttr):
         type_ = tensor_type(value)
-        wide = like(type_, type_.get_shape(), f32)
-        return program.insert(graph.ConstantOp.filled(number.value.data, wide))
-    return program.widened(value)
+        wide = type_like(type_, type_.get_shape(), f32)
+        return program.insert(graph.ConstantOp.from_splat(number.value.data, wide))
+    return program.promote(value)
 
 
-def _unrounded(value: SSAValue, rounds: bool) -> SSAValue | None:
-    """A value in f32 before it was rounded, if it is to be read so."""
+def _value_before_rounding(value: SSAValue, rounds: bool) -> SSAValue | None:
+    """
+    Return the f32 value that a cast rounded, if it is to be read instead; else None.
+    """
     owner = value.owner
-    if not isinstance(owner, graph.CastOp) or _element(owner.operand) != f32:
+    if not isinstance(owner, graph.CastOp) or _element_type_of(owner.operand) != f32:
         return None
     is_left = any(isinstance(use.operation, graph.YieldOp) for use in value.uses)
     return None if rounds and is_left else owner.operand
 
 
-def _element(value: SSAValue) -> Attribute:
+def _element_type_of(value: SSAValue) -> Attribute:
     return tensor_type(value).element_type
 
 
-def _is_narrow(op: Operation) -> bool:
+def _can_promote(op: Operation) -> bool:
     """
     Return `True` if an operation computes with 16-bit floats, and is not composed of
     several functions.
     """
-    if not is_pointwise(op) or isinstance(op, graph.CastOp) or is_planned(op):
+    if not is_pointwise(op) or isinstance(op, graph.CastOp) or is_in_planned_group(op):
         return False
-    if len(op.results) != 1 or not any(is_half(_element(e)) for e in op.operands):
+    if len(op.results) != 1 or not any(
+        is_16_bit_float(_element_type_of(e)) for e in op.operands
+    ):
         return False
-    is_function = isinstance(op, FunctionOperation)
-    return is_function or not any(map(is_slow, op.scalar_body().ops))
+    is_function = isinstance(op, MathFunctionOperation)
+    return is_function or not any(map(is_multi_step, op.scalar_body().ops))
 
 
-def keep_wide(group: graph.GroupOp, rounds: bool = False) -> None:
+def promote_group(group: graph.GroupOp, rounds: bool = False) -> None:
     """
-    Compute what a group does with 16-bit floats in f32. What it leaves in memory it
+    Promote the 16-bit intermediates of a group to f32. What it leaves in memory it
     reads as it was before it was rounded, or else as it `rounds` it.
     """
     for op in list(group.body.block.ops):
-        if _is_narrow(op) and isinstance(op, ElementwiseInterface):
-            widen(op, rounds)
-        elif isinstance(op, graph.CastOp) and _element(op.result) == f32:
-            if (before := _unrounded(op.operand, rounds)) is not None:
+        if _can_promote(op) and isinstance(op, ElementwiseInterface):
+            promote_operation(op, rounds)
+        elif isinstance(op, graph.CastOp) and _element_type_of(op.result) == f32:
+            if (before := _value_before_rounding(op.operand, rounds)) is not None:
                 replace_op(op, [], [before])
     region_dce(group.body)
 
 
 @dataclass(frozen=True)
-class _Widening:
-    """Widens groups as far as their tiles have room in a level."""
+class _GroupPromotion:
+    """Promotes groups as far as their tiles fit into a level."""
 
-    target: Target
+    target: TargetSpec
     level: Level
 
     def apply(self, group: graph.GroupOp) -> None:
-        """Compute in f32, rounding results for the group as well if need be."""
+        """Promote a group, rounding results that it reads itself if need be."""
         for rounds in False, True:
             trial = group.clone()
-            keep_wide(trial, rounds)
-            if misfit(members_of_group(trial), self.level, self.target) is None:
-                keep_wide(group, rounds)
+            promote_group(trial, rounds)
+            if (
+                group_objection(members_of_group_op(trial), self.level, self.target)
+                is None
+            ):
+                promote_group(group, rounds)
                 return
 
 
@@ -143,11 +158,11 @@ class GraphPromoteIntermediatesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if numerics_of(op, self.name) is not Numerics.RELAXED:
             return
-        target = Target.of(op) if Target.is_known(op) else None
+        target = TargetSpec.of(op) if TargetSpec.is_attached_to(op) else None
         for group in [each for each in op.walk() if isinstance(each, graph.GroupOp)]:
             if group.plan is not None:
                 continue
             if target is None:
-                keep_wide(group)
+                promote_group(group)
             else:
-                _Widening(target, target.tile_levels[0]).apply(group)
+                _GroupPromotion(target, target.tile_levels[0]).apply(group)

@@ -1,4 +1,4 @@
-"""Let arguments and results lie in any order in memory."""
+"""Pass `graph-relax-io-layouts`: declares layouts of arguments and results as free."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from tlf.dialects.layouts import (
-    ANY,
-    declare_arguments,
-    declare_results,
-    declared_arguments,
-    declared_results,
+from tlf.dialects.io_layouts import (
+    ANY_LAYOUT,
+    get_argument_layouts,
+    get_result_layouts,
+    set_argument_layouts,
+    set_result_layouts,
 )
 
 ARGUMENTS, RESULTS = "arguments", "results"
@@ -44,14 +44,14 @@ class GraphRelaxIoLayoutsPass(ModulePass):
             )
         for function in op.walk():
             if isinstance(function, func.FuncOp):
-                self._free(function)
+                self._relax_layouts(function)
 
-    def _free(self, function: func.FuncOp) -> None:
+    def _relax_layouts(self, function: func.FuncOp) -> None:
         if ARGUMENTS in self.of:
-            declared = declared_arguments(function)
+            declared = get_argument_layouts(function)
             open_ = (at for at, order in enumerate(declared) if order is None)
-            declare_arguments(function, dict.fromkeys(open_, ANY))
+            set_argument_layouts(function, dict.fromkeys(open_, ANY_LAYOUT))
         if RESULTS in self.of:
-            declared = declared_results(function)
+            declared = get_result_layouts(function)
             open_ = (at for at, order in enumerate(declared) if order is None)
-            declare_results(function, dict.fromkeys(open_, ANY))
+            set_result_layouts(function, dict.fromkeys(open_, ANY_LAYOUT))

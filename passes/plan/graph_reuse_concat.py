@@ -1,4 +1,4 @@
-"""Join tensors once that several operations join."""
+"""Pass `graph-reuse-concat`: lets concats reuse earlier ones of the same operands."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tlf.dialects.joining import JoiningInterface
-from tlf.dialects.rewriting import replace_op
-from tlf.planner.fusion.notes import Notes
+from tlf.dialects.concat_like_interface import ConcatLikeInterface
+from tlf.dialects.located_rewriting import replace_op
+from tlf.planner.fusion.remark_collector import RemarkCollector
 
 
 @dataclass(frozen=True)
@@ -28,56 +28,59 @@ class GraphReuseConcatPass(ModulePass):
     name = "graph-reuse-concat"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        notes = Notes(self.name)
+        notes = RemarkCollector(self.name)
         for block in dict.fromkeys(each.parent for each in op.walk()):
-            found: list[JoiningInterface] = []
+            found: list[ConcatLikeInterface] = []
             for each in () if block is None else list(block.ops):
-                if isinstance(each, JoiningInterface):
-                    found.append(_shared(each, found, notes))
-        notes.write()
+                if isinstance(each, ConcatLikeInterface):
+                    found.append(_reuse_earlier_concat(each, found, notes))
+        notes.attach_remarks()
 
 
-def _shared(
-    op: JoiningInterface, earlier: Iterable[JoiningInterface], notes: Notes
-) -> JoiningInterface:
-    """The operation, or one in its place that takes what earlier ones join."""
-    alike = [each for each in earlier if _is_alike(each, op)]
+def _reuse_earlier_concat(
+    op: ConcatLikeInterface,
+    earlier: Iterable[ConcatLikeInterface],
+    notes: RemarkCollector,
+) -> ConcatLikeInterface:
+    """Return a concat, or its replacement that takes earlier concats as operands."""
+    alike = [each for each in earlier if _has_same_properties(each, op)]
     operands = list[SSAValue](op.operands)
-    while (taken := _taken(operands, alike)) is not None:
+    while (taken := _substitute_concat(operands, alike)) is not None:
         operands = taken
     if len(operands) == len(op.operands):
         return op
-    made = op.tiled(operands, op.result_types)
-    assert isinstance(made, JoiningInterface)
+    made = op.tiled_implementation(operands, op.result_types)
+    assert isinstance(made, ConcatLikeInterface)
     made.location = op.location
     count = len(op.operands) - len(operands) + 1
     replace_op(op, made)
-    notes.add(made, "passed", f"{count} operands are joined already")
+    notes.add_remark(made, "passed", f"{count} operands are joined already")
     return made
 
 
-def _taken(
-    operands: Sequence[SSAValue], others: Iterable[JoiningInterface]
+def _substitute_concat(
+    operands: Sequence[SSAValue], others: Iterable[ConcatLikeInterface]
 ) -> list[SSAValue] | None:
-    """The operands with the result of another operation in place of its own."""
+    """
+    Return the operands with a run of them replaced by another concat's result, or None.
+    """
     for other in others:
         count = len(other.operands)
-        start = _start(operands, list(other.operands))
+        start = _find_subsequence(operands, list(other.operands))
         if start is not None and count < len(operands):
             return [*operands[:start], *other.results, *operands[start + count :]]
     return None
 
 
-def _is_alike(one: Operation, other: Operation) -> bool:
+def _has_same_properties(one: Operation, other: Operation) -> bool:
     """Return `True` if two operations have the same type and properties."""
     return type(one) is type(other) and one.properties == other.properties
 
 
-def _start(values: Sequence[SSAValue], wanted: Sequence[SSAValue]) -> int | None:
-    """
-    Return the index at which some values follow each other among others; None if they
-    do not.
-    """
+def _find_subsequence(
+    values: Sequence[SSAValue], wanted: Sequence[SSAValue]
+) -> int | None:
+    """Return the index at which one list of values is contained in another, or None."""
     count = len(wanted)
     starts = range(len(values) - count + 1)
     return next((at for at in starts if values[at : at + count] == wanted), None)

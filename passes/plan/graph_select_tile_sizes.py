@@ -1,4 +1,6 @@
-"""Choose tile sizes that fit."""
+"""
+Pass `graph-select-tile-sizes`: gives every group without a plan tile sizes that fit.
+"""
 
 from __future__ import annotations
 
@@ -11,28 +13,28 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from tlf.analysis.tiling.group import rules_of
-from tlf.analysis.tiling.group_members import members_of_group
+from tlf.analysis.tiling.group_analysis import tile_rules_of
+from tlf.analysis.tiling.group_members import members_of_group_op
 from tlf.dialects import graph, tile
-from tlf.dialects.prepared import is_preparation
-from tlf.dialects.target import Level, Target
-from tlf.dialects.target.levels import level_named
+from tlf.dialects.prepack import is_preparation
+from tlf.dialects.target import Level, TargetSpec
+from tlf.dialects.target.level_lookup import find_tile_level
 from tlf.planner.context import evaluator_of, memo_of
-from tlf.planner.cost.npu.timed import TimedTiles
+from tlf.planner.cost.npu.npu_estimator import NpuEstimator
 from tlf.planner.estimator import Estimator
-from tlf.planner.estimators import estimator_of
-from tlf.planner.freedom import Freedom
+from tlf.planner.estimator_selection import estimator_of
 from tlf.planner.partition.tile_refinement import (
-    STEPS,
-    TRIES,
+    MAX_EVALUATIONS,
+    MAX_INSTRUCTIONS,
     TileRefinement,
     families_of,
 )
-from tlf.planner.tiles.largest import Chooser, Sizes
+from tlf.planner.search_space import SearchSpace
+from tlf.planner.tile_sizes.largest_tiles import TileSizes, TileSizeSelector
 
 
-def _is_prepared(group: graph.GroupOp) -> bool:
-    """Return `True` if a group is part of the computation before a call."""
+def _is_in_preparation(group: graph.GroupOp) -> bool:
+    """Return `True` if a group is in the function that prepares weights."""
     around = group.parent_op()
     while around is not None and not isinstance(around, func.FuncOp):
         around = around.parent_op()
@@ -89,8 +91,8 @@ class GraphSelectTileSizesPass(ModulePass):
     """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = Target.of(op)
-        level = level_named(target, self.level)
+        target = TargetSpec.of(op)
+        level = find_tile_level(target, self.level)
         if self.strategy not in STRATEGIES:
             known = ", ".join(STRATEGIES)
             raise PassFailedException(
@@ -98,66 +100,72 @@ class GraphSelectTileSizesPass(ModulePass):
             )
         estimator = None
         if self.strategy == "fastest":
-            estimator = estimator_of(target, level, self._freedom, memo_of(ctx))
-        planned = self.choose(op, target, level, estimator)
-        if isinstance(estimator, TimedTiles) and estimator.is_nearest:
-            self._refine(ctx, op, planned, estimator)
+            estimator = estimator_of(target, level, self._search_space, memo_of(ctx))
+        planned = self.select_plans(op, target, level, estimator)
+        if isinstance(estimator, NpuEstimator) and estimator.is_nearest:
+            self._refine_plans(ctx, op, planned, estimator)
 
-    def _refine(
+    def _refine_plans(
         self,
         context: Context,
         op: ModuleOp,
         planned: Sequence[graph.GroupOp],
-        timed: TimedTiles,
+        timed: NpuEstimator,
     ) -> None:
-        """Choose among the fastest plans of groups by what the program takes."""
-        evaluator = evaluator_of(context, timed.target, STEPS)
+        """Select among the fastest plans of groups by evaluating the whole program."""
+        evaluator = evaluator_of(context, timed.target, MAX_INSTRUCTIONS)
         if evaluator is None or self.max_evaluations == 0:
             return
 
         def plans_of(group: graph.GroupOp) -> Sequence[graph.PlanAttr]:
-            return timed.plans(members_of_group(group))
+            return timed.find_plans(members_of_group_op(group))
 
-        groups = [each for each in planned if not _is_prepared(each)]
+        groups = [each for each in planned if not _is_in_preparation(each)]
         families = families_of(groups, plans_of)
-        tries = TRIES if self.max_evaluations is None else self.max_evaluations
-        TileRefinement(op, evaluator, tries).apply(families)
+        tries = (
+            MAX_EVALUATIONS if self.max_evaluations is None else self.max_evaluations
+        )
+        TileRefinement(op, evaluator, tries).refine_families(families)
 
-    def choose(
-        self, op: ModuleOp, target: Target, level: Level, estimator: Estimator | None
+    def select_plans(
+        self,
+        op: ModuleOp,
+        target: TargetSpec,
+        level: Level,
+        estimator: Estimator | None,
     ) -> list[graph.GroupOp]:
         """
-        Give groups without a plan the best that is known, or else one that fits. Return
-        those that got what is known.
+        Give groups without a plan the best one by the estimator, or else one that fits.
+        Return those that got what is known.
         """
         known: list[graph.GroupOp] = []
         for group in [each for each in op.walk() if isinstance(each, graph.GroupOp)]:
             if group.plan is not None:
                 continue
-            members = members_of_group(group)
+            members = members_of_group_op(group)
             plan = None
             if estimator is not None and not self.tile:
-                plan = estimator.plan(members)
+                plan = estimator.find_plan(members)
             if plan is not None:
                 known.append(group)
-            group.plan = plan or self._plan(group, level, target)
+            group.plan = plan or self._fitting_plan(group, level, target)
         return known
 
     @property
-    def _freedom(self) -> Freedom:
-        return Freedom(self.sliding_window, self.stages, self.axes)
+    def _search_space(self) -> SearchSpace:
+        return SearchSpace(self.sliding_window, self.stages, self.axes)
 
-    def _plan(
-        self, group: graph.GroupOp, level: Level, target: Target
+    def _fitting_plan(
+        self, group: graph.GroupOp, level: Level, target: TargetSpec
     ) -> graph.PlanAttr:
-        rules = rules_of(target, level.name)
-        members = members_of_group(group)
-        sizes, stages = Sizes(self.tile, self.reduce), self.stages or 1
+        rules = tile_rules_of(target, level.name)
+        members = members_of_group_op(group)
+        sizes, stages = TileSizes(self.tile, self.reduce), self.stages or 1
         if not self.tile:
-            axes = self._freedom.cut(members.axes(rules))
-            chooser = Chooser(members, axes, level, target, rules, stages)
-            stages = chooser.most_stages()
-            sizes = replace(chooser, stages=stages).choose()
+            axes = self._search_space.restrict_axes(members.tileable_axes(rules))
+            chooser = TileSizeSelector(members, axes, level, target, rules, stages)
+            stages = chooser.max_stages()
+            sizes = replace(chooser, stages=stages).select_sizes()
         is_grid = level.kind == "value" and group.parent_op() is not None
         mapping = tile.Mapping.GRID if is_grid else tile.Mapping.LOOP
         return graph.PlanAttr(

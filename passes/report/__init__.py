@@ -1,1 +1,1 @@
-"""Passes that annotate or verify and rewrite nothing."""
+"""Passes that only annotate or verify: they add attributes and remarks."""

@@ -1,4 +1,4 @@
-"""Lower bounds of a program over all schedules, as attributes."""
+"""Pass `graph-annotate-lower-bound`: lower bounds over all schedules, as attributes."""
 
 from __future__ import annotations
 
@@ -19,40 +19,42 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 
-from tlf.analysis.bounds.bounds import (
-    Bounds,
-    bounds_of,
-    bounds_of_partition,
-    groups_of,
+from tlf.analysis.bounds.lower_bounds import (
+    LowerBounds,
+    lower_bounds_of,
+    lower_bounds_of_partition,
+    outer_groups_of,
 )
 from tlf.dialects.graph import GroupOp
-from tlf.dialects.prepared import is_preparation
-from tlf.dialects.target import Target
+from tlf.dialects.prepack import is_preparation
+from tlf.dialects.target import TargetSpec
 
 ATTRIBUTE = "tlf.bounds"
-PARTITION = "tlf.partition_bounds"
+PARTITION_ATTRIBUTE = "tlf.partition_bounds"
 
 Figures: TypeAlias = Mapping[str, int | str | list[str]]
 
 
-def bounded(module: ModuleOp) -> Iterator[tuple[func.FuncOp, Bounds, Bounds | None]]:
+def function_bounds(
+    module: ModuleOp,
+) -> Iterator[tuple[func.FuncOp, LowerBounds, LowerBounds | None]]:
     """
-    The functions of a module that have a body and run at every call, with the bounds of
-    each, and those of its groups one after the other if it has any.
+    Yield the functions of a module that run at every call, with their lower bounds, and
+    those of their groups one after the other if there are any.
     """
-    target = Target.of(module)
+    target = TargetSpec.of(module)
     for function in module.ops:
         if not isinstance(function, func.FuncOp) or len(function.body.blocks) != 1:
             continue
         if is_preparation(function):
             continue
-        groups = groups_of(function)
-        parts = bounds_of_partition(groups, target) if groups else None
-        yield function, bounds_of(function, target), parts
+        groups = outer_groups_of(function)
+        parts = lower_bounds_of_partition(groups, target) if groups else None
+        yield function, lower_bounds_of(function, target), parts
 
 
-def figures(bounds: Bounds) -> Figures:
-    """The figures, by name."""
+def bound_figures(bounds: LowerBounds) -> Figures:
+    """Return the lower bounds by name."""
     return {
         "payload_bytes": bounds.payload_bytes,
         "bus_bytes": bounds.bus_bytes,
@@ -61,19 +63,22 @@ def figures(bounds: Bounds) -> Figures:
         "cycles_quantised": bounds.cycles_quantised,
         "cycles_any_engine": bounds.cycles_any_engine,
         "binding": bounds.binding,
-        "cuts": [str(cut) for cut in bounds.cuts],
-        "waits": [str(each) for each in bounds.waits],
+        "cuts": [str(cut) for cut in bounds.extra_traffic],
+        "waits": [str(each) for each in bounds.binding_stalls],
     }
 
 
-def attribute(bounds: Bounds) -> DictionaryAttr:
-    """The figures as an attribute."""
+def to_attribute(bounds: LowerBounds) -> DictionaryAttr:
+    """Return the lower bounds as an attribute."""
     return DictionaryAttr(
-        {name: _attribute(value) for name, value in sorted(figures(bounds).items())}
+        {
+            name: _figure_attribute(value)
+            for name, value in sorted(bound_figures(bounds).items())
+        }
     )
 
 
-def _attribute(value: int | str | list[str]) -> Attribute:
+def _figure_attribute(value: int | str | list[str]) -> Attribute:
     match value:
         case int():
             return IntegerAttr(value, i64)
@@ -98,11 +103,13 @@ class GraphAnnotateLowerBoundPass(ModulePass):
     name = "graph-annotate-lower-bound"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = Target.of(op)
-        for function, bounds, parts in bounded(op):
-            function.attributes[ATTRIBUTE] = attribute(bounds)
+        target = TargetSpec.of(op)
+        for function, bounds, parts in function_bounds(op):
+            function.attributes[ATTRIBUTE] = to_attribute(bounds)
             if parts is not None:
-                function.attributes[PARTITION] = attribute(parts)
+                function.attributes[PARTITION_ATTRIBUTE] = to_attribute(parts)
             for each in function.walk():
                 if isinstance(each, GroupOp):
-                    each.attributes[ATTRIBUTE] = attribute(bounds_of(each, target))
+                    each.attributes[ATTRIBUTE] = to_attribute(
+                        lower_bounds_of(each, target)
+                    )

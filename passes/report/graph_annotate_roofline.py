@@ -1,4 +1,6 @@
-"""Lower bounds on the cost of the operations of a graph, as attributes."""
+"""
+Pass `graph-annotate-roofline`: work and roofline bounds of operations, as attributes.
+"""
 
 from __future__ import annotations
 
@@ -19,24 +21,24 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
-from tlf.analysis.work.roofline import class_of, floor_of
-from tlf.analysis.work.work import Work, size_in_bytes, work_of
+from tlf.analysis.work.flops_and_bytes import Work, size_in_bytes, work_of
+from tlf.analysis.work.roofline import operation_class_of, roofline_time_of
 from tlf.dialects.graph import GroupOp, YieldOp
 from tlf.dialects.interfaces import OperationClass
-from tlf.dialects.target import Target
+from tlf.dialects.target import TargetSpec
 
 ATTRIBUTE = "tlf.analysis"
 
 
 @dataclass(frozen=True)
-class Cost:
-    """Lower bounds on the cost of one operation, or several."""
+class OperationCost:
+    """Work and roofline bound of one operation, or several."""
 
     kind: str
     work: Work
     seconds: float
 
-    def attribute(self) -> DictionaryAttr:
+    def to_attribute(self) -> DictionaryAttr:
         """The figures as an attribute of an operation."""
         figures: dict[str, Attribute] = {
             "bytes": IntegerAttr(self.work.bytes, i64),
@@ -48,13 +50,13 @@ class Cost:
         return DictionaryAttr(figures)
 
 
-def analyzed(module: ModuleOp) -> Iterator[tuple[Operation, Cost]]:
+def operation_costs(module: ModuleOp) -> Iterator[tuple[Operation, OperationCost]]:
     """
-    The operations of the graph dialect in a module, in order, with their cost; a group
-    comes after those inside.
+    Yield the graph operations of a module, in order, with their cost; a group comes
+    after its members.
     """
-    target = Target.of(module)
-    inside = list[Cost]()
+    target = TargetSpec.of(module)
+    inside = list[OperationCost]()
     for op in module.walk():
         if not op.name.startswith("graph."):
             continue
@@ -64,19 +66,29 @@ def analyzed(module: ModuleOp) -> Iterator[tuple[Operation, Cost]]:
             group = op.parent_op()
             assert isinstance(group, GroupOp)
             work = _work_of_group(group, inside)
-            floor = floor_of(work, target)
-            yield group, Cost(class_of(work, floor), work, floor.seconds)
+            floor = roofline_time_of(work, target)
+            yield (
+                group,
+                OperationCost(operation_class_of(work, floor), work, floor.seconds),
+            )
         else:
             work = work_of(op)
-            floor = floor_of(work, target)
-            inside.append(cost := Cost(class_of(work, floor), work, floor.seconds))
+            floor = roofline_time_of(work, target)
+            inside.append(
+                cost := OperationCost(
+                    operation_class_of(work, floor), work, floor.seconds
+                )
+            )
             yield op, cost
 
 
-def _work_of_group(group: GroupOp, inside: Sequence[Cost]) -> Work:
-    """The work inside of a group, and the bytes that go into it and come out."""
+def _work_of_group(group: GroupOp, inside: Sequence[OperationCost]) -> Work:
+    """
+    Return the work of a group: its members' operations, and its inputs' and results'
+    bytes.
+    """
     moved = size_in_bytes((*group.operands, *group.results))
-    return replace(total(inside).work, bytes=moved)
+    return replace(total_cost(inside).work, bytes=moved)
 
 
 @dataclass(frozen=True)
@@ -97,9 +109,9 @@ class GraphAnnotateRooflinePass(ModulePass):
     name = "graph-annotate-roofline"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        costs = dict(analyzed(op))
+        costs = dict(operation_costs(op))
         for each, cost in costs.items():
-            each.attributes[ATTRIBUTE] = cost.attribute()
+            each.attributes[ATTRIBUTE] = cost.to_attribute()
         for function in op.walk():
             if isinstance(function, func.FuncOp):
                 inside = [
@@ -107,18 +119,21 @@ class GraphAnnotateRooflinePass(ModulePass):
                     for each in function.walk()
                     if each in costs and not isinstance(each.parent_op(), GroupOp)
                 ]
-                function.attributes[ATTRIBUTE] = total(inside).attribute()
+                function.attributes[ATTRIBUTE] = total_cost(inside).to_attribute()
 
 
-def total(costs: Sequence[Cost]) -> Cost:
-    """The sum of costs, one operation after the other, by its greatest class."""
+def total_cost(costs: Sequence[OperationCost]) -> OperationCost:
+    """
+    Return the cost of operations one after the other; its class is the one of most
+    time.
+    """
     matrix = dict[str, int]()
     for cost in costs:
-        for element, count in cost.work.matrix:
+        for element, count in cost.work.matrix_operations:
             matrix[element] = matrix.get(element, 0) + count
     work = Work(
         tuple(sorted(matrix.items())),
-        sum(cost.work.vector for cost in costs),
+        sum(cost.work.vector_operations for cost in costs),
         sum(cost.work.bytes for cost in costs),
     )
     seconds = {
@@ -126,4 +141,4 @@ def total(costs: Sequence[Cost]) -> Cost:
         for kind in OperationClass
     }
     greatest = max(seconds, key=lambda kind: seconds[kind])
-    return Cost(greatest, work, sum(seconds.values()))
+    return OperationCost(greatest, work, sum(seconds.values()))

@@ -1,4 +1,4 @@
-"""Detect copies of computed values within a memory level."""
+"""Pass `mem-report-copies`: reports copies of computed values within a memory level."""
 
 from __future__ import annotations
 
@@ -12,52 +12,57 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import MemoryEffectKind, get_effects
 
-from tlf.analysis.buffers.touches import VIEWS
+from tlf.analysis.buffers.memory_effects import VIEW_OPS
 from tlf.dialects import graph, mem
-from tlf.support.affine.linear_map import is_identity
+from tlf.support.affine.linear_access import is_identity
 
-NONE = "nothing that was computed is copied within its level"
+NO_COPIES = "nothing that was computed is copied within its level"
 
-FARTHEST = 1 << 30
-"""Farther from the engines than every memory level."""
+OUTERMOST_DISTANCE = 1 << 30
+"""A distance beyond that of every memory level."""
 
 
 @dataclass
-class _Moves:
-    """Sources of the buffers of a function that moves fill."""
+class _BufferMoves:
+    """
+    The buffers that moves of a function copy between, and those that computation
+    writes.
+    """
 
     sources: dict[SSAValue, list[SSAValue]] = field(
         default_factory=dict[SSAValue, list[SSAValue]]
     )
-    computed: set[SSAValue] = field(default_factory=set[SSAValue])
+    computed_buffers: set[SSAValue] = field(default_factory=set[SSAValue])
     """Buffers that something else than moves writes."""
 
     @staticmethod
-    def of(function: func.FuncOp) -> _Moves:
-        moves = _Moves()
+    def of(function: func.FuncOp) -> _BufferMoves:
+        moves = _BufferMoves()
         for op in function.walk():
-            if (move := _move(op)) is not None:
-                source, destination = map(_root, move)
+            if (move := _buffers_of_move(op)) is not None:
+                source, destination = map(_root_buffer_of, move)
                 moves.sources.setdefault(destination, []).append(source)
             else:
-                moves.computed.update(_root(value) for value in _written(op))
+                moves.computed_buffers.update(
+                    _root_buffer_of(value) for value in _buffers_written_by(op)
+                )
         return moves
 
-    def copies(self) -> Iterator[tuple[SSAValue, SSAValue]]:
+    def find_copies(self) -> Iterator[tuple[SSAValue, SSAValue]]:
         """
         Yield pairs of a computed buffer, and a buffer of the same level that it is
         copied to unchanged.
         """
         for destination in self.sources:
-            level = _distance(destination)
-            for source in self._origins(destination, level):
-                if _distance(source) == level and self._is_computed(source):
+            level = _level_distance(destination)
+            for source in self._move_sources_of(destination, level):
+                if _level_distance(source) == level and self._is_computed(source):
                     yield source, destination
 
-    def _origins(self, buffer: SSAValue, level: int) -> list[SSAValue]:
+    def _move_sources_of(self, buffer: SSAValue, level: int) -> list[SSAValue]:
         """
-        The buffers whose elements reach one by moves alone, those in between nearer to
-        the engines than a level.
+        Return the buffers whose elements reach one by moves alone, through levels
+        inside of a given one.
         """
         found = dict[SSAValue, None]()
         pending = [*self.sources.get(buffer, ())]
@@ -66,24 +71,29 @@ class _Moves:
             if current in found or current is buffer:
                 continue
             found[current] = None
-            if current not in self.computed and _distance(current) < level:
+            if (
+                current not in self.computed_buffers
+                and _level_distance(current) < level
+            ):
                 pending.extend(self.sources.get(current, ()))
         return list(found)
 
     def _is_computed(self, buffer: SSAValue) -> bool:
         """Return `True` if computed values reach a buffer."""
-        found = (buffer, *self._origins(buffer, FARTHEST))
-        return not self.computed.isdisjoint(found)
+        found = (buffer, *self._move_sources_of(buffer, OUTERMOST_DISTANCE))
+        return not self.computed_buffers.isdisjoint(found)
 
 
-def _distance(buffer: SSAValue) -> int:
+def _level_distance(buffer: SSAValue) -> int:
     """Return the distance of a buffer's level from the engines: 1 for `L1`."""
     number = mem.level_of(buffer.type)[1:]
-    return int(number) if number.isdecimal() else FARTHEST
+    return int(number) if number.isdecimal() else OUTERMOST_DISTANCE
 
 
-def _move(op: Operation) -> tuple[SSAValue, SSAValue] | None:
-    """The buffers between which an operation moves elements and does nothing else."""
+def _buffers_of_move(op: Operation) -> tuple[SSAValue, SSAValue] | None:
+    """
+    Return the source and destination of an operation that only moves elements, or None.
+    """
     match op:
         case mem.DmaOp():
             return op.source, op.destination
@@ -99,7 +109,7 @@ def _move(op: Operation) -> tuple[SSAValue, SSAValue] | None:
             return None
 
 
-def _written(op: Operation) -> Iterator[SSAValue]:
+def _buffers_written_by(op: Operation) -> Iterator[SSAValue]:
     """The buffers that an operation writes."""
     if isinstance(op, mem.StoreOp):
         yield op.destination
@@ -110,9 +120,9 @@ def _written(op: Operation) -> Iterator[SSAValue]:
                 yield value
 
 
-def _root(buffer: SSAValue) -> SSAValue:
-    """The buffer that a view shows."""
-    while isinstance(owner := buffer.owner, VIEWS):
+def _root_buffer_of(buffer: SSAValue) -> SSAValue:
+    """Return the buffer that a view is of."""
+    while isinstance(owner := buffer.owner, VIEW_OPS):
         buffer = owner.operands[0]
     return buffer
 
@@ -134,21 +144,21 @@ class MemReportCopiesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.walk():
             if isinstance(function, func.FuncOp) and function.body.blocks:
-                self._check(function)
+                self._check_function(function)
 
-    def _check(self, function: func.FuncOp) -> None:
-        moves = _Moves.of(function)
-        if not moves.sources and not moves.computed:
+    def _check_function(self, function: func.FuncOp) -> None:
+        moves = _BufferMoves.of(function)
+        if not moves.sources and not moves.computed_buffers:
             return
-        copies = list(moves.copies())
+        copies = list(moves.find_copies())
         for source, destination in copies:
             level = mem.level_of(source.type)
-            names = (_named(each) for each in (source, destination))
+            names = (_describe_buffer(each) for each in (source, destination))
             text = "{} is copied to {} within {}".format(*names, level)
-            graph.remark(function, self.name, "missed", text)
+            graph.add_remark(function, self.name, "missed", text)
         if not copies:
-            graph.remark(function, self.name, "passed", NONE)
+            graph.add_remark(function, self.name, "passed", NO_COPIES)
 
 
-def _named(buffer: SSAValue) -> str:
+def _describe_buffer(buffer: SSAValue) -> str:
     return f"%{buffer.name_hint}" if buffer.name_hint else "a buffer"

@@ -1,4 +1,4 @@
-"""Predict the time of a program of tiles."""
+"""Pass `tile-estimate-cycles`: estimates the cycles of a program of tiles."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, i64
 from xdsl.passes import ModulePass
 
-from tlf.dialects.graph.remark import remark
-from tlf.dialects.target import Target
-from tlf.planner.cost.npu.timed import is_timed
-from tlf.planner.cost.program.indices import UnknownTimeError
-from tlf.planner.cost.program.prediction import Prediction, predict
+from tlf.dialects.graph.remark import add_remark
+from tlf.dialects.target import TargetSpec
+from tlf.planner.cost.npu.npu_estimator import has_timing_model
+from tlf.planner.cost.program.affine_indices import UnpredictableTimeError
+from tlf.planner.cost.program.cycle_estimate import CycleEstimate, estimate_function
 
 ATTRIBUTE = "tlf.predicted"
 """Attribute of a function for its predicted time."""
@@ -35,21 +35,23 @@ class TileEstimateCyclesPass(ModulePass):
     name = "tile-estimate-cycles"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = Target.of(op)
-        if not is_timed(target):
+        target = TargetSpec.of(op)
+        if not has_timing_model(target):
             return
         for function in op.ops:
             if not isinstance(function, func.FuncOp) or function.is_declaration:
                 continue
             try:
-                function.attributes[ATTRIBUTE] = _attribute(predict(function, target))
-            except UnknownTimeError as error:
+                function.attributes[ATTRIBUTE] = _estimate_attribute(
+                    estimate_function(function, target)
+                )
+            except UnpredictableTimeError as error:
                 first = function.body.block.first_op
                 assert first is not None
-                remark(first, self.name, "missed", f"time unknown: {error}")
+                add_remark(first, self.name, "missed", f"time unknown: {error}")
 
 
-def _attribute(prediction: Prediction) -> DictionaryAttr:
+def _estimate_attribute(prediction: CycleEstimate) -> DictionaryAttr:
     return DictionaryAttr(
         {
             "bytes": IntegerAttr(prediction.bytes, i64),

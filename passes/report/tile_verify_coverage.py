@@ -1,4 +1,6 @@
-"""Prove that tiles make up the results that they are put into."""
+"""
+Pass `tile-verify-coverage`: proves that tiles cover their results, without overlap.
+"""
 
 from __future__ import annotations
 
@@ -12,21 +14,23 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from tlf.analysis.affine_loops.counting import UncountedError
-from tlf.analysis.affine_loops.stitching import Destination, Stitching
+from tlf.analysis.affine_loops.tile_coverage import Destination, TileCoverage
+from tlf.analysis.affine_loops.write_counts import UncountedError
 from tlf.dialects import graph
-from tlf.dialects.graph.remark import Kind
+from tlf.dialects.graph.remark import RemarkKind
 
 ATTRIBUTE = "tlf.stitched"
 """The attribute of a function that is proven: of how many tiles each result is made."""
 
-ONCE = "tiles write every element once"
-AGAIN = "tiles write every element, later iterations in order over earlier ones"
-PART = "tiles write into a tensor that is there, apart from each other"
+COVERED_ONCE = "tiles write every element once"
+COVERED_IN_ORDER = (
+    "tiles write every element, later iterations in order over earlier ones"
+)
+DISJOINT_TILES = "tiles write into a tensor that is there, apart from each other"
 
 
 class CoverageError(PassFailedException):
-    """Tiles collide, or leave out elements. `op` is the operation at fault."""
+    """Tiles overlap, or leave out elements. `op` is the operation at fault."""
 
     def __init__(self, op: Operation, message: str) -> None:
         super().__init__(f"{op.name}: {message}")
@@ -34,54 +38,60 @@ class CoverageError(PassFailedException):
 
 
 @dataclass
-class _Prover:
-    """Examines one function."""
+class _CoverageProver:
+    """Coverage proof of one function."""
 
     function: func.FuncOp
 
-    def run(self) -> None:
-        """Certify the function, or say what is missing. Raises `CoverageError`."""
+    def certify_function(self) -> None:
+        """
+        Certify the function, or emit remarks on what cannot be proven. Raises
+        `CoverageError`.
+        """
         self.function.attributes.pop(ATTRIBUTE, None)
-        self.stitching = Stitching.of(self.function)
-        if not self.stitching.found:
+        self.stitching = TileCoverage.of(self.function)
+        if not self.stitching.destinations:
             return
-        proven = [self._proven(each) for each in self.stitching.found]
-        results = [self._complete(each) for each in self._results()]
+        proven = [self._is_proven_covered(each) for each in self.stitching.destinations]
+        results = [self._is_complete(each) for each in self._function_results()]
         if all(proven) and all(results) and results:
             tiles = [
-                IntegerAttr(self.stitching.tiles(each), i64) for each in self._results()
+                IntegerAttr(self.stitching.count_tiles(each), i64)
+                for each in self._function_results()
             ]
             self.function.attributes[ATTRIBUTE] = ArrayAttr(tiles)
 
-    def _results(self) -> Iterator[SSAValue]:
+    def _function_results(self) -> Iterator[SSAValue]:
         last = self.function.body.block.last_op
         operands = () if last is None else last.operands
         yield from (each for each in operands if isinstance(each.type, TensorType))
 
-    def _proven(self, destination: Destination) -> bool:
+    def _is_proven_covered(self, destination: Destination) -> bool:
         """
         Return `True` if the tiles of a tensor are proven to be disjoint, and to cover
         it. Raises `CoverageError` if parallel iterations write the same element.
         """
-        nest, found = destination.nest, destination.collision
+        nest, found = destination.nest, destination.conflict
         if destination.unknown is not None:
-            self._note(nest, "missed", f"cannot prove: {destination.unknown}")
+            self._emit_remark(nest, "missed", f"cannot prove: {destination.unknown}")
             return False
         if found is not None and found.is_parallel:
             raise CoverageError(
                 found.access.op, f"expected tiles apart from each other, got: {found}"
             )
-        if not all([self._complete(each) for each in destination.sources]):
+        if not all([self._is_complete(each) for each in destination.sources]):
             return False
         if not destination.is_new:
-            self._note(nest, "passed", PART)
+            self._emit_remark(nest, "passed", DISJOINT_TILES)
             return True
-        if not self._complete(self.stitching.finished(destination.result)):
+        if not self._is_complete(self.stitching.final_value_of(destination.result)):
             return False
-        self._note(nest, "passed", ONCE if found is None else AGAIN)
+        self._emit_remark(
+            nest, "passed", COVERED_ONCE if found is None else COVERED_IN_ORDER
+        )
         return True
 
-    def _complete(self, value: SSAValue) -> bool:
+    def _is_complete(self, value: SSAValue) -> bool:
         """
         Return `True` if all elements of a tensor are written. Raises `CoverageError`
         for a result of the function with an element that is not.
@@ -89,23 +99,23 @@ class _Prover:
         owner = value.owner
         op = owner if isinstance(owner, Operation) else self.function
         try:
-            element = self.stitching.missing(value)
+            element = self.stitching.find_missing(value)
         except UncountedError as reason:
-            self._note(op, "missed", f"cannot prove: {reason}")
+            self._emit_remark(op, "missed", f"cannot prove: {reason}")
             return False
         if element is None:
             return True
         place = ", ".join(str(each) for each in element)
-        if value in self._results():
+        if value in self._function_results():
             raise CoverageError(
                 op, f"expected tiles that cover the result, got none at [{place}]"
             )
-        self._note(op, "missed", f"cannot prove: no tile is put at [{place}]")
+        self._emit_remark(op, "missed", f"cannot prove: no tile is put at [{place}]")
         return False
 
     @staticmethod
-    def _note(op: Operation, kind: Kind, text: str) -> None:
-        graph.remark(op, TileVerifyCoveragePass.name, kind, text)
+    def _emit_remark(op: Operation, kind: RemarkKind, text: str) -> None:
+        graph.add_remark(op, TileVerifyCoveragePass.name, kind, text)
 
 
 @dataclass(frozen=True)
@@ -126,4 +136,4 @@ class TileVerifyCoveragePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.walk():
             if isinstance(function, func.FuncOp) and function.body.blocks:
-                _Prover(function).run()
+                _CoverageProver(function).certify_function()

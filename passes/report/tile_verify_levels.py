@@ -1,4 +1,4 @@
-"""Checking that tiles and buffers are in memories that the target has."""
+"""Pass `tile-verify-levels`: verifies that the target has the levels that are used."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects.encoding import level_of
-from tlf.dialects.target import LevelKind, Target
+from tlf.dialects.target import LevelKind, TargetSpec
 
 
 @dataclass(frozen=True)
@@ -33,15 +33,15 @@ class TileVerifyLevelsPass(ModulePass):
     name = "tile-verify-levels"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if not Target.is_known(op):
+        if not TargetSpec.is_attached_to(op):
             return
-        target = Target.of(op)
+        target = TargetSpec.of(op)
         for each in op.walk():
-            for value in _values(each):
-                _verify(each, value, target)
+            for value in _values_defined_by(each):
+                _verify_level(each, value, target)
 
 
-def _values(op: Operation) -> Iterator[SSAValue]:
+def _values_defined_by(op: Operation) -> Iterator[SSAValue]:
     """The results of an operation, and the arguments of its blocks."""
     yield from op.results
     for region in op.regions:
@@ -49,7 +49,7 @@ def _values(op: Operation) -> Iterator[SSAValue]:
             yield from block.args
 
 
-def _verify(op: Operation, value: SSAValue, target: Target) -> None:
+def _verify_level(op: Operation, value: SSAValue, target: TargetSpec) -> None:
     if (name := _level_of(value.type)) is None:
         return
     refused = {LevelKind.CACHE: "is a cache"}
@@ -68,7 +68,7 @@ def _verify(op: Operation, value: SSAValue, target: Target) -> None:
 
 
 def _level_of(type_: Attribute) -> str | None:
-    """The memory that a type names, if it names one."""
+    """Return the memory level that a type names, or None."""
     if not isinstance(type_, MemRefType):
         return level_of(type_)
     space = cast("MemRefType[Attribute]", type_).memory_space

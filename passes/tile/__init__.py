@@ -1,1 +1,1 @@
-"""Passes on loops over tiles."""
+"""Passes on `tile` loops."""

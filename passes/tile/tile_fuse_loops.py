@@ -1,4 +1,4 @@
-"""Fuse nests of loops that stand one after the other."""
+"""Pass `tile-fuse-loops`: fuses `tile.while` nests of a block that share a tensor."""
 
 from __future__ import annotations
 
@@ -10,59 +10,64 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
-from tlf.analysis.affine_loops.fusion import Fusion
-from tlf.analysis.affine_loops.storage import used_by
+from tlf.analysis.affine_loops.fusion_legality import NestFusion
+from tlf.analysis.affine_loops.storage_roots import values_used_by
 from tlf.dialects import graph, tile
-from tlf.dialects.target import Target
-from tlf.dialects.target.description import ATTRIBUTE
-from tlf.passes.tile.fusing.fuse import fuse
-from tlf.passes.tile.fusing.sinking import lift, sink
-from tlf.passes.tile.fusing.unused import drop_overwritten, drop_unread
+from tlf.dialects.target import TargetSpec
+from tlf.dialects.target.description import TARGET_ATTRIBUTE
+from tlf.passes.tile.fusing.dead_tiles import (
+    erase_overwritten_tiles,
+    erase_unread_destinations,
+)
+from tlf.passes.tile.fusing.nest_fusion import fuse_nests
+from tlf.passes.tile.fusing.slice_sinking import hoist_slices, sink_slices
 
 
 @dataclass
-class _Fuser:
-    """Fuses the nests of one block after the other."""
+class _NestFuser:
+    """Fuses the nests of blocks, and records what prevents that."""
 
-    target: Target | None
-    apart: dict[tuple[tile.WhileOp, tile.WhileOp], str] = field(
+    target: TargetSpec | None
+    objections: dict[tuple[tile.WhileOp, tile.WhileOp], str] = field(
         default_factory=dict[tuple[tile.WhileOp, tile.WhileOp], str]
     )
     """Reasons why two nests were not fused."""
 
-    def run(self, block: Block) -> None:
+    def fuse_block(self, block: Block) -> None:
         """Fuse the nests of a block, then those inside of them."""
         position = {op: number for number, op in enumerate(block.ops)}
         for op in list(block.ops):
             nest: tile.WhileOp | None = op if isinstance(op, tile.WhileOp) else None
             while nest is not None:
-                nest = self._step(nest, position)
+                nest = self._fuse_with_earlier(nest, position)
         for op in list(block.ops):
             for region in op.regions:
                 for inner in region.blocks:
-                    self.run(inner)
+                    self.fuse_block(inner)
 
-    def _step(
+    def _fuse_with_earlier(
         self, second: tile.WhileOp, position: dict[Operation, int]
     ) -> tile.WhileOp | None:
-        """Fuse a nest with one before it; the result, or None where none can be."""
-        for first in _candidates(second, position):
-            sunk = sink(first, second)
-            fusion = Fusion(first, second, self._has_views(first))
-            if (reason := fusion.objection()) is not None:
-                self.apart[first, second] = reason
-                lift(sunk, second)
+        """
+        Fuse a nest with an earlier one; return the result, or None where none can be.
+        """
+        for first in _fusion_candidates(second, position):
+            sunk = sink_slices(first, second)
+            fusion = NestFusion(first, second, self._can_take_subviews(first))
+            if (reason := fusion.find_objection()) is not None:
+                self.objections[first, second] = reason
+                hoist_slices(sunk, second)
                 continue
             place = position[second]
-            made = fuse(fusion)
-            drop_overwritten(made)
-            made = drop_unread(made)
+            made = fuse_nests(fusion)
+            erase_overwritten_tiles(made)
+            made = erase_unread_destinations(made)
             position[made] = place
-            graph.remark(made, TileFuseLoopsPass.name, "passed", "nests run as one")
+            graph.add_remark(made, TileFuseLoopsPass.name, "passed", "nests run as one")
             return made
         return None
 
-    def _has_views(self, nest: tile.WhileOp) -> bool:
+    def _can_take_subviews(self, nest: tile.WhileOp) -> bool:
         """Return `True` if subviews of the tiles in a nest can be taken."""
         levels = {
             tile.level_of(value.type)
@@ -74,27 +79,29 @@ class _Fuser:
             for level in self.target.levels.values()
         )
 
-    def explain(self) -> None:
-        """Leave remarks on what stays apart."""
-        for (first, second), reason in self.apart.items():
+    def report_objections(self) -> None:
+        """Emit remarks on nests that share a tensor and were not fused."""
+        for (first, second), reason in self.objections.items():
             if first.parent is None or second.parent is None:
                 continue
             names = [each.name_hint for each in first.results if each.name_hint]
             other = f"%{names[0]}" if names else "the nest before"
             text = f"stays apart from {other}: {reason}"
-            graph.remark(second, TileFuseLoopsPass.name, "missed", text)
+            graph.add_remark(second, TileFuseLoopsPass.name, "missed", text)
 
 
-def _candidates(
+def _fusion_candidates(
     second: tile.WhileOp, position: dict[Operation, int]
 ) -> Iterator[tile.WhileOp]:
-    """The nests before one that share a tensor with it, the nearest first."""
+    """Yield the earlier nests that share a tensor with one, the nearest first."""
     found = set[Operation | Block | None]()
-    for value in used_by(second):
+    for value in values_used_by(second):
         if isinstance(value.type, TensorType):
             cut = value.owner
             source = cut.source.owner if isinstance(cut, tile.SliceOp) else cut
-            users = (_in_block(use.operation, second.parent) for use in value.uses)
+            users = (
+                _ancestor_in_block(use.operation, second.parent) for use in value.uses
+            )
             found.update((source, *users))
     before = [
         op
@@ -106,8 +113,8 @@ def _candidates(
     yield from sorted(before, key=lambda op: -position[op])
 
 
-def _in_block(op: Operation, block: Block | None) -> Operation | None:
-    """The operation of a block that another is, or is inside of."""
+def _ancestor_in_block(op: Operation, block: Block | None) -> Operation | None:
+    """Return the ancestor of an operation in a block, or None."""
     around: Operation | None = op
     while around is not None and around.parent is not block:
         around = around.parent_op()
@@ -134,8 +141,10 @@ class TileFuseLoopsPass(ModulePass):
     name = "tile-fuse-loops"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        fuser = _Fuser(Target.of(op) if ATTRIBUTE in op.attributes else None)
+        fuser = _NestFuser(
+            TargetSpec.of(op) if TARGET_ATTRIBUTE in op.attributes else None
+        )
         for region in op.regions:
             for block in region.blocks:
-                fuser.run(block)
-        fuser.explain()
+                fuser.fuse_block(block)
+        fuser.report_objections()

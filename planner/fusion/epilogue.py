@@ -1,4 +1,4 @@
-"""Fusion rule for operations beside a contraction whose epilogue uses them."""
+"""Fusion rule for epilogues: operations beside a contraction that its epilogue uses."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import prod
 
 from xdsl.ir import Operation
 
-from tlf.analysis.tiling.results import results_of
+from tlf.analysis.tiling.group_results import results_of
 from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.types import tensor_type
 
@@ -29,12 +29,14 @@ def objection(operations: Sequence[Operation]) -> str | None:
         if is_behind or isinstance(op, ContractionInterface):
             following.add(op)
         if isinstance(op, ContractionInterface):
-            most = max(most, _count(op))
+            most = max(most, _element_count(op))
     beside = {result.owner for result in results_of(operations)} - following
-    is_smaller = any(isinstance(e, Operation) and _count(e) < most for e in beside)
+    is_smaller = any(
+        isinstance(e, Operation) and _element_count(e) < most for e in beside
+    )
     return SHARED if is_smaller else None
 
 
-def _count(op: Operation) -> int:
+def _element_count(op: Operation) -> int:
     """The elements of a result."""
     return prod(tensor_type(op.results[0]).get_shape())

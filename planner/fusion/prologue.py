@@ -1,6 +1,5 @@
 """
-Fusion rule for prologues: operands of a contraction that are computed tile by tile in
-its own loops.
+Fusion rule for prologues: operands computed tile by tile in a contraction's loops.
 
 An operand that the group computes is not written and not read again, but computed anew
 for every tile of the axes that it does not run along.
@@ -14,18 +13,18 @@ from math import ceil, isqrt, prod
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from tlf.analysis.buffers.computing import computing_operations
+from tlf.analysis.buffers.producer_slices import producer_slice_of
+from tlf.analysis.work.flops_and_bytes import size_in_bytes
 from tlf.analysis.work.roofline import vector_rate
-from tlf.analysis.work.steps import lane_steps
-from tlf.analysis.work.work import size_in_bytes
+from tlf.analysis.work.vector_step_costs import lane_steps
 from tlf.dialects.interfaces import (
     ConstantInterface,
     ContractionInterface,
     ElementwiseInterface,
-    IteratorKind,
+    IteratorType,
     MovementInterface,
 )
-from tlf.dialects.target import Level, Target
+from tlf.dialects.target import Level, TargetSpec
 from tlf.dialects.tile import level_of
 from tlf.dialects.types import dtype_of, tensor_type
 
@@ -41,11 +40,11 @@ PASSING = 3
 
 
 @dataclass
-class Prologues:
+class PrologueRule:
     """Judges what groups compute of the operands of contractions, for a level."""
 
     level: Level
-    target: Target
+    target: TargetSpec
     home: Level | None = None
     """The level of values that name none; the outermost one unless given."""
     rate: float = field(init=False)
@@ -69,25 +68,25 @@ class Prologues:
             for position, operand in enumerate(op.operands):
                 if operand.owner not in inside:
                     continue
-                reason = self._objection(op, position, inside)
+                reason = self._operand_objection(op, position, inside)
                 if reason is not None:
                     return reason
         return None
 
-    def _objection(
+    def _operand_objection(
         self, op: ContractionInterface, position: int, inside: set[Operation]
     ) -> str | None:
         value = op.operands[position]
-        computing = computing_operations(value, inside)
+        computing = producer_slice_of(value, inside)
         if value not in op.inputs or not all(
             isinstance(each, ElementwiseInterface) or self._is_gathered(each, inside)
             for each in computing
         ):
             return MOVED
         computes = any(isinstance(each, ElementwiseInterface) for each in computing)
-        if not _users(computing) <= ({op, *computing} if computes else inside):
+        if not _users_of(computing) <= ({op, *computing} if computes else inside):
             return SHARED
-        pays = not computes or self._pays(op, position, computing)
+        pays = not computes or self._is_profitable(op, position, computing)
         return None if pays else COSTLY
 
     def _is_gathered(self, op: Operation, inside: set[Operation]) -> bool:
@@ -99,7 +98,7 @@ class Prologues:
             return False
         return all(operand.owner not in inside for operand in op.operands)
 
-    def _pays(
+    def _is_profitable(
         self, op: ContractionInterface, position: int, computing: set[Operation]
     ) -> bool:
         """
@@ -110,22 +109,22 @@ class Prologues:
         works while this is under way. Together, the matrix engine waits for it.
         """
         value = op.operands[position]
-        times = self.times(op, position)
+        times = self.read_count(op, position)
         stored = size_in_bytes([value])
-        more = stored - size_in_bytes(_inputs(computing))
-        near, far = self._bandwidths(value)
+        more = stored - size_in_bytes(_inputs_of(computing))
+        near, far = self._bandwidths_of(value)
         saved = 2 * stored / far + (times - 1) * more / near
-        steps = sum(self._steps(each) for each in computing)
+        steps = sum(self._lane_steps_of(each) for each in computing)
         passed_on = PASSING * tensor_type(value).element_count()
         return saved >= times * (steps + passed_on) / self.rate
 
-    def _steps(self, op: Operation) -> int:
+    def _lane_steps_of(self, op: Operation) -> int:
         """The steps of one lane that an operation takes."""
         if op not in self.steps:
             self.steps[op] = lane_steps(op, self.target)
         return self.steps[op]
 
-    def _bandwidths(self, value: SSAValue) -> tuple[int, int]:
+    def _bandwidths_of(self, value: SSAValue) -> tuple[int, int]:
         """
         The bytes per cycle of the memory next to the level, which may be a cache, and
         of that which a value would be written to.
@@ -136,28 +135,28 @@ class Prologues:
         far = far or self.home or self.target.outermost
         return near.bandwidth, far.bandwidth
 
-    def times(self, op: ContractionInterface, position: int) -> int:
+    def read_count(self, op: ContractionInterface, position: int) -> int:
         """
         Return about how many times a contraction reads every element of an operand.
         """
-        accesses = op.operand_accesses()[position] or ()
-        iterators = op.iterators()
+        accesses = op.indexing_maps()[position] or ()
+        iterators = op.iteration_domain()
         kinds = [iterator.kind for iterator in iterators]
         axes = [{iterator for iterator, _ in access.terms} for access in accesses]
         used = set[int]().union(*axes)
         others = prod(
             iterator.extent
             for axis, iterator in enumerate(iterators)
-            if iterator.kind is IteratorKind.PARALLEL and axis not in used
+            if iterator.kind is IteratorType.PARALLEL and axis not in used
         )
         # Along an axis that moves with results and within a sum, windows overlap,
         # unless they all are in one tile.
         sliding = sum(len({kinds[each] for each in axis}) > 1 for axis in axes)
         share = self.level.capacity // TILES
         windows = 1 if size_in_bytes([op.operands[position]]) <= share else 2**sliding
-        return ceil(others / self._side(op, position)) * windows
+        return ceil(others / self._reuse_extent(op, position)) * windows
 
-    def _side(self, op: ContractionInterface, position: int) -> int:
+    def _reuse_extent(self, op: ContractionInterface, position: int) -> int:
         """The extent of a tile along the axes that an operand does not run along."""
         element = tensor_type(op.operands[0]).element_type
         preferred = self.target.tiling.preferred_tile(str(element))
@@ -168,7 +167,7 @@ class Prologues:
         return max(1, isqrt(self.level.capacity // TILES // itemsize))
 
 
-def _users(operations: set[Operation]) -> set[Operation]:
+def _users_of(operations: set[Operation]) -> set[Operation]:
     return {
         use.operation
         for op in operations
@@ -177,7 +176,7 @@ def _users(operations: set[Operation]) -> set[Operation]:
     }
 
 
-def _inputs(operations: set[Operation]) -> list[SSAValue]:
+def _inputs_of(operations: set[Operation]) -> list[SSAValue]:
     """Return the operands that operations read from memory."""
     return [
         operand
@@ -188,4 +187,4 @@ def _inputs(operations: set[Operation]) -> list[SSAValue]:
 
 
 def _is_splat(owner: Operation | Block) -> bool:
-    return isinstance(owner, ConstantInterface) and owner.splat() is not None
+    return isinstance(owner, ConstantInterface) and owner.splat_value() is not None

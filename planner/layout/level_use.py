@@ -1,4 +1,4 @@
-"""Memory use of a level by groups with plans, one after the other."""
+"""Bytes of a memory level that each planned group of a block uses."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from tlf.analysis.tiling.group import rules_of
-from tlf.analysis.tiling.group_members import members_of_group
-from tlf.analysis.tiling.model import GroupTiling
-from tlf.analysis.tiling.planned import rolling_of
+from tlf.analysis.tiling.group_analysis import tile_rules_of
+from tlf.analysis.tiling.group_members import members_of_group_op
+from tlf.analysis.tiling.group_tiling import GroupTiling
+from tlf.analysis.tiling.planned_rolling import rolling_of_plan
 from tlf.dialects import graph
-from tlf.dialects.target import Level, Target
+from tlf.dialects.target import Level, TargetSpec
 from tlf.dialects.types import byte_count, tensor_type
 from tlf.planner.context import Memo
-from tlf.planner.cost.npu.footprint import Footprint, Row
-from tlf.planner.cost.npu.keeping import Keeping
-from tlf.planner.cost.npu.outer import OuterModel
+from tlf.planner.cost.npu.level_residency import Residency
+from tlf.planner.cost.npu.npu_estimator import nest_predictor_on
+from tlf.planner.cost.npu.outer_model import OuterModel
+from tlf.planner.cost.npu.tile_footprint import BufferRow, Footprint
 from tlf.planner.cost.npu.tiled_group import TiledGroup
-from tlf.planner.cost.npu.timed import nesting_on
-from tlf.planner.layout.costs import keeping_of
+from tlf.planner.layout.layout_costs import residency_of
 from tlf.support.allocation import align
 
 Change = Counter[int]
@@ -29,8 +29,8 @@ Change = Counter[int]
 
 
 @dataclass(eq=False)
-class Stay:
-    """That a tensor lies in the level, whole, from one group to a later one."""
+class ResidencyInterval:
+    """Residency interval of a whole tensor in the level, in groups."""
 
     size: int
     """Bytes."""
@@ -39,7 +39,7 @@ class Stay:
     last: int
     """The last one that reads it there."""
 
-    def covers(self, number: int) -> bool:
+    def is_live_at(self, number: int) -> bool:
         """Return `True` if the tensor is live while a group runs."""
         return self.first <= number <= self.last
 
@@ -53,63 +53,63 @@ class LevelUse:
     def __init__(
         self,
         groups: Sequence[graph.GroupOp],
-        target: Target,
+        target: TargetSpec,
         level: Level,
         memo: Memo | None = None,
     ) -> None:
         self.groups = groups
         self.level = level
-        self._rules = rules_of(target, level.name)
+        self._rules = tile_rules_of(target, level.name)
         self._model = OuterModel(target, level)
-        self._nesting = nesting_on(target, memo)
-        self._rows: dict[int, tuple[Row, ...]] = {}
+        self._nesting = nest_predictor_on(target, memo)
+        self._rows: dict[int, tuple[BufferRow, ...]] = {}
         self._more = Change()
-        self._placed: set[tuple[int, Stay]] = set()
-        self.stays = self._found()
+        self._placed: set[tuple[int, ResidencyInterval]] = set()
+        self.stays = self._collect_intervals()
         """The stays of each tensor in the level, in order."""
 
-    def size(self, value: SSAValue) -> int:
+    def bytes_of(self, value: SSAValue) -> int:
         """The bytes of a tensor in the level."""
         return align(byte_count(tensor_type(value)), self.level.alignment)
 
-    def stay(self, value: SSAValue, number: int) -> Stay | None:
+    def interval_of(self, value: SSAValue, number: int) -> ResidencyInterval | None:
         """The time in which a tensor lies in the level while a group runs, if any."""
         stays = self.stays.get(value, ())
-        return next((stay for stay in stays if stay.covers(number)), None)
+        return next((stay for stay in stays if stay.is_live_at(number)), None)
 
-    def tiling(self, number: int) -> GroupTiling:
+    def tiling_of(self, number: int) -> GroupTiling:
         """The tiles that the plan of a group asks for."""
         group = self.groups[number]
         plan = group.plan
         assert plan is not None
-        rolling = rolling_of(group, plan)
-        members = members_of_group(group)
+        rolling = rolling_of_plan(group, plan)
+        members = members_of_group_op(group)
         sizes = plan.tile_sizes, plan.reduce_sizes
-        return members.tiling(*sizes, self._rules, rolling)
+        return members.tiling_with(*sizes, self._rules, rolling)
 
-    def rows(self, number: int) -> tuple[Row, ...]:
+    def rows_of(self, number: int) -> tuple[BufferRow, ...]:
         """The buffers of a group, without those that are there before it."""
         if number not in self._rows:
             group = self.groups[number]
             assert group.plan is not None
-            keeping: Keeping = keeping_of(group)
-            nests = self._nesting.of(members_of_group(group))
-            tiled = TiledGroup(self._model, self.tiling(number), nests)
-            footprint = tiled.footprint(group.plan.innermost_stages, keeping)
+            keeping: Residency = residency_of(group)
+            nests = self._nesting.predict_nests(members_of_group_op(group))
+            tiled = TiledGroup(self._model, self.tiling_of(number), nests)
+            footprint = tiled.footprint_of(group.plan.innermost_stages, keeping)
             self._rows[number] = footprint.rows
         return self._rows[number]
 
-    def taken(
+    def bytes_in_use(
         self,
         number: int,
-        rows: Sequence[Row] | None = None,
-        without: Iterable[Stay] = (),
+        rows: Sequence[BufferRow] | None = None,
+        without: Iterable[ResidencyInterval] = (),
     ) -> int:
         """
         Return the bytes in use while a group runs; with other buffers for it, and
         `without` some tensors that are there before.
         """
-        own = self.rows(number) if rows is None else rows
+        own = self.rows_of(number) if rows is None else rows
         gone = {*without}
         around = sum(
             stay.size
@@ -119,42 +119,41 @@ class LevelUse:
             and stay not in gone
             and (number, stay) not in self._placed
         )
-        return Footprint(tuple(own)).needed + around + self._more[number]
+        return Footprint(tuple(own)).peak_bytes + around + self._more[number]
 
     def has_room(self, more: Mapping[int, int]) -> bool:
         """Return `True` if groups have room for the given additional bytes."""
         return all(
-            self.taken(number) + size <= self.level.capacity
+            self.bytes_in_use(number) + size <= self.level.capacity
             for number, size in more.items()
             if size > 0
         )
 
-    def join(
+    def place_in_result(
         self,
         number: int,
-        rows: Sequence[Row],
-        parts: Iterable[Stay],
+        rows: Sequence[BufferRow],
+        parts: Iterable[ResidencyInterval],
         more: Mapping[int, int],
     ) -> None:
-        """
-        Let tensors be parts of one that a group joins: it has other buffers then, and
-        others take so much more.
-        """
+        """Place tensors in the concat result of a group and update the bytes in use."""
         self._rows[number] = tuple(rows)
         self._placed.update((number, stay) for stay in parts)
         self._more.update(more)
 
-    def _found(self) -> dict[SSAValue, list[Stay]]:
-        found: dict[SSAValue, list[Stay]] = {}
+    def _collect_intervals(self) -> dict[SSAValue, list[ResidencyInterval]]:
+        found: dict[SSAValue, list[ResidencyInterval]] = {}
         for number, group in enumerate(self.groups):
             assert group.plan is not None
             for operand in group.plan.resident_operands:
                 value = group.inputs[operand]
                 stays = found.setdefault(value, [])
                 if not stays or operand in group.plan.reloaded_operands:
-                    stays.append(Stay(self.size(value), number, number))
+                    stays.append(
+                        ResidencyInterval(self.bytes_of(value), number, number)
+                    )
                 stays[-1].last = number
             for result in group.plan.retained_results:
                 value = group.results[result]
-                found[value] = [Stay(self.size(value), number, number)]
+                found[value] = [ResidencyInterval(self.bytes_of(value), number, number)]
         return found

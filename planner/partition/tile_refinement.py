@@ -1,4 +1,4 @@
-"""Tiles near the engines, chosen for a whole program by the event model."""
+"""Refine the innermost tiles of a whole program by trial evaluation."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from xdsl.dialects.builtin import ModuleOp
 from tlf.dialects import graph
 from tlf.planner.context import Evaluator
 
-TRIES = 24
+MAX_EVALUATIONS = 24
 """Maximum number of programs evaluated."""
 
-STEPS = 800_000
+MAX_INSTRUCTIONS = 800_000
 """Maximum number of instructions run for that."""
 
 SMALL = 64
@@ -26,9 +26,8 @@ Families = Mapping[Sequence[graph.PlanAttr], Sequence[graph.GroupOp]]
 @dataclass
 class TileRefinement:
     """
-    Rehearses a program with other plans of its groups than those that are the fastest
-    by themselves: what a group loads and stores may be hidden behind others, and takes
-    room that these need. Groups of the same structure keep the same plan.
+    Evaluation of a program with other near-best plans of its groups. Groups of the same
+    structure keep the same plan.
 
     The number of evaluations is limited, not their time, so that the same program gets
     the same plans on every machine.
@@ -37,18 +36,18 @@ class TileRefinement:
     module: ModuleOp
     """All groups have plans."""
     evaluator: Evaluator
-    tries: int = TRIES
+    max_evaluations: int = MAX_EVALUATIONS
 
-    def apply(self, families: Families) -> None:
+    def refine_families(self, families: Families) -> None:
         """Give families of groups the plans with which the program is the fastest."""
         if not any(len(plans) > 1 for plans in families):
             return
-        if (best := self._cycles()) is None:
+        if (best := self._evaluate_cycles()) is None:
             return
         for plans, groups in families.items():
-            best = self._improve(best, plans, groups)
+            best = self._improve_plans(best, plans, groups)
 
-    def _improve(
+    def _improve_plans(
         self,
         best: int,
         plans: Sequence[graph.PlanAttr],
@@ -57,27 +56,27 @@ class TileRefinement:
         """Give groups the best of some plans, the first of which they have."""
         kept = plans[0]
         for plan in plans[1:]:
-            _give(groups, plan)
-            cycles = self._cycles()
+            _set_plan(groups, plan)
+            cycles = self._evaluate_cycles()
             if cycles is not None and cycles < best:
                 best, kept = cycles, plan
-        _give(groups, kept)
+        _set_plan(groups, kept)
         return best
 
-    def _cycles(self) -> int | None:
+    def _evaluate_cycles(self) -> int | None:
         """Return the cycles of the program as it is; None if no tries are left."""
-        if not self.tries:
+        if not self.max_evaluations:
             return None
-        self.tries -= 1
-        return self.evaluator.tiled_cycles(self.module.clone())
+        self.max_evaluations -= 1
+        return self.evaluator.evaluate_tiled(self.module.clone())
 
 
-def _give(groups: Sequence[graph.GroupOp], plan: graph.PlanAttr) -> None:
+def _set_plan(groups: Sequence[graph.GroupOp], plan: graph.PlanAttr) -> None:
     for group in groups:
         group.plan = plan
 
 
-def is_small(groups: Iterable[graph.GroupOp]) -> bool:
+def is_small_program(groups: Iterable[graph.GroupOp]) -> bool:
     """Return `True` if groups have few enough operations for a trial evaluation."""
     return sum(len(group.body.block.ops) - 1 for group in groups) <= SMALL
 
@@ -86,8 +85,8 @@ def families_of(
     groups: Sequence[graph.GroupOp],
     plans_of: Callable[[graph.GroupOp], Sequence[graph.PlanAttr]],
 ) -> Families:
-    """Groups that may have the same plans; none where there are too many of them."""
-    if not is_small(groups):
+    """Return families of groups that may share plans; none if there are too many."""
+    if not is_small_program(groups):
         return {}
     found: dict[Sequence[graph.PlanAttr], list[graph.GroupOp]] = {}
     for group in groups:

@@ -5,16 +5,16 @@ docs/npu-isa.md is the reference of the text. The simulator knows nothing of the
 compiler.
 """
 
-from tlf.runtime.npu.errors import (
+from tlf.runtime.npu.npu_errors import (
     NPUError,
     NPUInputError,
     NPUParseError,
     NPUTrap,
 )
-from tlf.runtime.npu.parse import parse
-from tlf.runtime.npu.program import Program
-from tlf.runtime.npu.report import Report
-from tlf.runtime.npu.simulate import run
+from tlf.runtime.npu.npu_parser import parse
+from tlf.runtime.npu.npu_program import Program
+from tlf.runtime.npu.run_report import Report
+from tlf.runtime.npu.simulator import run
 
 __all__ = [
     "NPUError",

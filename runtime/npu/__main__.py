@@ -1,5 +1,5 @@
 """
-Run an NPU program from files:
+Run an NPU program from files.
 
     python -m tlf.runtime.npu program.npu --input x=x.npy --output y=y.npy
 """
@@ -10,19 +10,19 @@ from pathlib import Path
 
 import numpy as np
 
+from tlf.runtime.broken_pipe import exit_on_broken_pipe
 from tlf.runtime.npu import NPUError, NPUInputError, Program, parse, run
 from tlf.runtime.npu.dtypes import DTYPES, Array
-from tlf.runtime.output import read_in_part
 
 
-@read_in_part()
+@exit_on_broken_pipe()
 def main(arguments: list[str] | None = None) -> int:
     """Parse the command line and run. Return the exit status."""
-    options = _parser().parse_args(arguments)
+    options = _build_parser().parse_args(arguments)
     path: Path = options.program
     try:
         program = parse(path.read_text(), path.parent)
-        inputs = _inputs(program, options.input)
+        inputs = _load_inputs(program, options.input)
         report = run(
             program,
             inputs,
@@ -30,7 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
             timeline=options.trace is not None,
             exactly_once=options.exactly_once,
         )
-        for name, file in _pairs(options.output):
+        for name, file in _parse_pairs(options.output):
             if name not in report.outputs:
                 raise NPUInputError(f"the program has no output `{name}`")
             np.save(file, report.outputs[name])
@@ -50,7 +50,7 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def _build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m tlf.runtime.npu", description="Run an NPU program."
     )
@@ -76,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _pairs(words: list[str]) -> list[tuple[str, str]]:
+def _parse_pairs(words: list[str]) -> list[tuple[str, str]]:
     pairs = [word.partition("=") for word in words]
     for name, _, file in pairs:
         if not name or not file:
@@ -84,9 +84,9 @@ def _pairs(words: list[str]) -> list[tuple[str, str]]:
     return [(name, file) for name, _, file in pairs]
 
 
-def _inputs(program: Program, words: list[str]) -> dict[str, Array]:
+def _load_inputs(program: Program, words: list[str]) -> dict[str, Array]:
     inputs: dict[str, Array] = {}
-    for name, file in _pairs(words):
+    for name, file in _parse_pairs(words):
         try:
             array = np.load(file, allow_pickle=False)
         except ValueError:

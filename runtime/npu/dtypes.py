@@ -1,4 +1,4 @@
-"""The element types of the NPU, under the names that its programs use."""
+"""Element types of the NPU by the names that its programs use."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ HALVES = frozenset({"f16", "bf16"})
 INTEGERS = frozenset({"i64", "i32", "i8"})
 
 
-def scalar(value: float, dtype: str) -> Array:
+def make_scalar(value: float, dtype: str) -> Array:
     """
     Return `value` as an array of rank 0. Raises `ValueError` if an integer type cannot
     hold it.
@@ -42,13 +42,13 @@ def scalar(value: float, dtype: str) -> Array:
         return np.array(value, np.float64).astype(DTYPES[dtype])
     if value != value or value in (float("inf"), float("-inf")) or value != int(value):
         raise ValueError(f"{value} is not a value of {dtype}")
-    low, high = (0, 1) if dtype == "i1" else limits(dtype)
+    low, high = (0, 1) if dtype == "i1" else integer_limits(dtype)
     if not low <= value <= high:
         raise ValueError(f"{value} is not a value of {dtype}")
     return np.array(int(value), DTYPES[dtype])
 
 
-def limits(dtype: str) -> tuple[int, int]:
+def integer_limits(dtype: str) -> tuple[int, int]:
     """Return the least and the greatest value of an integer type."""
     bits = 8 * ITEMSIZE[dtype] - 1
     return -(1 << bits), (1 << bits) - 1

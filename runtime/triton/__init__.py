@@ -1,5 +1,5 @@
 """
-Loads a plan printed by the target `triton` and runs it.
+Load a plan printed by the target `triton` and run it.
 
     plan = load_plan(Path("layer.py").read_text())
     outputs = run(plan, {"x": x, "w": w})
@@ -10,19 +10,19 @@ Without a CUDA device the kernels run in Triton's interpreter.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from tlf.runtime.triton import device
-from tlf.runtime.triton.errors import (
+from tlf.runtime.triton import device_selection
+from tlf.runtime.triton.launch_plan import Plan, load_plan
+from tlf.runtime.triton.runtime_errors import (
     GuardError,
     KernelError,
     PlanError,
     TritonRuntimeError,
     UnavailableError,
 )
-from tlf.runtime.triton.plan import Plan, load_plan
 
 if TYPE_CHECKING:
+    from tlf.runtime.triton.device_tensors import Array
     from tlf.runtime.triton.executable import Executable, Inputs
-    from tlf.runtime.triton.tensors import Array
 
 __all__ = [
     "GuardError",
@@ -42,7 +42,7 @@ def prepare(plan: Plan | str | Mapping[str, object]) -> "Executable":
     Make a plan ready for repeated calls. Raises `TritonRuntimeError`.
     """
     loaded = plan if isinstance(plan, Plan) else load_plan(plan)
-    name = device.select()
+    name = device_selection.select_device()
     # Torch and Triton are optional, and the device decides how Triton is imported.
     from tlf.runtime.triton.executable import Executable
 

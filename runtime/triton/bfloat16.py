@@ -1,6 +1,4 @@
-"""
-bfloat16 bit patterns, as Triton's interpreter stores them (uint16), and their values.
-"""
+"""bfloat16 bit patterns (uint16) of Triton's interpreter, and their values."""
 
 from typing import cast
 

@@ -1,7 +1,4 @@
-"""
-The functions of CUDA's libdevice and the instructions that kernels may call, on numpy
-arrays.
-"""
+"""Functions of CUDA's libdevice that kernels call, on numpy arrays."""
 
 import math
 from collections.abc import Callable, Mapping

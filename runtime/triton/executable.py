@@ -1,6 +1,4 @@
-"""
-A plan made ready to run: kernels imported, constants and temporaries on the device.
-"""
+"""An executable plan: imported kernels, and constants and temporaries on devices."""
 
 from __future__ import annotations
 
@@ -12,12 +10,12 @@ from typing import cast
 
 import torch
 
-from tlf.runtime.triton import tensors
-from tlf.runtime.triton.admission import Facts
-from tlf.runtime.triton.errors import GuardError
-from tlf.runtime.triton.launcher import Launcher
-from tlf.runtime.triton.plan import Launch, Loop, Plan
-from tlf.runtime.triton.tensors import Array
+from tlf.runtime.triton import device_tensors
+from tlf.runtime.triton.device_tensors import Array
+from tlf.runtime.triton.kernel_admission import Facts
+from tlf.runtime.triton.kernel_launcher import Launcher
+from tlf.runtime.triton.launch_plan import HostLoop, Launch, Plan
+from tlf.runtime.triton.runtime_errors import GuardError
 
 Inputs = Mapping[str, Array] | Sequence[Array]
 """The arguments by name, or in order."""
@@ -39,7 +37,7 @@ class Executable:
         self._launchers = {
             kernel.name: Launcher(kernel, is_interpreted) for kernel in plan.kernels
         }
-        self._static = {self.device: self._made(self.device)}
+        self._static = {self.device: self._allocate_static(self.device)}
         self._compiled = set[torch.device]()
         """Devices for which kernels are compiled."""
 
@@ -55,17 +53,17 @@ class Executable:
         several devices.
         """
         given = [each.device for each in values if isinstance(each, torch.Tensor)]
-        return tensors.common_device(given, self.device)
+        return device_tensors.common_device(given, self.device)
 
-    def _made(self, device: torch.device) -> Mapping[str, torch.Tensor]:
+    def _allocate_static(self, device: torch.device) -> Mapping[str, torch.Tensor]:
         """The buffers that are there for all calls on a device."""
         constants = {
-            buffer.name: tensors.constant(buffer, device)
+            buffer.name: device_tensors.upload_constant(buffer, device)
             for buffer in self.plan.buffers
             if buffer.kind == "constant"
         }
         temporaries = {
-            buffer.name: tensors.allocate(buffer, device)
+            buffer.name: device_tensors.allocate(buffer, device)
             for buffer in self.plan.buffers
             if buffer.kind == "temporary"
         }
@@ -82,19 +80,19 @@ class Executable:
         are fresh torch tensors or numpy arrays; if `as_tensors` does not say, torch
         tensors if all inputs are. Raises `GuardError` and `KernelError`.
         """
-        values = self._ordered(inputs)
+        values = self._order_inputs(inputs)
         device = self.device_for(values) if device is None else device
         if device not in self._static:
-            self._static[device] = self._made(device)
+            self._static[device] = self._allocate_static(device)
         bound = dict(self._static[device])
         for buffer, value in zip(self._arguments, values, strict=True):
-            bound[buffer.name] = tensors.argument(buffer, value, device)
+            bound[buffer.name] = device_tensors.upload_argument(buffer, value, device)
         for buffer in self._results:
-            bound[buffer.name] = tensors.allocate(buffer, device)
-        with _selected(device):
+            bound[buffer.name] = device_tensors.allocate(buffer, device)
+        with _use_device(device):
             if device not in self._compiled:
                 self._compile_ahead(bound, device)
-            self._run(self.plan.steps, bound, {})
+            self._run_steps(self.plan.steps, bound, {})
         results = {name: bound[name] for name in self.plan.results}
         if as_tensors is None:
             are_tensors = [isinstance(each, torch.Tensor) for each in values]
@@ -102,11 +100,11 @@ class Executable:
         if as_tensors:
             return cast(dict[str, Array], results)
         return {
-            name: tensors.to_numpy(tensor, self._buffers[name].dtype)
+            name: device_tensors.to_numpy(tensor, self._buffers[name].dtype)
             for name, tensor in results.items()
         }
 
-    def _ordered(self, inputs: Inputs) -> Sequence[Array]:
+    def _order_inputs(self, inputs: Inputs) -> Sequence[Array]:
         """The arguments in the order of the plan."""
         expected = self.plan.arguments
         if isinstance(inputs, Mapping):
@@ -127,7 +125,7 @@ class Executable:
         if device.type != "cuda":
             return
         firsts: dict[str, Launch] = {}
-        for launch in launches(self.plan.steps):
+        for launch in iterate_launches(self.plan.steps):
             if all(kind == "buffer" for kind, _ in launch.arguments):
                 firsts.setdefault(launch.kernel, launch)
 
@@ -139,16 +137,16 @@ class Executable:
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             list(threads.map(compile_one, firsts.values()))
 
-    def _run(
+    def _run_steps(
         self,
-        steps: Sequence[Launch | Loop],
+        steps: Sequence[Launch | HostLoop],
         buffers: Mapping[str, torch.Tensor],
         indices: Mapping[str, int],
     ) -> None:
         for step in steps:
-            if isinstance(step, Loop):
+            if isinstance(step, HostLoop):
                 for index in range(step.lower, step.upper, step.step):
-                    self._run(step.steps, buffers, {**indices, step.index: index})
+                    self._run_steps(step.steps, buffers, {**indices, step.index: index})
                 continue
             arguments = [
                 buffers[name] if kind == "buffer" else indices[name]
@@ -157,16 +155,16 @@ class Executable:
             self._launchers[step.kernel](arguments)
 
 
-def launches(steps: Sequence[Launch | Loop]) -> Iterator[Launch]:
+def iterate_launches(steps: Sequence[Launch | HostLoop]) -> Iterator[Launch]:
     """Yield the launches of a plan, those in loops once."""
     for step in steps:
-        if isinstance(step, Loop):
-            yield from launches(step.steps)
+        if isinstance(step, HostLoop):
+            yield from iterate_launches(step.steps)
         else:
             yield step
 
 
-def _selected(device: torch.device) -> AbstractContextManager[object]:
+def _use_device(device: torch.device) -> AbstractContextManager[object]:
     """Return a context that launches kernels on a device."""
     if device.type != "cuda" or torch.cuda.current_device() == device.index:
         return nullcontext()

@@ -1,5 +1,5 @@
 """
-Repairs for Triton's CPU interpreter, so that kernels compute what a GPU computes.
+Repairs of Triton's CPU interpreter, so that kernels compute what a GPU computes.
 
 As released, the interpreter of Triton 3.6 works on the bit patterns of bfloat16 as if
 they were integers, truncates when it rounds to bfloat16, ignores `input_precision`,
@@ -40,7 +40,7 @@ def install() -> None:
     copy_back = partialmethod(_copy_back, _triton.GridExecutor._restore_args_dev)
     setattr(_triton.GridExecutor, "_restore_args_dev", copy_back)
     _triton.ReduceOps.generic_reduce = _reduce_by_halves
-    _triton.ReduceOps.sum = _sum
+    _triton.ReduceOps.sum = _reduce_sum
     sanitizers.install_launch_hook()
     libdevice = import_module("triton.language.extra.libdevice")
     for name, function in device_math.FUNCTIONS.items():
@@ -53,14 +53,14 @@ def _is_bfloat16(handle: Any) -> bool:
     return not is_pointer and handle.get_element_ty() == _tl.bfloat16
 
 
-def _values(handle: Any) -> np.ndarray:
+def _decode_values(handle: Any) -> np.ndarray:
     """
     The numbers of a handle: bfloat16 as float32, all others as they are.
     """
     return bfloat16.decode(handle.data) if _is_bfloat16(handle) else handle.data
 
 
-def _handle(values: np.ndarray, element_type: Any) -> Any:
+def _make_handle(values: np.ndarray, element_type: Any) -> Any:
     """
     A handle of numbers; booleans of a comparison stay as they are.
     """
@@ -77,30 +77,30 @@ class RepairedBuilder(_Builder):
     """
 
     def get_bf16(self, value: float) -> Any:
-        return _handle(np.array([value], np.float32), _tl.bfloat16)
+        return _make_handle(np.array([value], np.float32), _tl.bfloat16)
 
     def binary_op(self, lhs: Any, rhs: Any, op: Callable[..., np.ndarray]) -> Any:
         if not _is_bfloat16(lhs):
             return _Builder.binary_op(self, lhs, rhs, op)
-        return _handle(op(_values(lhs), _values(rhs)), _tl.bfloat16)
+        return _make_handle(op(_decode_values(lhs), _decode_values(rhs)), _tl.bfloat16)
 
     def unary_op(self, arg: Any, op: Callable[..., np.ndarray]) -> Any:
         if not _is_bfloat16(arg):
             return _Builder.unary_op(self, arg, op)
-        return _handle(op(_values(arg)), _tl.bfloat16)
+        return _make_handle(op(_decode_values(arg)), _tl.bfloat16)
 
     def ternary_op(
         self, lhs: Any, rhs: Any, other: Any, op: Callable[..., np.ndarray]
     ) -> Any:
         if op is np.where or not _is_bfloat16(other):
             return _Builder.ternary_op(self, lhs, rhs, other, op)
-        values = op(_values(lhs), _values(rhs), _values(other))
-        return _handle(values, _tl.bfloat16)
+        values = op(_decode_values(lhs), _decode_values(rhs), _decode_values(other))
+        return _make_handle(values, _tl.bfloat16)
 
     def create_fma(self, x: Any, y: Any, z: Any) -> Any:
         # The product of two f32 is exact in f64.
-        wide = [_values(handle).astype(np.float64) for handle in (x, y, z)]
-        return _handle(wide[0] * wide[1] + wide[2], z.dtype.scalar)
+        wide = [_decode_values(handle).astype(np.float64) for handle in (x, y, z)]
+        return _make_handle(wide[0] * wide[1] + wide[2], z.dtype.scalar)
 
     def create_splat(self, ret_ty: Any, arg: Any) -> Any:
         # A comparison has the type of what it compared.
@@ -121,12 +121,12 @@ class RepairedBuilder(_Builder):
         source, target = src.dtype.scalar, dst_type.scalar
         if _tl.bfloat16 not in (source, target):
             return _Builder.cast_impl(self, src, dst_type)
-        return _handle(_values(src), target)
+        return _make_handle(_decode_values(src), target)
 
     def create_fp_to_fp(self, src: Any, dst_type: Any, rounding_mode: Any) -> Any:
         if str(rounding_mode) != str(_triton._ir.ROUNDING_MODE.RTNE):
             return _Builder.create_fp_to_fp(self, src, dst_type, rounding_mode)
-        return _handle(_values(src), dst_type.scalar)
+        return _make_handle(_decode_values(src), dst_type.scalar)
 
     def create_dot(
         self, a: Any, b: Any, d: Any, input_precision: Any, max_num_imprecise_acc: Any
@@ -134,7 +134,8 @@ class RepairedBuilder(_Builder):
         accumulator = d.data
         truncate = str(input_precision).endswith(".TF32")
         factors = [
-            _factor(handle, accumulator.dtype, truncate=truncate) for handle in (a, b)
+            _dot_operand(handle, accumulator.dtype, truncate=truncate)
+            for handle in (a, b)
         ]
         return _Handle(np.matmul(*factors) + accumulator, d.dtype.scalar)
 
@@ -143,10 +144,12 @@ class RepairedBuilder(_Builder):
     ) -> Any:
         sanitizers.check_load(ptrs, mask, self.grid_idx)
         # Triton drops a fill value of one zero, as if there were none.
-        if other is None and ptrs.data.size > 1 and sanitizers.poisons():
+        if other is None and ptrs.data.size > 1 and sanitizers.is_poisoning():
             element_type = ptrs.get_element_ty()
             dtype = _triton._get_np_dtype(element_type)
-            other = _Handle(sanitizers.poison(ptrs.data.shape, dtype), element_type)
+            other = _Handle(
+                sanitizers.make_poison(ptrs.data.shape, dtype), element_type
+            )
         return _Builder.create_masked_load(self, ptrs, mask, other, *options, **named)
 
     def create_masked_store(
@@ -156,8 +159,8 @@ class RepairedBuilder(_Builder):
         return _Builder.create_masked_store(self, ptrs, value, mask, *options)
 
 
-def _factor(handle: Any, dtype: np.dtype[Any], *, truncate: bool) -> np.ndarray:
-    values = _values(handle)
+def _dot_operand(handle: Any, dtype: np.dtype[Any], *, truncate: bool) -> np.ndarray:
+    values = _decode_values(handle)
     if truncate and values.dtype == np.float32:
         bits = np.ascontiguousarray(values).view(np.uint32) & _TF32_BITS
         values = cast(np.ndarray, bits.view(np.float32))
@@ -166,10 +169,10 @@ def _factor(handle: Any, dtype: np.dtype[Any], *, truncate: bool) -> np.ndarray:
 
 def _patch_tensor(original: Callable[..., None], tensor: Any, scope: Any) -> None:
     original(tensor, scope)
-    scope.set_attr(tensor, "__index__", _index)
+    scope.set_attr(tensor, "__index__", _to_index)
 
 
-def _index(tensor: Any) -> int:
+def _to_index(tensor: Any) -> int:
     return int(tensor.handle.data.item())
 
 
@@ -195,8 +198,8 @@ def _copy_back(
     original(self, devices, [copy for _, copy in moved], named, named_copies)
 
 
-def _sum(self: Any, operand: Any) -> Any:
-    values = _values(operand.handle)
+def _reduce_sum(self: Any, operand: Any) -> Any:
+    values = _decode_values(operand.handle)
     total = np.sum(values, axis=self.axis, keepdims=self.keep_dims)
     if operand.dtype == _tl.bfloat16:
         total = bfloat16.encode(total)
@@ -249,9 +252,9 @@ def _call_device_function(
     to_tensor = _triton.interpreter_semantic.to_tensor
     operands = [to_tensor(argument) for argument in arguments]
     shaped = max(operands, key=lambda operand: len(operand.shape))
-    values = function(*(_values(operand.handle) for operand in operands))
+    values = function(*(_decode_values(operand.handle) for operand in operands))
     type_ = shaped.type if dtype is None else shaped.type.with_element_ty(dtype)
-    return _tl.tensor(_handle(values, type_.scalar), type_)
+    return _tl.tensor(_make_handle(values, type_.scalar), type_)
 
 
 def _run_assembly(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from tlf.runtime.triton.errors import PlanError
+from tlf.runtime.triton.runtime_errors import PlanError
 
 
 @dataclass(frozen=True)
@@ -25,34 +25,34 @@ class Record:
         `value` as a record; raises `PlanError` if it is no JSON object.
         """
         if not isinstance(value, Mapping):
-            raise PlanError(f"{path}: expected an object, got {_kind(value)}")
+            raise PlanError(f"{path}: expected an object, got {_json_type(value)}")
         return cls(cast(Mapping[str, object], value), path)
 
-    def has(self, key: str) -> bool:
+    def has_key(self, key: str) -> bool:
         return key in self.fields
 
     def text(self, key: str) -> str:
         value = self._field(key)
         if not isinstance(value, str):
-            raise self._wrong(key, "a string", value)
+            raise self._make_error(key, "a string", value)
         return value
 
     def integer(self, key: str) -> int:
         value = self._field(key)
         if not isinstance(value, int) or isinstance(value, bool):
-            raise self._wrong(key, "an integer", value)
+            raise self._make_error(key, "an integer", value)
         return value
 
     def integers(self, key: str) -> tuple[int, ...]:
         values = self._list(key)
         if not all(isinstance(v, int) and not isinstance(v, bool) for v in values):
-            raise self._wrong(key, "a list of integers", values)
+            raise self._make_error(key, "a list of integers", values)
         return cast(tuple[int, ...], tuple(values))
 
     def texts(self, key: str) -> tuple[str, ...]:
         values = self._list(key)
         if not all(isinstance(value, str) for value in values):
-            raise self._wrong(key, "a list of strings", values)
+            raise self._make_error(key, "a list of strings", values)
         return cast(tuple[str, ...], tuple(values))
 
     def record(self, key: str) -> "Record":
@@ -72,14 +72,16 @@ class Record:
     def _list(self, key: str) -> list[object]:
         value = self._field(key)
         if not isinstance(value, list | tuple):
-            raise self._wrong(key, "a list", value)
+            raise self._make_error(key, "a list", value)
         return list(cast(list[object], value))
 
-    def _wrong(self, key: str, expected: str, value: object) -> PlanError:
-        return PlanError(f"{self.path}.{key}: expected {expected}, got {_kind(value)}")
+    def _make_error(self, key: str, expected: str, value: object) -> PlanError:
+        return PlanError(
+            f"{self.path}.{key}: expected {expected}, got {_json_type(value)}"
+        )
 
 
-def _kind(value: object) -> str:
+def _json_type(value: object) -> str:
     if value is None:
         return "null"
     if isinstance(value, list | tuple):

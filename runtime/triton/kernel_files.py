@@ -11,8 +11,8 @@ import tempfile
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
-from tlf.runtime.triton.errors import KernelError
-from tlf.runtime.triton.plan import Kernel
+from tlf.runtime.triton.launch_plan import Kernel
+from tlf.runtime.triton.runtime_errors import KernelError
 
 
 def cache_directory() -> Path:

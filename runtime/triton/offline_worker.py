@@ -1,5 +1,5 @@
 """
-Compiles kernels for a GPU that need not be there, for `tlf.runtime.triton.offline`.
+Worker process of the offline compiler: compile kernels for a GPU that is not there.
 
 A process of its own, because Triton must not interpret in it. Reads one JSON object per
 line from stdin (`path`, `name`, `types`, `num_warps`, `num_stages`, `is_newest`,
@@ -17,8 +17,8 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any, cast
 
-from tlf.runtime.triton.assembler import OPTIONS, assembler
-from tlf.runtime.triton.descriptors import find_wrong_products
+from tlf.runtime.triton.descriptor_check import find_wrong_products
+from tlf.runtime.triton.ptxas_selection import OPTIONS, use_assembler
 
 Json = dict[str, object]
 
@@ -46,7 +46,7 @@ def _compile(request: Json) -> Json:
     triton: Any = import_module("triton")
     compiler: Any = import_module("triton.compiler")
     targets: Any = import_module("triton.backends.compiler")
-    function: Any = _function(str(request["path"]), str(request["name"]))
+    function: Any = _load_function(str(request["path"]), str(request["name"]))
     types = cast(list[str], request["types"])
     capability = cast(int, request["capability"])
     # The launcher finds buffers aligned, as allocators make them.
@@ -55,7 +55,7 @@ def _compile(request: Json) -> Json:
     signature = dict(zip(function.arg_names, types, strict=True))
     options = {name: request[name] for name in ("num_warps", "num_stages")}
     is_newest = bool(request["is_newest"])
-    with assembler(is_newest):
+    with use_assembler(is_newest):
         kernel: Any = triton.compile(
             compiler.ASTSource(function, signature, {}, aligned),
             target=targets.GPUTarget("cuda", capability, 32),
@@ -70,13 +70,13 @@ def _compile(request: Json) -> Json:
         ptx = str(kernel.asm["ptx"])
         answer |= {
             "ptx": ptx,
-            "log": _assembled(ptx, program, capability),
+            "log": _assemble(ptx, program, capability),
             "wrong_descriptors": find_wrong_products(kernel),
         }
     return answer
 
 
-def _function(path: str, name: str) -> object:
+def _load_function(path: str, name: str) -> object:
     spec = spec_from_file_location("_offline_kernel", path)
     if spec is None or spec.loader is None:
         raise ImportError(f"cannot import {path}")
@@ -85,7 +85,7 @@ def _function(path: str, name: str) -> object:
     return getattr(module, name)
 
 
-def _assembled(ptx: str, program: str, capability: int) -> str:
+def _assemble(ptx: str, program: str, capability: int) -> str:
     """Return the output of the assembler for a kernel."""
     chip = f"sm_{capability}a" if capability >= 90 else f"sm_{capability}"
     with tempfile.TemporaryDirectory() as folder:

@@ -1,5 +1,5 @@
 """
-Reports what the kernels of a plan take of a GPU, without having one.
+Report the resources of a plan's kernels on a GPU, without having one.
 
     tlf-opt layer.mlir -p triton-pipeline -t triton > layer.py
     python -m tlf.runtime.triton.report layer.py --json layer.json
@@ -17,14 +17,14 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tlf.runtime.triton.errors import TritonRuntimeError
-from tlf.runtime.triton.offline import (
+from tlf.runtime.triton.launch_plan import Plan, load_plan
+from tlf.runtime.triton.offline_compiler import (
     CAPABILITY,
     SHARED_LIMITS,
+    KernelResources,
     OfflineCompiler,
-    Resources,
 )
-from tlf.runtime.triton.plan import Plan, load_plan
+from tlf.runtime.triton.runtime_errors import TritonRuntimeError
 
 COLUMNS = (
     "kernel",
@@ -41,7 +41,7 @@ COLUMNS = (
 )
 
 
-def resources(plan: Plan, capability: int = CAPABILITY) -> tuple[Resources, ...]:
+def resources(plan: Plan, capability: int = CAPABILITY) -> tuple[KernelResources, ...]:
     """
     Compile every kernel of a plan and return what each takes. Raises `KernelError`.
     """
@@ -49,7 +49,7 @@ def resources(plan: Plan, capability: int = CAPABILITY) -> tuple[Resources, ...]
         return compiler.compile(plan)
 
 
-def faults(found: Resources, capability: int = CAPABILITY) -> list[str]:
+def find_faults(found: KernelResources, capability: int = CAPABILITY) -> list[str]:
     """
     Return sentences about the faults that keep a kernel from running, or from running
     fast.
@@ -72,11 +72,11 @@ def faults(found: Resources, capability: int = CAPABILITY) -> list[str]:
     return sentences
 
 
-def table(found: Sequence[Resources], capability: int = CAPABILITY) -> str:
+def format_table(found: Sequence[KernelResources], capability: int = CAPABILITY) -> str:
     """
     A table of text, one line for each kernel.
     """
-    rows = [COLUMNS, *(_row(each, capability) for each in found)]
+    rows = [COLUMNS, *(_format_row(each, capability) for each in found)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(
@@ -87,7 +87,7 @@ def table(found: Sequence[Resources], capability: int = CAPABILITY) -> str:
     )
 
 
-def _row(found: Resources, capability: int) -> tuple[str, ...]:
+def _format_row(found: KernelResources, capability: int) -> tuple[str, ...]:
     assembly = found.assembly
     assert assembly is not None
     limit = SHARED_LIMITS.get(capability, found.shared)
@@ -101,12 +101,12 @@ def _row(found: Resources, capability: int) -> tuple[str, ...]:
         f"{found.shared}{'!' if found.shared > limit else ''}",
         f"{assembly.wgmma}{'~' if assembly.is_serialised else ''}",
         str(assembly.mma),
-        _widths(assembly.loads),
-        _widths(assembly.stores),
+        _format_widths(assembly.loads),
+        _format_widths(assembly.stores),
     )
 
 
-def _widths(counts: Mapping[int, int]) -> str:
+def _format_widths(counts: Mapping[int, int]) -> str:
     return " ".join(f"{bits}:{count}" for bits, count in counts.items()) or "none"
 
 
@@ -128,14 +128,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         text = sys.stdin.read() if name == "-" else Path(name).read_text("utf-8")
         found = resources(load_plan(text), capability)
-        print(table(found, capability))
+        print(format_table(found, capability))
         if isinstance(file, Path):
-            records = [each.record() for each in found]
+            records = [each.to_record() for each in found]
             file.write_text(json.dumps(records, indent=1) + "\n", "utf-8")
     except (TritonRuntimeError, OSError, UnicodeDecodeError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    return int(any(faults(each, capability) for each in found))
+    return int(any(find_faults(each, capability) for each in found))
 
 
 if __name__ == "__main__":

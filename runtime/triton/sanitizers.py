@@ -1,5 +1,5 @@
 """
-Faults that a GPU does not report, found while a kernel runs in the interpreter.
+Sanitizers of the interpreter: poison, bounds and races.
 
 - *poison*: lanes that a load of several masks off without `other=` become NaN, not
   zero.
@@ -18,7 +18,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from tlf.runtime.triton.errors import KernelError
+from tlf.runtime.triton.runtime_errors import KernelError
 
 _NOBODY = -1
 
@@ -26,7 +26,7 @@ _SEVERAL = -2
 
 
 @dataclass
-class _Tensor:
+class _TrackedTensor:
     """
     One argument of a launch: its address range in bytes, and who touched each element.
     """
@@ -43,7 +43,7 @@ class _State:
     poison: bool = False
     bounds: bool = False
     races: bool = False
-    tensors: list[_Tensor] = field(default_factory=list[_Tensor])
+    tensors: list[_TrackedTensor] = field(default_factory=list[_TrackedTensor])
 
 
 _state = _State()
@@ -64,12 +64,12 @@ def sanitize(
         _state.poison, _state.bounds, _state.races = before
 
 
-def poisons() -> bool:
+def is_poisoning() -> bool:
     """Return `True` if masked lanes without a fill value must be recognisable."""
     return _state.poison
 
 
-def poison(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+def make_poison(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
     """
     An array of values that spoil whatever uses them: NaN, or 0x55 in each byte.
     """
@@ -88,44 +88,48 @@ def install_launch_hook() -> None:
     executor: Any = import_module("triton.runtime.interpreter").GridExecutor
     initialise, call = executor._init_args_hst, executor.__call__
 
-    def noting_arguments(self: Any, arguments: Any, named: Any) -> Any:
+    def record_arguments(self: Any, arguments: Any, named: Any) -> Any:
         host_arguments, host_named = initialise(self, arguments, named)
         if _state.bounds or _state.races:
             values = [*host_arguments, *host_named.values()]
-            _state.tensors = [_tensor(v) for v in values if hasattr(v, "data_ptr")]
+            _state.tensors = [
+                _track_tensor(v) for v in values if hasattr(v, "data_ptr")
+            ]
         return host_arguments, host_named
 
-    def forgetting(self: Any, *arguments: Any, **named: Any) -> None:
+    def forget_tensors(self: Any, *arguments: Any, **named: Any) -> None:
         try:
             call(self, *arguments, **named)
         finally:
             _state.tensors = []
 
-    executor._init_args_hst, executor.__call__ = noting_arguments, forgetting
+    executor._init_args_hst, executor.__call__ = record_arguments, forget_tensors
 
 
 def check_load(pointers: Any, mask: Any, program: tuple[int, int, int]) -> None:
     """
     Check the addresses of the active lanes of a load.
     """
-    _check(pointers, mask, program, "load", _note_read)
+    _check_access(pointers, mask, program, "load", _note_read)
 
 
 def check_store(pointers: Any, mask: Any, program: tuple[int, int, int]) -> None:
     """
     Check the addresses of the active lanes of a store.
     """
-    _check(pointers, mask, program, "store", _note_write)
+    _check_access(pointers, mask, program, "store", _note_write)
 
 
-def _tensor(value: Any) -> _Tensor:
+def _track_tensor(value: Any) -> _TrackedTensor:
     first, itemsize = cast(int, value.data_ptr()), cast(int, value.element_size())
     count = cast(int, value.numel())
     owners = np.full(count if _state.races else 0, _NOBODY)
-    return _Tensor(first, first + count * itemsize, itemsize, owners, owners.copy())
+    return _TrackedTensor(
+        first, first + count * itemsize, itemsize, owners, owners.copy()
+    )
 
 
-def _check(
+def _check_access(
     pointers: Any, mask: Any, program: tuple[int, int, int], what: str, note: Any
 ) -> None:
     if not _state.tensors:
@@ -148,15 +152,15 @@ def _check(
         )
 
 
-def _number(program: tuple[int, int, int]) -> int:
+def _program_id(program: tuple[int, int, int]) -> int:
     x, y, z = program
     return (x << 40) | (y << 20) | z
 
 
 def _note_read(
-    tensor: _Tensor, elements: np.ndarray, program: tuple[int, int, int]
+    tensor: _TrackedTensor, elements: np.ndarray, program: tuple[int, int, int]
 ) -> None:
-    me = _number(program)
+    me = _program_id(program)
     writers = tensor.writer[elements]
     if ((writers != _NOBODY) & (writers != me)).any():
         raise KernelError(f"program {program} loads what another program stores")
@@ -166,9 +170,9 @@ def _note_read(
 
 
 def _note_write(
-    tensor: _Tensor, elements: np.ndarray, program: tuple[int, int, int]
+    tensor: _TrackedTensor, elements: np.ndarray, program: tuple[int, int, int]
 ) -> None:
-    me = _number(program)
+    me = _program_id(program)
     writers = tensor.writer[elements]
     if ((writers != _NOBODY) & (writers != me)).any():
         raise KernelError(f"program {program} stores where another program stores")

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from tlf.compiler.api.compile import compile as compile
     from tlf.compiler.api.torch_backend import tlf as backend
     from tlf.compiler.api.torch_report import REPORT as REPORT
-    from tlf.compiler.backends.seen import refresh as refresh
+    from tlf.compiler.backends.argument_snapshots import refresh as refresh
     from tlf.frontend.torch import from_torch as from_torch
 
 __all__ = ["REPORT", "backend", "compile", "from_torch", "refresh"]
@@ -18,7 +18,7 @@ _HOMES = {
     "backend": ("tlf.compiler.api.torch_backend", "tlf"),
     "compile": ("tlf.compiler.api.compile", "compile"),
     "from_torch": ("tlf.frontend.torch", "from_torch"),
-    "refresh": ("tlf.compiler.backends.seen", "refresh"),
+    "refresh": ("tlf.compiler.backends.argument_snapshots", "refresh"),
 }
 
 

@@ -1,1 +1,1 @@
-"""Affine expressions over indices."""
+"""Affine expressions over iteration domains and symbols, and axis orders."""

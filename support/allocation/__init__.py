@@ -1,53 +1,58 @@
 """
-Placing buffers with lifetimes in one memory: arithmetic without IR.
+Static memory allocation without IR: offsets of buffers with lifetimes.
 
 A buffer has bytes, spans of time, an alignment, and maybe a place that it shares with
-others. `pack` looks for the lowest peak, `places` for any placement within a capacity,
-`apart` puts buffers side by side.
+others. `pack` looks for the lowest peak, `pack_within` for any placement within a
+capacity, `pack_side_by_side` puts buffers side by side.
 """
 
-from tlf.support.allocation.bounds import live_bytes
+from tlf.support.allocation.allocation_fault import Fault
+from tlf.support.allocation.allocator import allocate_program
 from tlf.support.allocation.buffer import (
     ALIGNMENT,
+    Allocation,
     Buffer,
-    Placement,
     Span,
     align,
-    arc,
-    pipelined,
+    expand_modulo,
+    wrap_lifetime,
 )
-from tlf.support.allocation.check import faults
-from tlf.support.allocation.fault import Fault
-from tlf.support.allocation.hazards import Use, engine_stage, hazards
-from tlf.support.allocation.placing import placed
-from tlf.support.allocation.planner import apart, lower_bound_of, pack, places
-from tlf.support.allocation.ranks import ranked
-from tlf.support.allocation.restarts import Budget
-from tlf.support.allocation.settling import settled
-from tlf.support.allocation.widening import Loops, widened
+from tlf.support.allocation.hazard_placement import place_by_hazards
+from tlf.support.allocation.hazards import Use, engine_stage, find_hazards
+from tlf.support.allocation.lifetime_extension import Loops, extend_lifetimes
+from tlf.support.allocation.lifetime_ranks import rank_lifetimes
+from tlf.support.allocation.offset_check import find_faults
+from tlf.support.allocation.packing import (
+    pack,
+    pack_side_by_side,
+    pack_within,
+    peak_lower_bound,
+)
+from tlf.support.allocation.peak_bounds import max_live_bytes
+from tlf.support.allocation.search_restarts import Budget
 
 __all__ = [
     "ALIGNMENT",
+    "Allocation",
     "Budget",
     "Buffer",
     "Fault",
     "Loops",
-    "Placement",
     "Span",
     "Use",
     "align",
-    "apart",
-    "arc",
+    "allocate_program",
     "engine_stage",
-    "faults",
-    "hazards",
-    "live_bytes",
-    "lower_bound_of",
+    "expand_modulo",
+    "extend_lifetimes",
+    "find_faults",
+    "find_hazards",
+    "max_live_bytes",
     "pack",
-    "pipelined",
-    "placed",
-    "places",
-    "ranked",
-    "settled",
-    "widened",
+    "pack_side_by_side",
+    "pack_within",
+    "peak_lower_bound",
+    "place_by_hazards",
+    "rank_lifetimes",
+    "wrap_lifetime",
 ]

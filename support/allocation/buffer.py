@@ -1,5 +1,5 @@
 """
-Input and output of the planner: buffers and their placement.
+Buffers with live ranges, and allocations of them: the data of the allocator.
 
 Steps and bytes are integers. Lifetimes and ranges of bytes are half-open: [start, end).
 """
@@ -31,7 +31,7 @@ class Span:
     low: int
     high: int
 
-    def meets(self, other: Span) -> bool:
+    def has_overlap(self, other: Span) -> bool:
         """Return `True` if both are live at some step."""
         return max(self.start, other.start) < min(self.end, other.end)
 
@@ -75,23 +75,27 @@ class Buffer:
                 )
 
     @property
-    def room(self) -> int:
+    def aligned_size(self) -> int:
         """Its bytes, up to where another one of its alignment may start."""
         return align(self.size, self.alignment)
 
-    def lasting(self, start: int, end: int) -> Buffer:
-        """This buffer, live in the steps [start, end), when it was, and in between."""
+    def extend_lifetime(self, start: int, end: int) -> Buffer:
+        """
+        Return this buffer with its lifetime extended to cover the steps [start, end).
+        """
         low = min(start, *(span.start for span in self.spans))
         high = max(end, *(span.end for span in self.spans))
         return replace(self, spans=(Span(low, high, 0, self.size),))
 
     @staticmethod
-    def during(size: int, start: int, end: int, alignment: int = ALIGNMENT) -> Buffer:
+    def live_during(
+        size: int, start: int, end: int, alignment: int = ALIGNMENT
+    ) -> Buffer:
         """A buffer that is live in the steps [start, end)."""
         return Buffer(size, (Span(start, end, 0, size),), alignment)
 
     @staticmethod
-    def around(
+    def live_in_loop(
         size: int, start: int, end: int, period: int, alignment: int = ALIGNMENT
     ) -> Buffer:
         """
@@ -100,11 +104,13 @@ class Buffer:
 
         Raises `ValueError` if it would meet itself. See `pipelined`.
         """
-        spans = (Span(low, high, 0, size) for low, high in arc(start, end, period))
+        spans = (
+            Span(low, high, 0, size) for low, high in wrap_lifetime(start, end, period)
+        )
         return Buffer(size, tuple(spans), alignment)
 
 
-def arc(start: int, end: int, period: int) -> Iterator[tuple[int, int]]:
+def wrap_lifetime(start: int, end: int, period: int) -> Iterator[tuple[int, int]]:
     """
     Yield the parts of [0, period) that the steps [start, end) fall on, modulo `period`.
     """
@@ -121,7 +127,7 @@ def arc(start: int, end: int, period: int) -> Iterator[tuple[int, int]]:
         yield 0, last - period
 
 
-def pipelined(
+def expand_modulo(
     size: int,
     start: int,
     end: int,
@@ -129,19 +135,16 @@ def pipelined(
     copies: int,
     alignment: int = ALIGNMENT,
 ) -> list[Buffer]:
-    """
-    The buffers of one value in a pipelined loop that was unrolled `copies` times, so
-    that its lifetime may take as many periods (modulo variable expansion, Lam 1988).
-    """
+    """Return the copies of one value in a pipelined loop unrolled `copies` times."""
     around = period * copies
     return [
-        Buffer.around(size, start + turn, end + turn, around, alignment)
+        Buffer.live_in_loop(size, start + turn, end + turn, around, alignment)
         for turn in range(0, around, period)
     ]
 
 
 @dataclass(frozen=True)
-class Placement:
+class Allocation:
     """
     An offset in bytes per buffer, and the end of the highest one.
     """

@@ -1,13 +1,11 @@
-"""
-Placing blocks one after the other, each at the lowest offset that is free.
-"""
+"""First-fit allocation of blocks in a given order."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from tlf.support.allocation.blocks import Block
-from tlf.support.allocation.overlaps import Overlaps
+from tlf.support.allocation.interval_overlaps import Overlaps
+from tlf.support.allocation.rigid_blocks import Block
 
 ORDERS: tuple[Callable[[Block], tuple[int, ...]], ...] = (
     lambda block: (-block.extent, _start(block)),
@@ -36,11 +34,11 @@ def first_fit(blocks: Sequence[Block], order: Iterable[int]) -> list[int]:
         taken: list[tuple[int, int]] = []
         for index in own[number]:
             span = spans[index][1]
-            for other in placed.of(index):
+            for other in placed.find_overlapping(index):
                 owner, there = spans[other]
                 at = offsets[owner]
                 taken.append((at + there.low - span.high, at + there.high - span.low))
-        offsets[number] = _lowest(block, sorted(taken))
+        offsets[number] = _find_lowest_offset(block, sorted(taken))
         for index in own[number]:
             placed.add(index)
     return offsets
@@ -52,16 +50,16 @@ def peak_of(blocks: Sequence[Block], offsets: Sequence[int]) -> int:
     return max(ends, default=0)
 
 
-def _lowest(block: Block, taken: Iterable[tuple[int, int]]) -> int:
+def _find_lowest_offset(block: Block, taken: Iterable[tuple[int, int]]) -> int:
     """Return the lowest offset that lies inside of none of the ranges, sorted."""
     if block.offset is not None:
         return block.offset
-    offset = block.aligned(0)
+    offset = block.align_up(0)
     for low, high in taken:
         if offset <= low:
             break
         if high > offset:
-            offset = block.aligned(high)
+            offset = block.align_up(high)
     return offset
 
 

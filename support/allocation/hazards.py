@@ -1,5 +1,5 @@
 """
-Hazards: engines that wait for each other because buffers share bytes.
+Pipeline hazards: engines that stall because buffers share bytes.
 
 Instructions go through the engines in one direction: loads, products, operations by
 element, stores. Each engine goes on in the program as far as it can. One that touches a
@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tlf.support.allocation.widening import Loops
+from tlf.support.allocation.lifetime_extension import Loops
 
 REACH = 8
 """First and last uses of so many other buffers in between leave time enough."""
@@ -55,14 +55,14 @@ Hazards: TypeAlias = Sequence[Mapping[int, int]]
 """For each buffer, by number, those it had better share no bytes with, and how much."""
 
 
-def hazards(uses: Sequence[Use], together: Sequence[Collection[int]]) -> Hazards:
+def find_hazards(uses: Sequence[Use], together: Sequence[Collection[int]]) -> Hazards:
     """
     Return the hazards among buffers that are not live `together` anyway.
     """
-    return _Hazards(uses, together).find()
+    return _HazardFinder(uses, together).find()
 
 
-class _Hazards:
+class _HazardFinder:
     """Finds hazards; uses are counted in first and last ones instead of steps."""
 
     def __init__(
@@ -73,48 +73,50 @@ class _Hazards:
         self.events = sorted({step for use in uses for step in (use.first, use.last)})
         self.starting: dict[int, list[int]] = {}
         for number, use in enumerate(uses):
-            self.starting.setdefault(self._rank(use.first), []).append(number)
+            self.starting.setdefault(self._event_rank(use.first), []).append(number)
 
     def find(self) -> Hazards:
         found: list[dict[int, int]] = [{} for _ in self.uses]
         for number in range(len(self.uses)):
-            for other, distance in self._next(number).items():
-                if cost := self._cost(number, other, distance):
+            for other, distance in self._next_uses(number).items():
+                if cost := self._hazard_cost(number, other, distance):
                     found[number][other] = found[number].get(other, 0) + cost
                     found[other][number] = found[other].get(number, 0) + cost
         return found
 
-    def _rank(self, step: int) -> int:
+    def _event_rank(self, step: int) -> int:
         return bisect_left(self.events, step)
 
-    def _next(self, number: int) -> dict[int, int]:
+    def _next_uses(self, number: int) -> dict[int, int]:
         """The buffers that are used soon after one, and how soon."""
         found: dict[int, int] = {}
-        for other, distance in self._following(number):
+        for other, distance in self._uses_after(number):
             if other != number and other not in self.together[number]:
                 found[other] = min(distance, found.get(other, REACH))
         return found
 
-    def _following(self, number: int) -> Iterator[tuple[int, int]]:
+    def _uses_after(self, number: int) -> Iterator[tuple[int, int]]:
         """
         Yield the buffers used next and their distances, in this iteration of each loop
         and in the one after.
         """
         use = self.uses[number]
-        last = self._rank(use.last)
+        last = self._event_rank(use.last)
         for distance in range(1, REACH):
             for other in self.starting.get(last + distance, ()):
                 yield other, distance
         for loop in use.loops:
-            start, left = self._rank(loop[0]), self._rank(loop[1]) - last
+            start, left = self._event_rank(loop[0]), self._event_rank(loop[1]) - last
             for distance in range(max(1, left), REACH):
                 for other in self.starting.get(start + distance - left, ()):
                     there = self.uses[other]
                     if there.first < use.first and loop in there.loops:
                         yield other, distance
 
-    def _cost(self, one: int, other: int, distance: int) -> int:
-        """About what it takes if the second buffer comes to lie where the first was."""
+    def _hazard_cost(self, one: int, other: int, distance: int) -> int:
+        """
+        Estimate the stall cost of allocating the second buffer where the first was.
+        """
         before, after = self.uses[one], self.uses[other]
         late = max(0, before.exit - after.entry)
         pairs = zip(before.loops, after.loops, strict=False)

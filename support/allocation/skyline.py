@@ -1,13 +1,11 @@
-"""
-The state of a search: what is placed, seen from above.
-"""
+"""Skyline of an allocation search: floor and unplaced bytes of each section."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tlf.support.allocation.sections import Shape
+from tlf.support.allocation.time_sections import Shape
 
 FULL = 1 << 62
 """The floor of a section with nothing left to place."""
@@ -62,14 +60,14 @@ class Skyline:
         self.meets = [0] * len(shapes)
         self.split = 0
         for number, shape in enumerate(shapes):
-            self._enter(number, shape)
-        self._link()
+            self._add_shape(number, shape)
+        self._accumulate_sets()
 
-    def _enter(self, number: int, shape: Shape) -> None:
+    def _add_shape(self, number: int, shape: Shape) -> None:
         bit = 1 << number
         mask = 0
         for first, last, height in shape.ranges:
-            mask |= self.between(first, last)
+            mask |= self.section_mask(first, last)
             for section in range(first, last):
                 self.cover[section] |= bit
                 self.left[section] += height
@@ -82,7 +80,7 @@ class Skyline:
         if shape.length < shape.last - shape.first:
             self.split |= bit
 
-    def _link(self) -> None:
+    def _accumulate_sets(self) -> None:
         for section in range(self.count - 1, -1, -1):
             self.starting[section] |= self.starting[section + 1]
         for section in range(self.count):
@@ -98,11 +96,11 @@ class Skyline:
         self.by_height = sorted(heights.items())
 
     @staticmethod
-    def between(low: int, high: int) -> int:
+    def section_mask(low: int, high: int) -> int:
         """The sections [low, high)."""
         return (1 << high) - (1 << low)
 
-    def within(self, low: int, high: int) -> int:
+    def blocks_within(self, low: int, high: int) -> int:
         """The blocks that lie in the sections [low, high)."""
         return self.starting[low] & self.ending[high]
 
@@ -116,27 +114,27 @@ class Skyline:
             for shape in self.shapes
         )
 
-    def saved(self, low: int, high: int) -> tuple[list[int], list[int]]:
-        """Return the state of the sections [low, high) that `restore` needs."""
+    def save_state(self, low: int, high: int) -> tuple[list[int], list[int]]:
+        """Return the state of the sections [low, high) that `restore_state` needs."""
         return self.floor[low:high], self.left[low:high]
 
-    def restore(self, low: int, saved: tuple[list[int], list[int]]) -> None:
+    def restore_state(self, low: int, saved: tuple[list[int], list[int]]) -> None:
         """Return the sections from `low` on to how they were."""
         floor, left = saved
         self.floor[low : low + len(floor)] = floor
         self.left[low : low + len(left)] = left
 
-    def rise(self, section: int, floor: int) -> bool:
+    def raise_floor(self, section: int, floor: int) -> bool:
         """Waste what is below a new floor, if that leaves room for what is left."""
         if floor + self.left[section] > self.top:
             return False
         self.floor[section] = floor
         return True
 
-    def put(self, number: int, floor: int) -> int | None:
+    def place_block(self, number: int, floor: int) -> int | None:
         """Place a block on a floor; return its offset, or None if it has no room."""
         shape = self.shapes[number]
-        offset = shape.block.aligned(floor)
+        offset = shape.block.align_up(floor)
         if offset + shape.block.extent > self.capacity:
             return None
         if offset > floor:
@@ -151,14 +149,16 @@ class Skyline:
                 self.left[section] -= height
         return offset
 
-    def take(self, number: int, floor: int) -> None:
+    def remove_block(self, number: int, floor: int) -> None:
         """Take away a block that was put on a floor."""
         for first, last, height in self.shapes[number].ranges:
             self.floor[first:last] = [floor] * (last - first)
             for section in range(first, last):
                 self.left[section] += height
 
-    def pits(self, low: int, high: int, unplaced: int, wasted: int) -> Iterator[Pit]:
+    def find_pits(
+        self, low: int, high: int, unplaced: int, wasted: int
+    ) -> Iterator[Pit]:
         """
         Yield the sections in [low, high) of which no block is above a lower floor.
         """
@@ -174,12 +174,14 @@ class Skyline:
                 end += 1
             is_low = start == low or floor[start - 1] > level
             if level < FULL and is_low and (end == high or floor[end] > level):
-                inside = unplaced & self.within(start, end)
-                waste = wasted if wasted & self.between(start, end) else 0
-                yield from self._bottom(start, end, level, unplaced, inside, waste)
+                inside = unplaced & self.blocks_within(start, end)
+                waste = wasted if wasted & self.section_mask(start, end) else 0
+                yield from self._pits_of_bottom(
+                    start, end, level, unplaced, inside, waste
+                )
             start = end
 
-    def _bottom(
+    def _pits_of_bottom(
         self, start: int, end: int, level: int, unplaced: int, inside: int, wasted: int
     ) -> Iterator[Pit]:
         before, most = -1, 0
@@ -190,26 +192,26 @@ class Skyline:
             if resting == before and left <= most:
                 continue
             if outside := here & self.split & ~inside:
-                others = self._level_with(outside, level)
+                others = self._blocks_on_level(outside, level)
                 if others is None:
                     continue
                 resting |= others
             fits = resting
             if wasted:
-                for number in bits(resting):
+                for number in iterate_bits(resting):
                     if not self.sections[number] & ~wasted:
                         fits ^= 1 << number
             if fits:
                 before, most = here & inside, left
             yield Pit(section, level, self.top - level - left, fits, resting)
 
-    def _level_with(self, blocks: int, level: int) -> int | None:
+    def _blocks_on_level(self, blocks: int, level: int) -> int | None:
         """
         Return those of some blocks with gaps that can lie on a floor in all sections,
         or None if one could lie on it here and above it elsewhere.
         """
         found = 0
-        for number in bits(blocks):
+        for number in iterate_bits(blocks):
             ranges = self.shapes[number].ranges
             if max(max(self.floor[first:last]) for first, last, _ in ranges) > level:
                 continue
@@ -218,14 +220,16 @@ class Skyline:
             found |= 1 << number
         return found
 
-    def next_bottom(self, pit: Pit, unplaced: int) -> int:
+    def next_floor_bound(self, pit: Pit, unplaced: int) -> int:
         """
         Return an offset that the next block at a section cannot lie below, if none lies
         on its floor: it lies on a floor elsewhere, or on a block that is not here.
         """
-        best = self._next_level(pit, unplaced & self.cover[pit.section] & ~pit.resting)
+        best = self._lowest_floor_for(
+            pit, unplaced & self.cover[pit.section] & ~pit.resting
+        )
         below = 0
-        for number in bits(pit.resting):
+        for number in iterate_bits(pit.resting):
             below |= self.meets[number]
         if below := below & unplaced & ~self.cover[pit.section]:
             for height, blocks in self.by_height:
@@ -235,11 +239,11 @@ class Skyline:
                     return pit.floor + height
         return best
 
-    def _next_level(self, pit: Pit, blocks: int) -> int:
+    def _lowest_floor_for(self, pit: Pit, blocks: int) -> int:
         """Return the lowest offset that the floor leaves one of some blocks."""
         floor = self.floor
         best = FULL
-        for number in bits(blocks & self.split):
+        for number in iterate_bits(blocks & self.split):
             ranges = self.shapes[number].ranges
             best = min(best, max(max(floor[first:last]) for first, last, _ in ranges))
         low, high = pit.section, pit.section + 1
@@ -249,7 +253,7 @@ class Skyline:
                 low -= 1
             while high < self.count and floor[high] <= level:
                 high += 1
-            if blocks & self.within(low, high):
+            if blocks & self.blocks_within(low, high):
                 return level
             level = min(
                 floor[low - 1] if low else FULL,
@@ -258,7 +262,7 @@ class Skyline:
         return best
 
 
-def bits(mask: int) -> Iterator[int]:
+def iterate_bits(mask: int) -> Iterator[int]:
     """Yield the numbers of the bits that are set, in ascending order."""
     while mask:
         lowest = mask & -mask

@@ -1,17 +1,15 @@
 """
-The global choice: a graph as a sequence of groups, and what stays in memory between.
+Graph partitioning without IR: a sequence of groups and the values resident between.
 
 A combinatorial search without IR. Whoever knows what groups cost describes a graph as a
-`Problem`, answers as `Costs`, and calls `search`.
+`Problem`, answers as `CostModel`, and calls `search`.
 """
 
-from tlf.support.partition.bits import mask_of, members
-from tlf.support.partition.candidates import Demand
-from tlf.support.partition.costs import Context, Costs, Option
-from tlf.support.partition.forced import Forced, forced
-from tlf.support.partition.limits import Limits
+from tlf.support.partition.bit_sets import mask_of, members
+from tlf.support.partition.candidate_groups import Demand
+from tlf.support.partition.cost_model import Context, CostModel, Option
 from tlf.support.partition.objective import Objective
-from tlf.support.partition.problem import Node, Problem, Value
+from tlf.support.partition.partition_problem import Node, Problem, Value
 from tlf.support.partition.schedule import (
     Alternative,
     NoScheduleError,
@@ -20,15 +18,16 @@ from tlf.support.partition.schedule import (
     Statistics,
     Step,
 )
-from tlf.support.partition.strategies import STRATEGIES, search
+from tlf.support.partition.search_limits import Limits
+from tlf.support.partition.search_strategies import STRATEGIES, search
+from tlf.support.partition.what_if import WhatIf, force_together
 
 __all__ = [
     "STRATEGIES",
     "Alternative",
     "Context",
-    "Costs",
+    "CostModel",
     "Demand",
-    "Forced",
     "Limits",
     "NoScheduleError",
     "Node",
@@ -40,7 +39,8 @@ __all__ = [
     "Statistics",
     "Step",
     "Value",
-    "forced",
+    "WhatIf",
+    "force_together",
     "mask_of",
     "members",
     "search",

@@ -1,4 +1,4 @@
-"""Objective by which a schedule is judged."""
+"""Objective by which schedules are compared."""
 
 from dataclasses import dataclass
 

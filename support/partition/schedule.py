@@ -1,10 +1,10 @@
-"""Result of a search."""
+"""Schedules of groups, and the result of a search."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tlf.support.partition.costs import Context, Option
-from tlf.support.partition.slack import total_time
+from tlf.support.partition.cost_model import Context, Option
+from tlf.support.partition.hidden_transfers import total_time
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,9 @@ class Statistics:
     """Pairs of such a set and of what was retained, in all downsets reached."""
     candidates: int
     """Pairs of such a set and of a group to run next."""
-    asked: int
+    queries: int
     """Number of queries of the cost model for options."""
-    remembered: int
+    cache_hits: int
     """
     Number of queries whose answer was known, as from a group of the same structure.
     """

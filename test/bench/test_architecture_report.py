@@ -15,7 +15,7 @@ def test_the_page_has_the_picture_of_the_imports():
     text = PAGE.read_text(encoding="utf-8")
     package = architecture.Package.of(ROOT)
     assert set(package.folders) == set(FOLDERS)
-    picture = architecture.report(package).partition("| folder |")[0]
+    picture = architecture.format_report(package).partition("| folder |")[0]
     assert "tools --> compiler" in picture
     assert picture in text
 
@@ -37,8 +37,8 @@ def test_measures(tmp_path: Path):
     assert package.cycles() == ["a"]
     assert list(package.folders) == ["a", "b"]
     assert package.direct_imports("b") == ["a"]
-    assert (package.shared_names(), package.shared_classes()) == (1, 1)
-    assert (package.files("a"), package.lines("b")) == (3, 3)
+    assert (package.shared_name_count(), package.shared_class_count()) == (1, 1)
+    assert (package.file_count("a"), package.line_count("b")) == (3, 3)
 
 
 def test_pages_without_marks_are_refused(tmp_path: Path):

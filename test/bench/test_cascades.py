@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("torch")
 
 import cascades
-from cascade_forms import CASES, Sizes
+from cascade_cases import CASES, CascadeSizes
 
 
 @pytest.mark.long
@@ -25,7 +25,7 @@ def test_unknown_forms_are_told(capsys: pytest.CaptureFixture[str]):
 @pytest.mark.parametrize("name", CASES)
 def test_forms_run_on_their_inputs(name: str):
     case = CASES[name]
-    sizes = Sizes(b=1, h=2, s=8, d=4, rows=6, k=8, n=40)
+    sizes = CascadeSizes(b=1, h=2, s=8, d=4, rows=6, k=8, n=40)
     inputs = case.inputs(sizes)
 
     assert [tuple(each.shape) for each in inputs] == list(case.shapes(sizes))

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import gpu_facts
 import pytest
-from gpu_gate_rows import Row, rows
+from gpu_gate_rows import GateRow, gate_rows
 
-from tlf.runtime.triton.admission import Facts
-from tlf.runtime.triton.assembly import read_assembly
-from tlf.runtime.triton.offline import Resources
-from tlf.runtime.triton.plan import Kernel, Plan
+from tlf.runtime.triton.kernel_admission import Facts
+from tlf.runtime.triton.launch_plan import Kernel, Plan
+from tlf.runtime.triton.offline_compiler import KernelResources
+from tlf.runtime.triton.ptx_statistics import read_ptx_statistics
 
 SAMPLE = (
     "add + layer norm bf16",
@@ -21,8 +21,8 @@ SAMPLE = (
 """Rows that compile in seconds, one of each kind."""
 
 
-def row(name: str) -> Row:
-    (found,) = (row for row in rows(0) if row.name == name)
+def row(name: str) -> GateRow:
+    (found,) = (row for row in gate_rows(0) if row.name == name)
     return found
 
 
@@ -52,12 +52,14 @@ PLAN = Plan("main", (KERNEL,), (), (), (), ())
     ],
 )
 def test_objections(facts: Facts, said: list[str]) -> None:
-    assembly = read_assembly(
+    assembly = read_ptx_statistics(
         "wgmma.mma_async",
         f"Used 8 registers, {facts.spilled} bytes spill stores, 0 bytes spill loads",
     )
-    found = Resources("f", (1,), 4, 3, facts.shared, assembly, facts.wrong_descriptors)
-    assert list(gpu_facts.objections(found, PLAN)) == said
+    found = KernelResources(
+        "f", (1,), 4, 3, facts.shared, assembly, facts.wrong_descriptors
+    )
+    assert list(gpu_facts.check_kernel(found, PLAN)) == said
     bare = replace(found, assembly=replace(assembly, wgmma=0))
     last = "kernel 'f' has no matrix instructions"
-    assert list(gpu_facts.objections(bare, PLAN)) == [*said, last]
+    assert list(gpu_facts.check_kernel(bare, PLAN)) == [*said, last]

@@ -8,7 +8,7 @@ from typing import Any
 import gpu_gate
 import gpu_gate_record as record
 import pytest
-from gpu_gate_rows import CORE, FULL, rows
+from gpu_gate_rows import CORE, FULL, gate_rows
 
 GOOD: Mapping[str, Any] = {
     "tlf error": 3e-3,
@@ -55,15 +55,15 @@ print(json.dumps(ROW))
 def test_what_is_a_fault(changes: Mapping[str, Any], said: list[str]) -> None:
     row = {**GOOD, **changes}
     before = {"a": {**GOOD, "left to PyTorch": ["f"]}} if "failed" not in row else {}
-    assert record.compare({"a": row}, before) == [f"a: {each}" for each in said]
+    assert record.compare_rows({"a": row}, before) == [f"a: {each}" for each in said]
 
 
 def test_rows_without_a_record_are_compared_with_none() -> None:
-    assert record.compare({"a": {**GOOD, "ratio": 0.1}}, {}) == []
+    assert record.compare_rows({"a": {**GOOD, "ratio": 0.1}}, {}) == []
 
 
 @pytest.fixture
-def options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> gpu_gate.Options:
+def options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> gpu_gate.GateOptions:
     worker = tmp_path / "worker.py"
     worker.write_text(WORKER.replace("ROW", repr(dict(GOOD))))
     monkeypatch.setattr(gpu_gate, "WORKER", worker)
@@ -73,39 +73,41 @@ def options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> gpu_gate.Options
     return found
 
 
-def test_rows_are_run_whatever_becomes_of_others(options: gpu_gate.Options) -> None:
+def test_rows_are_run_whatever_becomes_of_others(options: gpu_gate.GateOptions) -> None:
     found: dict[str, Any] = {}
-    assert gpu_gate.run(["good", "fails", "dies", "hangs", "last"], options, found)
+    assert gpu_gate.run_rows(["good", "fails", "dies", "hangs", "last"], options, found)
     assert found["good"] == found["last"] == GOOD
     assert found["fails"] == {"failed": "no such operation"}
     assert found["dies"] == {"failed": "ended with status 3"}
     assert found["hangs"] == {"failed": "not compiled in 2 s"}
     assert options.state is not None
-    assert record.read(options.state)["rows"] == found
+    assert record.read_record(options.state)["rows"] == found
 
 
-def test_nothing_is_started_when_the_time_is_over(options: gpu_gate.Options) -> None:
+def test_nothing_is_started_when_the_time_is_over(
+    options: gpu_gate.GateOptions,
+) -> None:
     options.minutes = 0.5
     found: dict[str, Any] = {}
-    assert not gpu_gate.run(["good"], options, found)
+    assert not gpu_gate.run_rows(["good"], options, found)
     assert not found
 
 
 def test_rows_that_the_end_cuts_off_are_left_to_the_next_run(
-    options: gpu_gate.Options, monkeypatch: pytest.MonkeyPatch
+    options: gpu_gate.GateOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gpu_gate, "ROW_SECONDS", 100)
-    monkeypatch.setattr(gpu_gate, "COMPILING", 0.02)
+    monkeypatch.setattr(gpu_gate, "COMPILE_SHARE", 0.02)
     options.minutes = 2
     found: dict[str, Any] = {}
-    assert not gpu_gate.run(["hangs", "good"], options, found)
+    assert not gpu_gate.run_rows(["hangs", "good"], options, found)
     assert found == {"good": GOOD}
     assert options.state is not None
-    assert record.read(options.state)["rows"] == found
+    assert record.read_record(options.state)["rows"] == found
 
 
 def test_a_record_keeps_cards_and_rows_apart(
-    tmp_path: Path, options: gpu_gate.Options, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, options: gpu_gate.GateOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "records" / "gpu.json"
     for card, name, ratio in (("A", "x", 1.0), ("B", "x", 2.0), ("A", "y", 3.0)):
@@ -121,8 +123,8 @@ def test_a_record_keeps_cards_and_rows_apart(
         def described(commit: str, card: str = card) -> tuple[str, dict[str, Any]]:
             return card, {"commit": commit}
 
-        monkeypatch.setattr(gpu_gate, "run", run)
-        monkeypatch.setattr(gpu_gate, "described", described)
+        monkeypatch.setattr(gpu_gate, "run_rows", run)
+        monkeypatch.setattr(gpu_gate, "describe_run", described)
         monkeypatch.setattr(gpu_gate, "lacks_gpu", bool)
         assert gpu_gate.main(["--record", str(path), "--commit", f"of {card}"]) == 0
     cards = json.loads(path.read_text())["cards"]
@@ -135,11 +137,11 @@ def test_a_record_keeps_cards_and_rows_apart(
 
 
 def test_rows_have_names_of_their_own_and_seeds_draw_sizes() -> None:
-    names = [row.name for row in rows(0)]
+    names = [row.name for row in gate_rows(0)]
     assert len(names) == len(set(names))
-    assert {row.name for row in rows(1)} != set(names)
-    core = [row.name for row in rows(0) if row.tier == CORE]
-    assert core == [row.name for row in rows(1) if row.tier == CORE]
+    assert {row.name for row in gate_rows(1)} != set(names)
+    core = [row.name for row in gate_rows(0) if row.tier == CORE]
+    assert core == [row.name for row in gate_rows(1) if row.tier == CORE]
 
 
 def test_problems_of_a_checkout_are_rows_of_the_full_tier(tmp_path: Path) -> None:
@@ -149,8 +151,8 @@ def test_problems_of_a_checkout_are_rows_of_the_full_tier(tmp_path: Path) -> Non
     source += "Model = torch.nn.ReLU; get_init_inputs = lambda: []"
     for name in ("1_odd", "2_relu"):
         (folder / f"{name}.py").write_text(source)
-    added = {row.name: row for row in rows(0, tmp_path)}
-    for row in rows(0):
+    added = {row.name: row for row in gate_rows(0, tmp_path)}
+    for row in gate_rows(0):
         del added[row.name]
     assert {name: row.tier for name, row in added.items()} == {
         "kernelbench level 1 2_relu": FULL
@@ -163,5 +165,5 @@ def test_problems_of_a_checkout_are_rows_of_the_full_tier(tmp_path: Path) -> Non
 
 def test_rows_of_gigabytes_are_compiled_with_few_others() -> None:
     large = [f"kernelbench level 1 {at}" for at in range(7)]
-    parts = list(gpu_gate.batches([*large, "gelu", "softmax"]))
+    parts = list(gpu_gate.split_batches([*large, "gelu", "softmax"]))
     assert parts == [["gelu", "softmax"], large[:6], large[6:]]

@@ -1,19 +1,19 @@
 """Pages tell of GPUs what the record of the gate does."""
 
 import gpu_tables
-from gpu_gate_record import faults, read
+from gpu_gate_record import find_faults, read_record
 
 
 def test_pages_have_the_figures_of_the_record() -> None:
-    record = read(gpu_tables.RECORD)
-    found = list(gpu_tables.pages())
+    record = read_record(gpu_tables.RECORD)
+    found = list(gpu_tables.pages_with_tables())
     assert {path.name for path in found} >= {"pytorch.md", "triton.md"}
     for path in found:
         text = path.read_text(encoding="utf-8")
-        assert gpu_tables.rewritten(text, record) == text, path.name
+        assert gpu_tables.rewrite_page(text, record) == text, path.name
 
 
 def test_the_record_has_no_wrong_row() -> None:
-    for card in read(gpu_tables.RECORD)["cards"].values():
+    for card in read_record(gpu_tables.RECORD)["cards"].values():
         for name, row in card["rows"].items():
-            assert not list(faults(row)), name
+            assert not list(find_faults(row)), name

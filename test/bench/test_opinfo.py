@@ -9,10 +9,17 @@ import opinfo
 import opinfo_worker
 import pytest
 import torch
-from opinfo_attempt import Outcome
-from opinfo_compare import Comparison
-from opinfo_samples import Choice, Sample, copied, operations, samples, tolerance_of
-from opinfo_worker import Task, outcomes
+from opinfo_call import CallOutcome
+from opinfo_compare import ResultComparison
+from opinfo_samples import (
+    Sample,
+    SampleChoice,
+    copy_tree,
+    operations,
+    samples_of,
+    tolerance_of,
+)
+from opinfo_worker import SampleTask, run_samples
 
 TENSOR = torch.arange(6.0).reshape(2, 3)
 
@@ -23,7 +30,7 @@ def difference(
     exact: object = None,
     tolerance: tuple[float, float] = (1e-3, 1e-5),
 ) -> str | None:
-    return Comparison(tolerance, lambda: exact).difference(found, expected)
+    return ResultComparison(tolerance, lambda: exact).difference(found, expected)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +81,7 @@ def test_errors_of_large_elements_allow_none_of_small_ones():
 def test_copies_lie_and_share_memory_as_before():
     base = torch.arange(12.0)
     tree = (base[2:8].reshape(2, 3).T, base.expand(4, 12), 3)
-    first, second, number = copied(tree)
+    first, second, number = copy_tree(tree)
     assert (first.stride(), second.stride(), number) == ((1, 3), (0, 1), 3)
     assert first.untyped_storage().data_ptr() == second.untyped_storage().data_ptr()
     assert first.untyped_storage().data_ptr() != base.untyped_storage().data_ptr()
@@ -83,8 +90,8 @@ def test_copies_lie_and_share_memory_as_before():
 
 def test_samples_are_the_same_each_time():
     operation = operations()["nn.functional.pad.constant"]
-    for choice in (Choice(3), Choice(3, 1)):
-        first, again = (samples(operation, torch.float32, choice) for _ in range(2))
+    for choice in (SampleChoice(3), SampleChoice(3, 1)):
+        first, again = (samples_of(operation, torch.float32, choice) for _ in range(2))
         assert [str(each) for each in first] == [str(each) for each in again]
         assert len(first) == 3
 
@@ -95,16 +102,16 @@ def test_tolerances_are_those_of_the_database():
 
 
 def test_crashes_and_hangs_are_outcomes(monkeypatch: pytest.MonkeyPatch):
-    def attempted(sample: Sample, *_: object) -> Outcome:
-        if sample.place == 1:
+    def attempted(sample: Sample, *_: object) -> CallOutcome:
+        if sample.index == 1:
             os._exit(3)
-        if sample.place == 2:
+        if sample.index == 2:
             time.sleep(60)
-        return Outcome("tlf")
+        return CallOutcome("tlf")
 
-    monkeypatch.setattr(opinfo_worker, "attempt", attempted)
-    task = Task("add", torch.float32, "backend", "reference", Choice(4))
-    found = [(place, each.status) for place, _, each in outcomes(task, 0.5)]
+    monkeypatch.setattr(opinfo_worker, "check_call", attempted)
+    task = SampleTask("add", torch.float32, "backend", "reference", SampleChoice(4))
+    found = [(place, each.status) for place, _, each in run_samples(task, 0.5)]
     assert found == [(0, "tlf"), (1, "crash"), (2, "hang"), (3, "tlf")]
 
 
@@ -113,16 +120,16 @@ def test_what_was_run_is_not_run_again(
 ):
     monkeypatch.setattr(opinfo, "warm_up", lambda: None)
 
-    def attempted(sample: Sample, *_: object) -> Outcome:
-        return Outcome("wrong", f"strides: {sample.place}")
+    def attempted(sample: Sample, *_: object) -> CallOutcome:
+        return CallOutcome("wrong", f"strides: {sample.index}")
 
-    monkeypatch.setattr(opinfo_worker, "attempt", attempted)
+    monkeypatch.setattr(opinfo_worker, "check_call", attempted)
     out = ["--out", str(tmp_path / "out.jsonl"), "--samples", "2"]
-    opinfo.report(opinfo.parse_arguments(["--only", "add", *out]))
+    opinfo.report_records(opinfo.parse_arguments(["--only", "add", *out]))
     first = capsys.readouterr().out.splitlines()
     assert first[0].startswith("add f32 reference backend sample 0 (float32[")
     assert "0 of 1 operations right" in first[-1]
     assert "2 wrong" in first[-1]
-    monkeypatch.delattr(opinfo_worker, "attempt")
-    opinfo.report(opinfo.parse_arguments(["--only", "add", *out]))
+    monkeypatch.delattr(opinfo_worker, "check_call")
+    opinfo.report_records(opinfo.parse_arguments(["--only", "add", *out]))
     assert capsys.readouterr().out.splitlines() == first

@@ -6,9 +6,9 @@ from statistics import median
 import prediction
 import pytest
 from differential import parsed
-from prediction import Comparison, Row, compare, compared
+from prediction import CycleComparison, PredictionRow, compare_cycles, compare_rows
 
-from tlf.dialects.target import load
+from tlf.dialects.target import load_target_spec
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -46,14 +46,14 @@ func.func @sum(%x: tensor<64x64xf32>) -> tensor<64xf32> {
 """Programs whose tiles are all of one size."""
 
 ZOO = (
-    Row("bottleneck", 8, "npu-tiny", 16),
-    Row("bottleneck", 10, "u85-like", 4),
-    Row("mbconv", 10, "npu-tiny", 16, dtype="f32"),
-    Row("vgg16-head", 8, "npu-tiny", 16, dtype="f32"),
-    Row("fsrcnn", 6, "npu-tiny", 8, dtype="f32"),
-    Row("transformer", 32, divisor=16),
-    Row("gemv", 250, "npu-tiny", dtype="f32"),
-    Row("random-tree", 24),
+    PredictionRow("bottleneck", 8, "npu-tiny", 16),
+    PredictionRow("bottleneck", 10, "u85-like", 4),
+    PredictionRow("mbconv", 10, "npu-tiny", 16, dtype="f32"),
+    PredictionRow("vgg16-head", 8, "npu-tiny", 16, dtype="f32"),
+    PredictionRow("fsrcnn", 6, "npu-tiny", 8, dtype="f32"),
+    PredictionRow("transformer", 32, divisor=16),
+    PredictionRow("gemv", 250, "npu-tiny", dtype="f32"),
+    PredictionRow("random-tree", 24),
 )
 
 
@@ -77,18 +77,18 @@ func.func @attention(%q: !q, %k: !k, %v: !q) -> !q {
 
 
 @pytest.fixture(scope="module")
-def zoo() -> dict[Row, Comparison]:
+def zoo() -> dict[PredictionRow, CycleComparison]:
     """A small zoo, compared."""
-    return dict(compared(ZOO))
+    return dict(compare_rows(ZOO))
 
 
 @pytest.mark.parametrize("target", ["npu", "npu-tiny"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_tiles_of_one_size_take_what_is_predicted(name: str, target: str):
     _, module = parsed(PROGRAMS[name])
-    load(target).attach(module)
+    load_target_spec(target).attach(module)
 
-    found = compare(module)
+    found = compare_cycles(module)
 
     assert abs(found.predicted.cycles - found.cycles) <= SLACK.get((name, target), 0)
     assert found.predicted.bytes == found.bytes
@@ -97,9 +97,9 @@ def test_tiles_of_one_size_take_what_is_predicted(name: str, target: str):
 @pytest.mark.long
 def test_products_that_start_ahead_take_what_is_predicted():
     _, module = parsed(ATTENTION)
-    load("npu").attach(module)
+    load_target_spec("npu").attach(module)
 
-    found = compare(module)
+    found = compare_cycles(module)
 
     assert abs(found.predicted.cycles - found.cycles) <= 4
     # Products and softmax one after the other take 76,000 cycles.
@@ -108,7 +108,9 @@ def test_products_that_start_ahead_take_what_is_predicted():
 
 @pytest.mark.long
 @pytest.mark.long
-def test_workloads_take_about_what_is_predicted(zoo: dict[Row, Comparison]):
+def test_workloads_take_about_what_is_predicted(
+    zoo: dict[PredictionRow, CycleComparison],
+):
     differences = {row: abs(found.difference) for row, found in zoo.items()}
 
     assert median(differences.values()) < 0.5
@@ -116,7 +118,7 @@ def test_workloads_take_about_what_is_predicted(zoo: dict[Row, Comparison]):
 
 
 @pytest.mark.long
-def test_workloads_move_what_is_predicted(zoo: dict[Row, Comparison]):
+def test_workloads_move_what_is_predicted(zoo: dict[PredictionRow, CycleComparison]):
     moved = {row: (found.predicted.bytes, found.bytes) for row, found in zoo.items()}
 
     assert all(predicted == simulated for predicted, simulated in moved.values())
@@ -135,7 +137,7 @@ def test_prints_a_line_for_each_workload(capsys: pytest.CaptureFixture[str]):
 def test_mistakes_are_one_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(prediction, "ROWS", (Row("nothing", 1),))
+    monkeypatch.setattr(prediction, "ROWS", (PredictionRow("nothing", 1),))
 
     assert prediction.main([]) == 1
 

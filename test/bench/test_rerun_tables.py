@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from rerun_tables import main, rewritten
+from rerun_tables import main, rewrite_page
 
 PAGE = """# Figures
 
@@ -36,7 +36,7 @@ def test_replaces_what_commands_printed():
         asked.append(command)
         return " program  cycles\n a             9\n\n"
 
-    made = rewritten(PAGE, run, "targets")
+    made = rewrite_page(PAGE, run, "targets")
 
     assert asked == ["tlf-bench targets a.mlir b.mlir"]
     old = "     program  cycles\n     a            10\n    a note\n"
@@ -50,7 +50,7 @@ def test_keeps_what_stood_there_where_nothing_is_printed():
         asked.append(command)
         return ""
 
-    assert rewritten(PAGE, run) == PAGE
+    assert rewrite_page(PAGE, run) == PAGE
     assert asked == ["tlf-bench sweep a.mlir", "tlf-bench targets a.mlir b.mlir"]
 
 

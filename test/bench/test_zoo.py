@@ -7,17 +7,17 @@ from time import process_time
 
 import pytest
 import zoo
-from bounds import optimised
+from lower_bounds import optimise_function
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
 
-from tlf.analysis.bounds.bounds import bounds_of
+from tlf.analysis.bounds.lower_bounds import lower_bounds_of
 from tlf.compiler.driver.driver import new_context, parse
 from tlf.compiler.driver.pass_manager import verify
 from tlf.compiler.driver.source import Source
 from tlf.dialects.parameters import is_parameter
-from tlf.dialects.target import load
+from tlf.dialects.target import load_target_spec
 from tlf.dialects.types import tensor_type
 from tlf.tools import tlf_run
 
@@ -83,7 +83,9 @@ def test_agrees_with_the_reference_and_beats_no_bound(
 
     printed = capsys.readouterr().out
     assert ": ok" in printed
-    bounds = bounds_of(optimised(zoo.WORKLOADS[name].small_module()), load(target))
+    bounds = lower_bounds_of(
+        optimise_function(zoo.WORKLOADS[name].small_module()), load_target_spec(target)
+    )
     assert bounds.cycles_quantised <= number(printed, r"^cycles +([\d,]+)")
     read = number(printed, r"^L3 bytes +([\d,]+) read")
     written = number(printed, r"^L3 bytes .* ([\d,]+) written")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import zoo_files
 
-from tlf.compiler.experiments.program import Program
+from tlf.compiler.experiments.experiment_program import Program
 
 
 def test_files_are_named_after_workloads(

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 
-from tlf.support.affine.access import (
-    Access,
+from tlf.support.affine.index_access import (
     Accesses,
+    AffineSum,
     Box,
+    IndexAccess,
     Interval,
-    Linear,
-    identity,
-    iterations,
-    region,
+    accessed_box,
+    identity_accesses,
+    producing_iterations,
 )
 
 SYMBOLS = ("a", "b", "c")
@@ -29,14 +29,14 @@ def rng(request: pytest.FixtureRequest) -> Generator:
     return np.random.default_rng(request.param)
 
 
-def evaluate(linear: Linear, values: Values) -> int:
+def evaluate(linear: AffineSum, values: Values) -> int:
     return linear.constant + sum(values[s] * factor for s, factor in linear.terms)
 
 
-def some_linear(rng: Generator) -> Linear:
-    total = Linear(int(rng.integers(-9, 9)))
+def some_linear(rng: Generator) -> AffineSum:
+    total = AffineSum(int(rng.integers(-9, 9)))
     for symbol in rng.permutation(SYMBOLS)[: rng.integers(len(SYMBOLS) + 1)]:
-        total += Linear.of(str(symbol)) * int(rng.integers(-4, 5))
+        total += AffineSum.of(str(symbol)) * int(rng.integers(-4, 5))
     return total
 
 
@@ -70,18 +70,18 @@ def test_linear_arithmetic(rng: Generator):
     assert evaluate(left + factor, values) == a + factor
     assert evaluate(left - right, values) == a - b
     assert evaluate(left * factor, values) == a * factor
-    assert left - left == Linear()
-    assert (left + right) - (right + left) == Linear()
+    assert left - left == AffineSum()
+    assert (left + right) - (right + left) == AffineSum()
 
 
 def test_linear_division_is_exact_or_none(rng: Generator):
     linear, divisor = some_linear(rng), int(rng.integers(1, 5))
-    quotient = linear.divided(divisor)
+    quotient = linear.divide_exactly(divisor)
     parts = [linear.constant, *(factor for _, factor in linear.terms)]
     assert (quotient is None) == any(part % divisor for part in parts)
     if quotient is not None:
         assert quotient * divisor == linear
-    assert (linear * divisor).divided(divisor) == linear
+    assert (linear * divisor).divide_exactly(divisor) == linear
 
 
 def test_linear_substitution(rng: Generator):
@@ -121,21 +121,21 @@ def test_hull_is_the_least_interval_over_both(rng: Generator):
 
 
 def test_no_hull_where_the_distance_varies():
-    left, right = Interval(Linear.of("a"), 4), Interval(Linear.of("a") * 2, 4)
+    left, right = Interval(AffineSum.of("a"), 4), Interval(AffineSum.of("a") * 2, 4)
     assert left.hull(right) is None
     assert left.hull(Interval.whole(4)) is None
 
 
 def test_the_room_of_an_interval():
-    assert Interval.whole(5).room == 5
-    assert Interval(Linear(), 5, 8).room == 8
-    assert Interval(Linear(), 5, 4).room == 5
+    assert Interval.whole(5).tile_extent == 5
+    assert Interval(AffineSum(), 5, 8).tile_extent == 8
+    assert Interval(AffineSum(), 5, 4).tile_extent == 5
 
 
-def some_access(rng: Generator, rank: int) -> Access:
+def some_access(rng: Generator, rank: int) -> IndexAccess:
     used = rng.permutation(rank)[: rng.integers(rank + 1)]
     terms = tuple((int(each), int(rng.integers(1, 4))) for each in used)
-    return Access(terms, int(rng.integers(-3, 4)), int(rng.integers(1, 4)))
+    return IndexAccess(terms, int(rng.integers(-3, 4)), int(rng.integers(1, 4)))
 
 
 def some_box(rng: Generator, rank: int) -> Box:
@@ -152,7 +152,7 @@ def test_a_region_is_the_least_box_over_what_iterations_touch(rng: Generator):
     accesses = tuple(some_access(rng, rank) for _ in range(rng.integers(1, 3)))
     box = some_box(rng, rank)
     every = [p for it in points(box, values) for p in touched(accesses, it)]
-    for axis, interval in enumerate(region(accesses, box)):
+    for axis, interval in enumerate(accessed_box(accesses, box)):
         indices = {point[axis] for point in every}
         first = evaluate(interval.offset, values)
         assert (first, first + interval.size - 1) == (min(indices), max(indices))
@@ -162,16 +162,16 @@ def test_a_region_has_room_for_what_the_room_of_iterations_touches(rng: Generato
     rank = int(rng.integers(1, 4))
     accesses = tuple(some_access(rng, rank) for _ in range(2))
     box = some_box(rng, rank)
-    full = tuple(replace(each, size=each.room, capacity=0) for each in box)
-    rooms = [interval.room for interval in region(accesses, box)]
-    assert rooms == [interval.size for interval in region(accesses, full)]
+    full = tuple(replace(each, size=each.tile_extent, capacity=0) for each in box)
+    rooms = [interval.tile_extent for interval in accessed_box(accesses, box)]
+    assert rooms == [interval.size for interval in accessed_box(accesses, full)]
 
 
 def test_uses():
-    access = Access(((0, 2), (3, 1)), 5)
-    assert access.uses({3, 7})
-    assert not access.uses({1, 2})
-    assert not Access().uses({0})
+    access = IndexAccess(((0, 2), (3, 1)), 5)
+    assert access.depends_on({3, 7})
+    assert not access.depends_on({1, 2})
+    assert not IndexAccess().depends_on({0})
 
 
 def some_result(rng: Generator) -> tuple[Accesses, list[int]]:
@@ -181,7 +181,7 @@ def some_result(rng: Generator) -> tuple[Accesses, list[int]]:
     A digit that only ever is 0 stands alone.
     """
     extents: list[int] = []
-    accesses: list[Access] = []
+    accesses: list[IndexAccess] = []
     for _ in range(rng.integers(1, 3)):
         width = int(rng.integers(1, 3))
         step, terms = width, list[tuple[int, int]]()
@@ -191,7 +191,7 @@ def some_result(rng: Generator) -> tuple[Accesses, list[int]]:
             extents.append(int(rng.integers(1 if digits == 1 else 2, 4)))
             step *= extents[-1]
         rng.shuffle(terms)
-        accesses.append(Access(tuple(terms), int(rng.integers(-2, 3)), width))
+        accesses.append(IndexAccess(tuple(terms), int(rng.integers(-2, 3)), width))
         if rng.random() < 0.3:
             extents.append(int(rng.integers(1, 3)))
     return tuple(accesses), extents
@@ -204,10 +204,10 @@ def some_wanted(rng: Generator, whole: Box) -> Box:
         size = int(rng.integers(1, interval.size + 1))
         first = interval.offset.constant
         first += int(rng.integers(0, interval.size - size + 1))
-        offset = Linear(first)
+        offset = AffineSum(first)
         for symbol in SYMBOLS[: rng.integers(0, 3)]:
             factor = int(rng.integers(1, 7))
-            offset += Linear.of(symbol) * factor - factor
+            offset += AffineSum.of(symbol) * factor - factor
         wanted.append(Interval(offset, size))
     return tuple(wanted)
 
@@ -217,9 +217,9 @@ def test_iterations_compute_all_that_is_wanted(rng: Generator):
     for _ in range(20):
         accesses, extents = some_result(rng)
         domain = tuple(Interval.whole(extent) for extent in extents)
-        wanted = some_wanted(rng, region(accesses, domain))
+        wanted = some_wanted(rng, accessed_box(accesses, domain))
         elements = set(points(wanted, values))
-        found = set(points(iterations(accesses, extents, wanted), values))
+        found = set(points(producing_iterations(accesses, extents, wanted), values))
         needed = {
             point
             for point in points(domain, values)
@@ -235,30 +235,30 @@ def test_iterations_are_no_more_than_needed_where_wanted_is_aligned(rng: Generat
     for access in accesses:
         first, _ = max(access.terms, key=lambda term: term[1])
         size = int(rng.integers(1, extents[first] + 1))
-        box[first] = Interval(Linear.of("a") * int(rng.integers(3)) + 1, size)
-    wanted = region(accesses, tuple(box))
-    assert iterations(accesses, extents, wanted) == tuple(box)
+        box[first] = Interval(AffineSum.of("a") * int(rng.integers(3)) + 1, size)
+    wanted = accessed_box(accesses, tuple(box))
+    assert producing_iterations(accesses, extents, wanted) == tuple(box)
 
 
 def test_iterations_invert_strides_and_offsets():
-    accesses = (Access(((0, 1),), -1), Access(((1, 3),), 2, 3))
-    wanted = (Interval(Linear.of("a") * 4 - 1, 4), Interval(Linear(5), 6, 12))
-    found = iterations(accesses, (9, 5), wanted)
-    expected = Interval(Linear.of("a") * 4, 4), Interval(Linear(1), 2, 4)
+    accesses = (IndexAccess(((0, 1),), -1), IndexAccess(((1, 3),), 2, 3))
+    wanted = (Interval(AffineSum.of("a") * 4 - 1, 4), Interval(AffineSum(5), 6, 12))
+    found = producing_iterations(accesses, (9, 5), wanted)
+    expected = Interval(AffineSum.of("a") * 4, 4), Interval(AffineSum(1), 2, 4)
     assert found == expected
 
 
 def test_identity():
-    assert identity(2) == (Access.of(0), Access.of(1))
-    assert identity(0) == ()
-    box = (Interval(Linear.of("a"), 4, 8), Interval.whole(3))
-    assert region(identity(2), box) == box
-    assert iterations(identity(2), (9, 3), box) == box
+    assert identity_accesses(2) == (IndexAccess.of(0), IndexAccess.of(1))
+    assert identity_accesses(0) == ()
+    box = (Interval(AffineSum.of("a"), 4, 8), Interval.whole(3))
+    assert accessed_box(identity_accesses(2), box) == box
+    assert producing_iterations(identity_accesses(2), (9, 3), box) == box
 
 
 def test_access_by_indices_is_anywhere_on_its_axis():
-    access = Access.named_by(1, 9)
+    access = IndexAccess.indirect(1, 9)
     assert access.index == 1
-    box = (Interval(Linear.of("a"), 4), Interval(Linear(2), 3))
-    accesses = (access, Access.of(1))
-    assert region(accesses, box) == (Interval.whole(9), box[1])
+    box = (Interval(AffineSum.of("a"), 4), Interval(AffineSum(2), 3))
+    accesses = (access, IndexAccess.of(1))
+    assert accessed_box(accesses, box) == (Interval.whole(9), box[1])

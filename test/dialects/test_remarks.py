@@ -6,7 +6,7 @@ from xdsl.ir import Operation
 from tlf.compiler.driver.driver import new_context, parse
 from tlf.compiler.driver.source import Source
 from tlf.dialects import graph
-from tlf.dialects.graph import remark, remark_all, remarks_of
+from tlf.dialects.graph import add_remark, add_shared_remark, remarks_of
 
 PROGRAM = """
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -25,10 +25,10 @@ def operations() -> tuple[func.FuncOp, list[Operation]]:
 
 def test_that_remarks_of_one_text_become_one() -> None:
     function, (first, second) = operations()
-    remark(first, "graph-a", "passed", "done")
-    remark(second, "graph-a", "missed", "left")
-    remark(second, "graph-a", "passed", "done")
-    remark(second, "graph-a", "passed", "done")
+    add_remark(first, "graph-a", "passed", "done")
+    add_remark(second, "graph-a", "missed", "left")
+    add_remark(second, "graph-a", "passed", "done")
+    add_remark(second, "graph-a", "passed", "done")
     assert [str(each) for each in remarks_of(function)] == [
         "graph-a: passed: %a, %b: done",
         "graph-a: missed: %b: left",
@@ -37,9 +37,9 @@ def test_that_remarks_of_one_text_become_one() -> None:
 
 def test_that_remarks_on_nearer_levels_are_others() -> None:
     function, (first, second) = operations()
-    remark_all([first], "graph-a", "missed", "left", topic="loops")
-    remark_all([first], "graph-a", "missed", "left", topic="loops", level="L1")
-    remark_all([second], "graph-a", "missed", "left", topic="loops", level="L1")
+    add_shared_remark([first], "graph-a", "missed", "left", topic="loops")
+    add_shared_remark([first], "graph-a", "missed", "left", topic="loops", level="L1")
+    add_shared_remark([second], "graph-a", "missed", "left", topic="loops", level="L1")
 
     assert [str(each) for each in remarks_of(function)] == [
         "graph-a: missed: %a: left",
@@ -54,4 +54,4 @@ def test_that_remarks_on_nearer_levels_are_others() -> None:
 def test_that_what_is_in_no_function_is_not_noted() -> None:
     _, (first, _) = operations()
     first.detach()
-    remark(first, "graph-a", "passed", "done")
+    add_remark(first, "graph-a", "passed", "done")

@@ -12,8 +12,14 @@ from xdsl.utils.exceptions import DiagnosticException
 from tlf.compiler.backends.backends import CompilingBackend
 from tlf.compiler.driver.driver import new_context, parse
 from tlf.compiler.driver.source import Source
-from tlf.dialects.interpreters.run import interpret
-from tlf.dialects.target import LevelKind, Target, bytes_of, load, presets
+from tlf.dialects.interpreters.interpret import interpret
+from tlf.dialects.target import (
+    LevelKind,
+    TargetSpec,
+    load_target_spec,
+    parse_bytes,
+    preset_names,
+)
 from tlf.lowering.pipelines import npu_pipeline
 
 PROGRAM = """
@@ -26,7 +32,7 @@ func.func @f(%x: tensor<40x30xf32>, %w: tensor<30x20xf32>) -> tensor<40x20xf32> 
 """
 
 
-def module_of(target: Target) -> ModuleOp:
+def module_of(target: TargetSpec) -> ModuleOp:
     module = ModuleOp([])
     target.attach(module)
     return module
@@ -36,36 +42,36 @@ INDEXED = "burst = 32\nindexed_loads = true"
 
 
 def test_indexed_loads(tmp_path: Path):
-    assert load("h200").indexed_loads
-    assert not load("npu").indexed_loads
+    assert load_target_spec("h200").has_indexed_loads
+    assert not load_target_spec("npu").has_indexed_loads
     text = chip(1024, 2048).replace("burst = 32", INDEXED, 1)
     with pytest.raises(DiagnosticException, match="into a level of values, got L1"):
-        load(written(tmp_path, text))
+        load_target_spec(written(tmp_path, text))
     text = text.replace('kind = "buffer"', 'kind = "value"', 1)
     text = f'backend = "triton"\n{text.partition("[engines")[0]}'
-    assert load(written(tmp_path, text)).indexed_loads
+    assert load_target_spec(written(tmp_path, text)).has_indexed_loads
     # The outermost of the levels that tiles are brought to decides.
     text = text.replace('kind = "buffer"', 'kind = "value"')
     text += LEVEL.format(number=3, capacity=4096)
-    assert not load(written(tmp_path, text)).indexed_loads
+    assert not load_target_spec(written(tmp_path, text)).has_indexed_loads
 
 
 def test_indexed_rows(tmp_path: Path):
     text = chip(1024, 2048)
-    assert load(written(tmp_path, text)).indexed_row is None
+    assert load_target_spec(written(tmp_path, text)).indexed_row_cycles is None
     near = text.replace("burst = 32", "burst = 32\nindexed_row = 5", 1)
-    assert load(written(tmp_path, near)).indexed_row == 5
+    assert load_target_spec(written(tmp_path, near)).indexed_row_cycles == 5
     value = near.replace('kind = "buffer"', 'kind = "value"', 1)
     with pytest.raises(DiagnosticException, match="of a level of buffers, got L1 of"):
-        load(written(tmp_path, value))
+        load_target_spec(written(tmp_path, value))
     far = "burst = 32\nindexed_row = 5".join(text.rsplit("burst = 32", 1))
     with pytest.raises(DiagnosticException, match="of the farthest level, got L2"):
-        load(written(tmp_path, far))
+        load_target_spec(written(tmp_path, far))
 
 
-@pytest.mark.parametrize("name", presets())
+@pytest.mark.parametrize("name", preset_names())
 def test_presets(name: str):
-    target = load(name)
+    target = load_target_spec(name)
     assert target.name == name
     assert list(target.levels) in (["L1", "L2", "L3"], ["L1", "L3"])
     assert target.outermost.name == "L3"
@@ -76,8 +82,8 @@ def test_presets(name: str):
 
 
 def test_levels_that_tiles_are_brought_to():
-    assert [each.name for each in load("npu").tile_levels] == ["L2", "L1"]
-    assert [each.name for each in load("h200").tile_levels] == ["L1"]
+    assert [each.name for each in load_target_spec("npu").tile_levels] == ["L2", "L1"]
+    assert [each.name for each in load_target_spec("h200").tile_levels] == ["L1"]
 
 
 @pytest.mark.parametrize(
@@ -94,43 +100,43 @@ def test_scopes_of_levels(tmp_path: Path, scopes: tuple[str, str], message: str)
     text = near.join(text.split("burst = 32", 1))
     head, tail = text.rsplit("burst = 32", 1)
     with pytest.raises(DiagnosticException, match=message):
-        load(written(tmp_path, f"{head}{far}{tail}"))
+        load_target_spec(written(tmp_path, f"{head}{far}{tail}"))
 
 
 def test_cores_by_the_name():
-    target = load("npu:L2=512K,cores=4")
+    target = load_target_spec("npu:L2=512K,cores=4")
     assert (target.cores, target.levels["L2"].capacity) == (4, 512 << 10)
-    assert load("npu-4core:cores=1").cores == 1
+    assert load_target_spec("npu-4core:cores=1").cores == 1
     with pytest.raises(DiagnosticException) as found:
-        load("npu:cores=0")
+        load_target_spec("npu:cores=0")
     assert str(found.value) == (
         "target `npu:cores=0`: expected a whole number of cores from 1 to 256, got `0`"
     )
     with pytest.raises(DiagnosticException, match="from 1 to 256, got `100000`"):
-        load("npu:cores=100000")
+        load_target_spec("npu:cores=100000")
     with pytest.raises(DiagnosticException, match="expected cores of the backend npu"):
-        load("h200:cores=2")
+        load_target_spec("h200:cores=2")
 
 
 def test_a_channel_of_a_core(tmp_path: Path):
     near = 'burst = 32\nscope = "core"\nshared = true'
     text = chip(1024, 2048).replace("burst = 32", near, 1)
-    assert load(written(tmp_path, text)).cores == 1
+    assert load_target_spec(written(tmp_path, text)).cores == 1
     with pytest.raises(DiagnosticException, match="expected no channel of L1"):
-        load(written(tmp_path, "cores = 4\n" + text))
+        load_target_spec(written(tmp_path, "cores = 4\n" + text))
 
 
-@pytest.mark.parametrize("name", presets())
+@pytest.mark.parametrize("name", preset_names())
 def test_a_target_travels_with_its_module(name: str):
-    target = load(name)
+    target = load_target_spec(name)
     text = str(module_of(target))
     module = parse(new_context(), Source(text, "program.mlir"))
-    assert Target.of(module) == target
+    assert TargetSpec.of(module) == target
 
 
 def test_a_module_without_a_target():
     with pytest.raises(DiagnosticException, match="got none: pass `--target`"):
-        Target.of(ModuleOp([]))
+        TargetSpec.of(ModuleOp([]))
 
 
 def test_an_attribute_that_no_description_has():
@@ -138,31 +144,31 @@ def test_an_attribute_that_no_description_has():
     levels = ArrayAttr([UnitAttr()])
     module.attributes["tlf.target"] = DictionaryAttr({"levels": levels})
     with pytest.raises(DiagnosticException, match="target: unexpected attribute"):
-        Target.of(module)
+        TargetSpec.of(module)
 
 
 def test_a_mistake_in_the_description_of_a_module():
     attribute = DictionaryAttr({"levels": ArrayAttr([])})
     module = ModuleOp([], {"tlf.target": attribute})
     with pytest.raises(DiagnosticException, match=r"^target: expected an array of"):
-        Target.of(module)
+        TargetSpec.of(module)
 
 
 def test_a_file_that_is_no_text(tmp_path: Path):
     path = tmp_path / "chip.toml"
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(DiagnosticException, match="can't decode byte 0xff"):
-        load(str(path))
+        load_target_spec(str(path))
 
 
 def test_a_file_that_is_not_there(tmp_path: Path):
     with pytest.raises(DiagnosticException, match="No such file or directory"):
-        load(str(tmp_path / "chip.toml"))
+        load_target_spec(str(tmp_path / "chip.toml"))
 
 
 def test_a_name_that_is_no_preset():
     with pytest.raises(DiagnosticException) as found:
-        load("tpu")
+        load_target_spec("tpu")
     known = "bm1684x-like, h200, npu, npu-4core, npu-tiny, u85-like, triton"
     expected = f"expected a target ({known}) or a `.toml` file, got `tpu`"
     assert str(found.value) == expected
@@ -181,7 +187,7 @@ def test_a_chip_of_the_user(
     tmp_path: Path, capacities: tuple[int, ...], passes: str | None
 ):
     """A program runs on a chip that only its description knows, and uses its levels."""
-    target = load(written(tmp_path, chip(*capacities)))
+    target = load_target_spec(written(tmp_path, chip(*capacities)))
     context = new_context()
     module = parse(context, Source(PROGRAM, "program.mlir"))
     rng = np.random.default_rng(0)
@@ -209,36 +215,36 @@ def test_a_chip_of_the_user(
     [("1", 1), ("512K", 1 << 19), ("16MiB", 1 << 24), ("3G", 3 << 30), ("2T", 2 << 40)],
 )
 def test_sizes(text: str, size: int):
-    assert bytes_of(text) == size
+    assert parse_bytes(text) == size
 
 
 @pytest.mark.parametrize("text", ["", "K", "1.5M", "-1", "3KB", "3k", "1 K"])
 def test_wrong_sizes(text: str):
     message = f"expected a size such as 512K, got `{text}`"
     with pytest.raises(DiagnosticException, match=re.escape(message)):
-        bytes_of(text)
+        parse_bytes(text)
 
 
 def test_no_size():
     with pytest.raises(DiagnosticException, match="expected a size above 0, got `0K`"):
-        bytes_of("0K")
+        parse_bytes("0K")
     with pytest.raises(
         DiagnosticException, match="9,223,372,036,854,775,807 bytes, got"
     ):
-        bytes_of("8388608T")
+        parse_bytes("8388608T")
 
 
 def test_capacities_after_the_name(tmp_path: Path):
     """All else stays, and the module says the new size."""
-    target = load("npu:L2=512K,L3=64G")
+    target = load_target_spec("npu:L2=512K,L3=64G")
     assert target.levels["L2"].capacity == 512 << 10
     assert target.levels["L3"].capacity == 64 << 30
-    assert target.levels["L1"] == load("npu").levels["L1"]
-    assert target.engines == load("npu").engines
-    assert Target.of(module_of(target)) == target
-    assert load("npu:L2=16M") == load("npu")
+    assert target.levels["L1"] == load_target_spec("npu").levels["L1"]
+    assert target.engines == load_target_spec("npu").engines
+    assert TargetSpec.of(module_of(target)) == target
+    assert load_target_spec("npu:L2=16M") == load_target_spec("npu")
     path = written(tmp_path, chip(4096, 65536))
-    assert load(f"{path}:L1=1M").levels["L1"].capacity == 1 << 20
+    assert load_target_spec(f"{path}:L1=1M").levels["L1"].capacity == 1 << 20
 
 
 @pytest.mark.parametrize(
@@ -258,4 +264,4 @@ def test_capacities_after_the_name(tmp_path: Path):
 )
 def test_wrong_capacities(name: str, message: str):
     with pytest.raises(DiagnosticException, match=re.escape(message)):
-        load(name)
+        load_target_spec(name)

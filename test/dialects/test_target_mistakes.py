@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from descriptions import ENGINES, chip, written
 
-from tlf.dialects.target import DescriptionError, load
+from tlf.dialects.target import DescriptionError, load_target_spec
 from tlf.dialects.target.description import PRESETS
-from tlf.dialects.target.sizes import MOST_BYTES
+from tlf.dialects.target.size_parsing import MAX_BYTES
 
 
 @pytest.mark.parametrize(
@@ -54,12 +54,12 @@ from tlf.dialects.target.sizes import MOST_BYTES
         ("levels = [1, 2]", "1:11: error: expected a table for `levels[0]`, got `1`"),
         (
             chip(64).replace("capacity = 64", 'capacity = "8k"'),
-            f"6:12: error: expected an integer from 1 to {MOST_BYTES} for "
+            f"6:12: error: expected an integer from 1 to {MAX_BYTES} for "
             "`levels[0].capacity`, got `8k`",
         ),
         (
             chip(64).replace("capacity = 64", "capacity = -1"),
-            f"6:12: error: expected an integer from 1 to {MOST_BYTES} for "
+            f"6:12: error: expected an integer from 1 to {MAX_BYTES} for "
             "`levels[0].capacity`, got `-1`",
         ),
         (
@@ -83,7 +83,7 @@ from tlf.dialects.target.sizes import MOST_BYTES
 def test_mistakes_in_a_description(tmp_path: Path, text: str, message: str):
     name = written(tmp_path, text)
     with pytest.raises(DescriptionError) as found:
-        load(name)
+        load_target_spec(name)
     assert str(found.value) == f"{name}:{message}"
 
 
@@ -92,7 +92,7 @@ def test_texts_that_cannot_be_read(tmp_path: Path, text: str):
     name = written(tmp_path, text)
     place = f"{re.escape(name)}:1:{len(text) + 1}"
     with pytest.raises(DescriptionError, match=rf"^{place}: error: [a-z]"):
-        load(name)
+        load_target_spec(name)
 
 
 CHIP = chip(4096, 1 << 16, 1 << 20)
@@ -120,28 +120,28 @@ CHIP = chip(4096, 1 << 16, 1 << 20)
 def test_what_does_not_go_together(
     tmp_path: Path, old: str, new: str, at: str, message: str
 ):
-    assert load(written(tmp_path, CHIP)).outermost.name == "L3"
+    assert load_target_spec(written(tmp_path, CHIP)).outermost.name == "L3"
     name = written(tmp_path, text := CHIP.replace(old, new, 1))
     before = text[: text.index(at)].split("\n")
     place = f"{re.escape(name)}:{len(before)}:{len(before[-1]) + 1}"
     with pytest.raises(DescriptionError, match=rf"^{place}: error: .*{message}"):
-        load(name)
+        load_target_spec(name)
 
 
 def test_a_chip_without_what_programs_need(tmp_path: Path):
     near = CHIP.split("[[levels]]")[1]
     name = written(tmp_path, f"[[levels]]\n{near}{ENGINES}")
     with pytest.raises(DescriptionError, match=r":1:1: error: expected at least 2 lev"):
-        load(name)
+        load_target_spec(name)
     name = written(tmp_path, CHIP.partition("[engines.vector]")[0])
     with pytest.raises(
         DescriptionError, match=r":33:1: .* a key `vector` of `engines`"
     ):
-        load(name)
+        load_target_spec(name)
 
 
 def test_a_function_that_there_is_not(tmp_path: Path):
     text = (PRESETS / "h200.toml").read_text(encoding="utf-8")
     name = written(tmp_path, text.replace("rsqrt = 1, sqrt", "rsqt = 1, sqrt", 1))
     with pytest.raises(DescriptionError, match=r"unknown key `rsqt`.*mean `rsqrt`"):
-        load(name)
+        load_target_spec(name)

@@ -16,9 +16,14 @@ from tlf.compiler.backends.backends import CompilingBackend
 from tlf.compiler.driver.diagnostics import CompileError
 from tlf.compiler.driver.driver import new_context, parse
 from tlf.compiler.driver.source import Source
-from tlf.dialects.target import DescriptionError, Target, load, presets
+from tlf.dialects.target import (
+    DescriptionError,
+    TargetSpec,
+    load_target_spec,
+    preset_names,
+)
 from tlf.dialects.target.description import PRESETS
-from tlf.dialects.target.sizes import MOST_COUNT
+from tlf.dialects.target.size_parsing import MAX_COUNT
 
 Steps: TypeAlias = tuple[str | int, ...]
 
@@ -36,7 +41,7 @@ VALUES: Mapping[str, Any] = {
     "negative": -1,
     "half": 0.5,
     "huge": 10**30,
-    "most": MOST_COUNT,
+    "most": MAX_COUNT,
     "infinite": float("inf"),
     "text": "L9",
     "flag": True,
@@ -91,13 +96,13 @@ def toml(data: object) -> str:
             return str(data)
 
 
-def taken(folder: Path, data: Mapping[str, Any]) -> Target | None:
+def taken(folder: Path, data: Mapping[str, Any]) -> TargetSpec | None:
     """The target of a description, or None where it is refused as it has to be."""
     path = folder / "chip.toml"
     text = "\n".join(f"{key} = {toml(value)}" for key, value in data.items())
     path.write_text(text, encoding="utf-8")
     try:
-        return load(str(path))
+        return load_target_spec(str(path))
     except DescriptionError as error:
         found = error
     message, lines = str(found), text.split("\n")
@@ -112,7 +117,7 @@ def described(preset: str) -> dict[str, Any]:
     return tomllib.loads((PRESETS / f"{preset}.toml").read_text(encoding="utf-8"))
 
 
-def compile_on(target: Target) -> None:
+def compile_on(target: TargetSpec) -> None:
     """Compile a program on a target, or be told in one line why not."""
     context = new_context()
     module = parse(context, Source(PROGRAM, "program.mlir"))
@@ -129,7 +134,7 @@ def compile_on(target: Target) -> None:
 
 @pytest.mark.one_in(13)
 @pytest.mark.parametrize("damage", DAMAGES)
-@pytest.mark.parametrize("preset", presets())
+@pytest.mark.parametrize("preset", preset_names())
 def test_descriptions_with_a_damaged_field(tmp_path: Path, preset: str, damage: str):
     data = described(preset)
     assert taken(tmp_path, data) is not None

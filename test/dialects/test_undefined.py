@@ -5,11 +5,11 @@ import re
 import numpy as np
 import pytest
 
-from tlf.compiler.driver.diagnostics import CompileError, errors_located
+from tlf.compiler.driver.diagnostics import CompileError, locate_errors
 from tlf.compiler.driver.driver import new_context, parse
 from tlf.compiler.driver.source import Source
 from tlf.dialects.interfaces import Array
-from tlf.dialects.interpreters.run import interpret_defined
+from tlf.dialects.interpreters.interpret import interpret_poison_free
 
 DTYPES = {"f32": "float32", "f16": "float16", "i32": "int32", "i1": "bool"}
 
@@ -17,8 +17,8 @@ DTYPES = {"f32": "float32", "f16": "float16", "i32": "int32", "i1": "bool"}
 def run(text: str, **inputs: Array) -> tuple[Array, ...]:
     module = parse(new_context(), Source(text, "f.mlir"))
     module.verify()
-    with errors_located(module, "the reference"):
-        return interpret_defined(module, inputs)
+    with locate_errors(module, "the reference"):
+        return interpret_poison_free(module, inputs)
 
 
 def refused(text: str, message: str, **inputs: Array) -> None:

@@ -39,7 +39,7 @@ from tlf.compiler.driver.universe import TLF_UNIVERSE
 from tlf.dialects import interfaces
 from tlf.dialects.graph.elementwise import UnaryOperation
 from tlf.dialects.interfaces import DecompositionInterface
-from tlf.dialects.target import Level, Tiling, load
+from tlf.dialects.target import Level, TilingConstraints, load_target_spec
 from tlf.lowering.pipelines import PIPELINES
 from tlf.tools import (
     bench_options,
@@ -180,10 +180,10 @@ def test_target_descriptions(page: Path, folder: Path):
     for block in blocks(page, "toml"):
         assert block.name, "expected a file name after `toml`"
         if (announced := ANNOUNCED.search(block.text)) is None:
-            assert load(str(folder / block.name)).levels
+            assert load_target_spec(str(folder / block.name)).levels
             continue
         with pytest.raises(DiagnosticException, match=re.escape(announced[1])):
-            load(str(folder / block.name))
+            load_target_spec(str(folder / block.name))
 
 
 class Shell:
@@ -270,7 +270,7 @@ def test_operation_to_add(folder: Path):
 
     op.verify()
     assert isinstance(op, UnaryOperation)
-    (found,) = op.reference(array)
+    (found,) = op.compute_reference(array)
     assert np.allclose(found, array / (1 + np.abs(array)), rtol=1e-6)
     block = Block()
     assert isinstance(op, DecompositionInterface)
@@ -355,11 +355,11 @@ def test_every_pass_and_option_is_described():
 def test_every_flag_is_described():
     flags = {f"--{name}" for name in FLAGS} | {"--print-ir-after", "--emit", "--output"}
     known = (
-        bench_options.Options,
-        explain_options.Options,
-        import_options.Options,
-        plan_options.Options,
-        run_options.Options,
+        bench_options.BenchOptions,
+        explain_options.ExplainOptions,
+        import_options.ImportOptions,
+        plan_options.PlanOptions,
+        run_options.RunOptions,
     )
     for name in {name for options in known for name in options.__annotations__}:
         if name not in ("experiment", "file", "files", "source", "locations"):
@@ -369,7 +369,9 @@ def test_every_flag_is_described():
 
 
 def test_every_field_of_a_target_is_described():
-    fields = {name for kind in (Level, Tiling) for name in kind.__annotations__}
+    fields = {
+        name for kind in (Level, TilingConstraints) for name in kind.__annotations__
+    }
 
     assert fields <= words("targets.md")
 

@@ -6,18 +6,18 @@ import pytest
 
 pytest.importorskip("torch")
 
+from cascade_cases import CASES, CascadeSizes
 from cascade_form_runs import TOLERANCES, compare
-from cascade_forms import CASES, Sizes
 
-from tlf.analysis.tiling.group import Members
-from tlf.passes.graph.reassociate.exposing import Rewriting
-from tlf.passes.graph.reassociate.trial import Change, Trial
-from tlf.planner.fusion.cascades import Cascades
-from tlf.planner.fusion.leading import Part
+from tlf.analysis.tiling.group_analysis import GroupMembers
+from tlf.passes.graph.reassociate.cascade_rewriting import OperationRewriting
+from tlf.passes.graph.reassociate.change_evaluation import BlockChange, ChangeEvaluator
+from tlf.planner.fusion.cascade_fusion import CascadeFusion
+from tlf.planner.fusion.producer_closure import Part
 
 SIZES = (
-    Sizes(b=1, h=2, s=40, d=8, rows=12, k=24, n=40),
-    Sizes(b=2, h=2, s=33, d=5, rows=7, k=19, n=45),
+    CascadeSizes(b=1, h=2, s=40, d=8, rows=12, k=24, n=40),
+    CascadeSizes(b=2, h=2, s=33, d=5, rows=7, k=19, n=45),
 )
 
 
@@ -25,15 +25,17 @@ SIZES = (
 def eager(monkeypatch: pytest.MonkeyPatch):
     """Whatever may run in one loop does."""
 
-    def pays(self: Cascades, members: Members, parts: Sequence[Part]) -> bool:
-        return self.estimator.fastest(members) is not None
+    def pays(self: CascadeFusion, members: GroupMembers, parts: Sequence[Part]) -> bool:
+        return self.estimator.estimate_cycles(members) is not None
 
-    def saved(self: Trial, parts: Sequence[Part], change: Change) -> int:
-        return 1 if isinstance(change, Rewriting) else price(self, parts, change)
+    def saved(self: ChangeEvaluator, parts: Sequence[Part], change: BlockChange) -> int:
+        return (
+            1 if isinstance(change, OperationRewriting) else price(self, parts, change)
+        )
 
-    price = Trial.saved
-    monkeypatch.setattr(Cascades, "pay", pays)
-    monkeypatch.setattr(Trial, "saved", saved)
+    price = ChangeEvaluator.saved_cycles
+    monkeypatch.setattr(CascadeFusion, "is_profitable", pays)
+    monkeypatch.setattr(ChangeEvaluator, "saved_cycles", saved)
 
 
 @pytest.mark.one_in(20)
@@ -41,7 +43,7 @@ def eager(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize("target", ["h200", "npu"])
 @pytest.mark.parametrize("sizes", SIZES)
 @pytest.mark.parametrize("dtype", TOLERANCES)
-def test_forms(dtype: str, sizes: Sizes, target: str, name: str):
+def test_forms(dtype: str, sizes: CascadeSizes, target: str, name: str):
     compare(name, sizes, target, dtype)
 
 
@@ -50,4 +52,4 @@ def test_forms(dtype: str, sizes: Sizes, target: str, name: str):
 @pytest.mark.parametrize("dtype", TOLERANCES)
 def test_long_products(dtype: str, name: str):
     """Scores have a loop of their own, over the sum that they are."""
-    compare(name, Sizes(rows=21, k=601, n=150), "h200", dtype)
+    compare(name, CascadeSizes(rows=21, k=601, n=150), "h200", dtype)

@@ -17,10 +17,10 @@ from example_variants import matmul_bias_relu
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from tlf.dialects.target import load
+from tlf.dialects.target import load_target_spec
 from tlf.runtime import npu
 
-NPU = load("npu")
+NPU = load_target_spec("npu")
 
 NORMALIZED = """
 func.func @normalized(%a: tensor<2x24x{rows}x17xf16>, %b: tensor<2x12x{rows}x17xf16>,

@@ -14,9 +14,9 @@ from xdsl.dialects import func
 
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.dialects import mem
-from tlf.dialects.prepared import is_preparation
-from tlf.dialects.target import load
-from tlf.planner.cost.program.prediction import predict
+from tlf.dialects.prepack import is_preparation
+from tlf.dialects.target import load_target_spec
+from tlf.planner.cost.program.cycle_estimate import estimate_function
 from tlf.runtime import npu
 
 TARGET = "npu-tiny:L2=16K"
@@ -46,13 +46,13 @@ def text_of(block: str) -> str:
 def test_rows_of_rings_are_one_axis(block: str):
     """And the cost model knows."""
     context, module = parsed(text_of(block))
-    target = load(TARGET)
+    target = load_target_spec(TARGET)
     target.attach(module)
     passes = steps_of(target)
     buffers = [each.name for each in passes].index("convert-tile-to-mem")
     PassManager(passes[:buffers]).run(context, module)
     predicted = sum(
-        predict(function, target).cycles
+        estimate_function(function, target).cycles
         for function in module.ops
         if isinstance(function, func.FuncOp) and not is_preparation(function)
     )
@@ -88,7 +88,7 @@ def test_products_take_fewer_passes():
     """Rows of 24 pixels leave 40 of 64 columns of the array idle."""
     text = bottleneck(BlockSizes(1, 256, 64, 24, 24), "f16").program.text()
 
-    target = load("npu")
+    target = load_target_spec("npu")
     context, module, other = with_and_without(text, target, "graph-collapse-dims")
 
     collapsed, apart = (

@@ -93,5 +93,5 @@ def test_no_index_is_left(kind: str):
     left = [op.name for op in module.walk() if op.name.startswith("graph.")]
     assert left == ["graph.unfold", "graph.add"]
     (made,) = (op for op in module.walk() if isinstance(op, graph.UnfoldOp))
-    reaches_out = made.border(0) is not None
+    reaches_out = made.padding_value(0) is not None
     assert reaches_out == (kind == "beyond")

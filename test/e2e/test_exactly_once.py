@@ -19,8 +19,8 @@ from random_layouts import shuffle
 from xdsl.dialects.builtin import ModuleOp
 
 import tlf
-from tlf.dialects.entry import entry_point
-from tlf.dialects.target import load
+from tlf.dialects.entry_point import entry_point
+from tlf.dialects.target import load_target_spec
 from tlf.passes.report.tile_verify_coverage import ATTRIBUTE
 from tlf.runtime.npu import Report, parse, run
 from tlf.runtime.npu.dtypes import DTYPES
@@ -65,7 +65,7 @@ def test_exactly_once_in_chunks(rows: int):
 
 def planned(rng: Generator, results: int, layouts: bool) -> ModuleOp:
     """Random groups that keep and hold tensors in L2, several results, layouts."""
-    context, target = new_context(), load("npu-tiny")
+    context, target = new_context(), load_target_spec("npu-tiny")
     module = ungrouped(context, rng, results)
     target.attach(module)
     run_passes(context, module, target, "graph-group{level=L2 max-operations=2}")
@@ -81,7 +81,7 @@ def planned(rng: Generator, results: int, layouts: bool) -> ModuleOp:
 def test_exactly_once_around_kept_tensors(seed: int):
     """Static and dynamic: tiles cover the results, and no byte is stored twice."""
     layouts = seed % 2 == 1
-    context, target = new_context(), load("npu-tiny")
+    context, target = new_context(), load_target_spec("npu-tiny")
     module = planned(np.random.default_rng(seed), 3, layouts)
     run_passes(context, module, target, f"{TILES},tile-verify-coverage")
     assert ATTRIBUTE in entry_point(module).attributes

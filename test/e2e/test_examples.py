@@ -20,7 +20,7 @@ from example_variants import (
 from torch import Tensor
 from torch.nn import functional
 
-from tlf.dialects.entry import argument_names, entry_point
+from tlf.dialects.entry_point import argument_names, entry_point
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FILES: dict[str, Variant] = {

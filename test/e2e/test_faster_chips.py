@@ -7,28 +7,28 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from optimality_chip import Chip, changed, small_chips
+from optimality_chip import Chip, small_chips, with_level
 from optimality_graphs import small_network
 from optimised import modelled, with_engine
 
 from tlf.compiler.driver.driver import TARGETS, emit, new_context
 from tlf.compiler.driver.pipeline import build_target
-from tlf.dialects.target import Target
-from tlf.dialects.target.machine import machine_of
+from tlf.dialects.target import TargetSpec
+from tlf.dialects.target.npu_machine import machine_of
 from tlf.runtime import npu
 
 SEEDS = (4, 8)
 BASE = small_chips()["near"]
-FASTER: Mapping[str, Sequence[Target]] = {
-    "L3 bandwidth": [changed(BASE, "L3", bandwidth=each) for each in (1, 4, 16)],
-    "L2 bandwidth": [changed(BASE, "L2", bandwidth=each) for each in (4, 16, 64)],
-    "L1 bandwidth": [changed(BASE, "L1", bandwidth=each) for each in (4, 16, 64)],
-    "L3 latency": [changed(BASE, "L3", latency=each) for each in (400, 100, 25)],
-    "L2 latency": [changed(BASE, "L2", latency=each) for each in (40, 10, 2)],
-    "L1 latency": [changed(BASE, "L1", latency=each) for each in (8, 2, 0)],
-    "L3 queues": [changed(BASE, "L3", shared=each) for each in (True, False)],
-    "L2 queues": [changed(BASE, "L2", shared=each) for each in (True, False)],
-    "L2 size": [changed(BASE, "L2", capacity=each) for each in (2048, 4096, 16384)],
+FASTER: Mapping[str, Sequence[TargetSpec]] = {
+    "L3 bandwidth": [with_level(BASE, "L3", bandwidth=each) for each in (1, 4, 16)],
+    "L2 bandwidth": [with_level(BASE, "L2", bandwidth=each) for each in (4, 16, 64)],
+    "L1 bandwidth": [with_level(BASE, "L1", bandwidth=each) for each in (4, 16, 64)],
+    "L3 latency": [with_level(BASE, "L3", latency=each) for each in (400, 100, 25)],
+    "L2 latency": [with_level(BASE, "L2", latency=each) for each in (40, 10, 2)],
+    "L1 latency": [with_level(BASE, "L1", latency=each) for each in (8, 2, 0)],
+    "L3 queues": [with_level(BASE, "L3", shared=each) for each in (True, False)],
+    "L2 queues": [with_level(BASE, "L2", shared=each) for each in (True, False)],
+    "L2 size": [with_level(BASE, "L2", capacity=each) for each in (2048, 4096, 16384)],
     "lanes": [with_engine(BASE, "vector", lanes=each) for each in (16, 64, 256)],
     "array": [with_engine(BASE, "matrix", rows=each, cols=each) for each in (2, 4, 8)],
 }
@@ -39,8 +39,8 @@ FASTER: Mapping[str, Sequence[Target]] = {
 def program(seed: int) -> npu.Program:
     """A random network, compiled for the chip that others are variants of."""
     on = Chip(BASE)
-    module = on.partitioned(on.grouped(small_network(seed)))
-    on.run(on.after, module)
+    module = on.partition_module(on.group_module(small_network(seed)))
+    on.run_passes(on.program_passes, module)
     text = emit(new_context(), module, build_target("npu", TARGETS))
     return npu.parse(text, Path())
 
@@ -52,7 +52,7 @@ def test_best_schedules(part: str):
     for seed in SEEDS:
         chips = [Chip(each) for each in FASTER[part]]
         module = small_network(seed)
-        times = [modelled(each, each.grouped(module), "dp") for each in chips]
+        times = [modelled(each, each.group_module(module), "dp") for each in chips]
         assert all(0 < after <= before for before, after in pairwise(times)), times
 
 

@@ -12,8 +12,13 @@ from random_programs import random_program
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
-from tlf.dialects.entry import entry_point
-from tlf.dialects.layouts import ANY, Layout, declare_arguments, declare_results
+from tlf.dialects.entry_point import entry_point
+from tlf.dialects.io_layouts import (
+    ANY_LAYOUT,
+    Layout,
+    set_argument_layouts,
+    set_result_layouts,
+)
 
 REFUSED = r"the npu multiplies .*, got i\d+"
 
@@ -22,7 +27,7 @@ def some_layout(type_: Attribute, rng: Generator) -> Layout:
     """Any layout, or a random one."""
     rank = type_.get_num_dims() if isinstance(type_, TensorType) else 0
     if rng.random() < 0.4:
-        return ANY
+        return ANY_LAYOUT
     return tuple(int(axis) for axis in rng.permutation(rank))
 
 
@@ -32,9 +37,9 @@ def with_layouts(text: str, rng: Generator) -> str:
     function = entry_point(module)
     types = function.function_type
     inputs = enumerate(types.inputs)
-    declare_arguments(function, {at: some_layout(each, rng) for at, each in inputs})
+    set_argument_layouts(function, {at: some_layout(each, rng) for at, each in inputs})
     outputs = enumerate(types.outputs)
-    declare_results(function, {at: some_layout(each, rng) for at, each in outputs})
+    set_result_layouts(function, {at: some_layout(each, rng) for at, each in outputs})
     return str(module)
 
 

@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.dialects.graph import remarks_of
-from tlf.dialects.interpreters.run import interpret
-from tlf.dialects.target import load
+from tlf.dialects.interpreters.interpret import interpret
+from tlf.dialects.target import load_target_spec
 from tlf.passes.report.tile_verify_coverage import ATTRIBUTE, TileVerifyCoveragePass
 from tlf.passes.tile.tile_fuse_loops import TileFuseLoopsPass
 
@@ -26,7 +26,7 @@ def functions(module: ModuleOp) -> list[func.FuncOp]:
 @pytest.mark.parametrize("target", ["npu", "npu-tiny", "h200"])
 @pytest.mark.parametrize("make", MAKERS)
 def test_fused_nests(make: str, target: str):
-    description, fused = load(target), 0
+    description, fused = load_target_spec(target), 0
     for seed in range(4):
         case = make_case(MAKERS[make](seed).text(), seed)
         context, module = case.module()

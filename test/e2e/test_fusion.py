@@ -6,7 +6,7 @@ import pytest
 from differential import check, compiled_text, make_case, parsed
 
 from tlf.dialects import graph
-from tlf.dialects.target import load
+from tlf.dialects.target import load_target_spec
 from tlf.passes.plan.graph_group import GraphGroupPass
 
 HEAD = "func.func @f(%x: tensor<21x13xf32>, %w: tensor<13x17xf32>, %b: tensor<13xf32>)"
@@ -150,7 +150,7 @@ func.func @f(%x: {IMAGE}, %w: tensor<5x3x3x3xf32>, %b: tensor<3x1x1xf32>) -> {OU
 def groups(text: str, target: str, level: str) -> list[str]:
     """Return the operations of each group by name, without constants."""
     context, module = parsed(text)
-    load(target).attach(module)
+    load_target_spec(target).attach(module)
     GraphGroupPass(level=level, cascades=False).apply(context, module)
     return [
         ",".join(op.name.removeprefix("graph.") for op in group.body.block.ops)

@@ -20,7 +20,7 @@ from slow_chips import CHIPS, NPU_TYPES, slow_chip
 
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.dialects import graph, mem
-from tlf.dialects.target import Target, load
+from tlf.dialects.target import TargetSpec, load_target_spec
 from tlf.passes.graph.graph_decompose import GraphDecomposePass
 
 Slow = Callable[..., str]
@@ -40,7 +40,7 @@ def slow(tmp_path: Path) -> Slow:
     return slow_chip(tmp_path)
 
 
-def compiled(text: str, target: Target) -> tuple[str, list[mem.DmaGatherOp], int]:
+def compiled(text: str, target: TargetSpec) -> tuple[str, list[mem.DmaGatherOp], int]:
     """The text of a program, its moves by indices, and how many groups it has."""
     context, module = parsed(text)
     target.attach(module)
@@ -61,7 +61,7 @@ def test_shapes_and_axes(lookup: Lookup, chip: str, slow: Slow, rng: Generator):
     name = slow(chip)
     check(lookup.text, lookup.inputs(rng), name)
     if lookup.table[lookup.axis] > FEW:
-        assert "gather=" in compiled(lookup.text, load(name))[0]
+        assert "gather=" in compiled(lookup.text, load_target_spec(name))[0]
 
 
 @pytest.mark.one_in(7)
@@ -107,12 +107,12 @@ def test_rows_come_ahead(rng: Generator):
     text = EMBED.format(V=5000, W=64, N=301)
     inputs = drawn(text, rng) | {"n": rng.integers(-2, 5002, 301)}
     check(text, inputs, "npu-tiny")
-    _, moves, groups = compiled(text, load("npu-tiny"))
+    _, moves, groups = compiled(text, load_target_spec("npu-tiny"))
     assert (len(moves), groups) == (1, 1)
-    assert moves[0].iterations_ahead == 1
+    assert moves[0].prefetch_distance == 1
 
 
-def is_moved(text: str, target: Target) -> bool:
+def is_moved(text: str, target: TargetSpec) -> bool:
     """Return `True` if rows are left to a move that follows indices."""
     context, module = parsed(text)
     target.attach(module)
@@ -124,14 +124,14 @@ def is_moved(text: str, target: Target) -> bool:
 def test_moves_are_chosen_where_they_are_faster(chip: str):
     """A vocabulary is moved, a few classes are compared."""
     many, few = (EMBED.format(V=places, W=64, N=32) for places in (5000, 3))
-    assert is_moved(many, load(chip))
-    assert not is_moved(few, load(chip))
+    assert is_moved(many, load_target_spec(chip))
+    assert not is_moved(few, load_target_spec(chip))
 
 
 def test_a_chip_without_rows_compares(slow: Slow):
     text = EMBED.format(V=300, W=8, N=9)
-    assert is_moved(text, load(slow("npu-tiny")))
-    assert not is_moved(text, load(slow("npu-tiny", "")))
+    assert is_moved(text, load_target_spec(slow("npu-tiny")))
+    assert not is_moved(text, load_target_spec(slow("npu-tiny", "")))
 
 
 @pytest.mark.parametrize("chip", ["npu", "npu-tiny", "bm1684x-like"])
@@ -140,7 +140,7 @@ def test_time_is_predicted(chip: str):
     The time predicted before buffers and instructions exist matches the simulated time.
     """
     text = EMBED.format(V=5000, W=64, N=304)
-    told, taken = predicted_and_taken(text, load(chip))
+    told, taken = predicted_and_taken(text, load_target_spec(chip))
     assert abs(told - taken) <= taken / 50
 
 
@@ -158,7 +158,7 @@ func.func @main(%x: tensor<50x24xf32>, %n: tensor<7x1xi64>, %u: tensor<7x24xf32>
 def test_slices_that_replace_others(slow: Slow, rng: Generator):
     name = slow("npu-tiny")
     check(PUT, drawn(PUT, rng), name)
-    assert "scatter=" in compiled(PUT, load(name))[0]
+    assert "scatter=" in compiled(PUT, load_target_spec(name))[0]
 
 
 @pytest.mark.one_in(8)

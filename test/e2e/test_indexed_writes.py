@@ -19,8 +19,8 @@ from written_programs import AROUND, PLACES, ROWS, WRITES, Write
 
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.dialects import graph
-from tlf.dialects.interpreters.run import interpret
-from tlf.dialects.target import load
+from tlf.dialects.interpreters.interpret import interpret
+from tlf.dialects.target import load_target_spec
 from tlf.passes.graph.graph_decompose import GraphDecomposePass
 from tlf.runtime import npu
 
@@ -41,7 +41,7 @@ def slow(tmp_path: Path) -> Slow:
 def compiled(text: str, chip: str) -> str:
     """The text of a program."""
     context, module = parsed(text)
-    target = load(chip)
+    target = load_target_spec(chip)
     target.attach(module)
     PassManager(steps_of(target)).run(context, module)
     return printed(context, module, target)
@@ -99,7 +99,7 @@ def test_equal_indices(kind: str, slow: Slow, rng: Generator):
 def is_moved(write: Write, chip: str) -> bool:
     """Return `True` if rows are left to a move that follows indices."""
     context, module = parsed(write.text)
-    load(chip).attach(module)
+    load_target_spec(chip).attach(module)
     PassManager([GraphDecomposePass()]).run(context, module)
     return any(isinstance(op, graph.ScatterOp) for op in module.walk())
 
@@ -154,5 +154,5 @@ def test_time_is_predicted(chip: str):
     The time predicted before buffers and instructions exist matches the simulated time.
     """
     text = Write("add", (2000, 64), (900, 1), (900, 64), 0).text
-    told, taken = predicted_and_taken(text, load(chip))
+    told, taken = predicted_and_taken(text, load_target_spec(chip))
     assert abs(told - taken) <= taken / 50

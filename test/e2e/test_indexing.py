@@ -21,7 +21,7 @@ from numpy.random import Generator
 
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.dialects import graph, mem, tile
-from tlf.dialects.target import load
+from tlf.dialects.target import load_target_spec
 
 
 @pytest.fixture(params=range(2))
@@ -34,7 +34,7 @@ def compiled(text: str, name: str = "h200") -> dict[type, int]:
     """
     Return the numbers of indexed loads of a program on each level, and of its kernels.
     """
-    target = load(name)
+    target = load_target_spec(name)
     context, module = parsed(text)
     target.attach(module)
     counted = (graph.GroupOp, tile.GatherOp, mem.GatherOp)
@@ -100,7 +100,7 @@ func.func @main(%t: tensor<70000x40000xi8>, %n: tensor<3x{I}>) -> tensor<3x40000
 @pytest.mark.parametrize("index", ["i64", "i32"])
 def test_offsets_beyond_32_bits(index: str):
     """A table of which, but for two rows, only addresses are used."""
-    target = load("h200")
+    target = load_target_spec("h200")
     context, module = parsed(WIDE.format(I=index))
     target.attach(module)
     PassManager(steps_of(target)).run(context, module)

@@ -5,7 +5,7 @@ from bounded import bounds_in
 from differential import check, compiled_text, make_case
 from joined_programs import joined_program
 
-from tlf.dialects.target import load
+from tlf.dialects.target import load_target_spec
 from tlf.runtime import npu
 
 ELEMENTS = ("f16", "bf16", "f32")
@@ -45,4 +45,4 @@ def test_loads_go_on_beside_what_is_written():
     }"""
     program = npu.parse(compiled_text(text, "npu-tiny"))
     cycles = npu.run(program, {}, functional=False).cycles
-    assert cycles < 1.2 * bounds_in(text, load("npu-tiny")).cycles_quantised
+    assert cycles < 1.2 * bounds_in(text, load_target_spec("npu-tiny")).cycles_quantised

@@ -5,7 +5,7 @@ from differential import parsed
 from kept_groups import run_passes
 from skipping_programs import skipping_program
 
-from tlf.dialects.target import load
+from tlf.dialects.target import load_target_spec
 from tlf.lowering.pipelines import pipelines_for
 
 PARTITION = "graph-partition{level=L2}"
@@ -17,7 +17,7 @@ def is_copied(text: str, target_name: str) -> bool:
     fit, for the schedules that are the best by the formula.
     """
     context, module = parsed(text)
-    target = load(target_name)
+    target = load_target_spec(target_name)
     target.attach(module)
     passes = pipelines_for(target)["npu-pipeline"].split(",convert-mem-to-npu")[0]
     assert PARTITION in passes

@@ -6,15 +6,15 @@ from differential import new_context
 from kept_groups import lowered, plan_all, run_passes, ungrouped
 from tiled_groups import arguments_of
 
-from tlf.dialects.interpreters.run import interpret
-from tlf.dialects.target import load
+from tlf.dialects.interpreters.interpret import interpret
+from tlf.dialects.target import load_target_spec
 
 
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("seed", range(16))
 def test_kept_tiles(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    context, target = new_context(), load("npu-tiny")
+    context, target = new_context(), load_target_spec("npu-tiny")
     module = ungrouped(context, rng)
     arguments = arguments_of(module, rng)
     expected = interpret(module, arguments)

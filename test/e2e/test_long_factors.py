@@ -7,7 +7,7 @@ from bounded import bounds_in
 from differential import check, compiled_text, make_case
 from example_variants import matmul_bias_relu
 
-from tlf.dialects.target import load
+from tlf.dialects.target import load_target_spec
 from tlf.runtime import npu
 
 CONVOLUTION = """
@@ -73,4 +73,4 @@ def test_they_use_the_array(target: str, sizes: tuple[int, int, int], times: flo
     text = matmul_bias_relu(*sizes, "f16").program.text()
     program = npu.parse(compiled_text(text, target))
     cycles = npu.run(program, {}, functional=False).cycles
-    assert cycles < times * bounds_in(text, load(target)).cycles
+    assert cycles < times * bounds_in(text, load_target_spec(target)).cycles

@@ -5,7 +5,7 @@ from differential import check, make_case, parsed, steps_of
 
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.dialects import graph
-from tlf.dialects.target import load
+from tlf.dialects.target import load_target_spec
 
 TEXT = """
 func.func @main(%q: tensor<{B}x4x{R}x16x{T}>, %k: tensor<{K}x1x40x16x{T}>,
@@ -38,7 +38,7 @@ def program(sizes: tuple[int, int, int], element: str) -> str:
 @pytest.mark.parametrize("sizes", SIZES)
 def test_one_group(sizes: tuple[int, int, int]):
     context, module = parsed(program(sizes, "f16"))
-    target = load("h200")
+    target = load_target_spec("h200")
     target.attach(module)
     steps = steps_of(target)
     names = [each.name for each in steps]

@@ -4,13 +4,13 @@ import pytest
 import zoo
 from differential import compiled_results, disagreement, make_case
 
-from tlf.dialects.target import load
+from tlf.dialects.target import load_target_spec
 from tlf.lowering.pipelines import pipelines_for
 
 
 def partitioned(target: str, strategy: str) -> str:
     """The pipeline of a target, with groups that may run as one."""
-    text = pipelines_for(load(target))["npu-pipeline"]
+    text = pipelines_for(load_target_spec(target))["npu-pipeline"]
     options = f"level=L2 strategy={strategy} max-group-size=4"
     assert "graph-partition{level=L2}" in text
     return text.replace("graph-partition{level=L2}", f"graph-partition{{{options}}}")

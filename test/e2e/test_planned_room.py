@@ -7,15 +7,15 @@ from differential import compiled_results, disagreement, make_case, new_context
 from kept_groups import groups_of, run_passes, ungrouped
 from xdsl.parser import Parser
 
-from tlf.analysis.tiling.group import rules_of
-from tlf.analysis.tiling.group_members import members_of_group
-from tlf.analysis.tiling.rolling import Rolling
+from tlf.analysis.tiling.group_analysis import tile_rules_of
+from tlf.analysis.tiling.group_members import members_of_group_op
+from tlf.analysis.tiling.rolling_windows import RollingPolicy
 from tlf.dialects import graph
-from tlf.dialects.target import load
+from tlf.dialects.target import load_target_spec
 from tlf.lowering.pipelines import pipelines_for
-from tlf.planner.cost.npu.footprint import TileBuffers
-from tlf.planner.cost.npu.in_flight import InFlight
-from tlf.planner.cost.npu.timed import nests_of
+from tlf.planner.cost.npu.iterations_in_flight import IterationsInFlight
+from tlf.planner.cost.npu.npu_estimator import nests_of
+from tlf.planner.cost.npu.tile_footprint import TileBuffers
 
 ENDS = "mem-plan"
 """The pass that says whether buffers fit."""
@@ -25,7 +25,7 @@ ENDS = "mem-plan"
 @pytest.mark.parametrize("room", ["8K", "16K"])
 @pytest.mark.parametrize("seed", range(6))
 def test_planned_room(seed: int, room: str) -> None:
-    context, target = new_context(), load(f"npu-tiny:L2={room}")
+    context, target = new_context(), load_target_spec(f"npu-tiny:L2={room}")
     module = ungrouped(context, np.random.default_rng(seed))
     target.attach(module)
     passes = pipelines_for(target)["npu-pipeline"]
@@ -92,35 +92,35 @@ func.func @led(%x: tensor<2x12x20x8xf16>, %w: tensor<8x12x3x7xf16>)
     ("text", "tile", "stages", "roll"),
     [
         (GATED, (1, 4, 6, 6), 1, None),
-        (FINER, (1, 1, 7, 2), 2, Rolling(3)),
-        (FINER, (1, 4, 3, 12), 1, Rolling(2)),
-        (LED, (1, 8, 1, 2), 1, Rolling(2)),
-        (LED, (1, 8, 1, 2), 1, Rolling(2, leads=True)),
-        (LED, (1, 8, 2, 2), 2, Rolling(2, leads=True)),
+        (FINER, (1, 1, 7, 2), 2, RollingPolicy(3)),
+        (FINER, (1, 4, 3, 12), 1, RollingPolicy(2)),
+        (LED, (1, 8, 1, 2), 1, RollingPolicy(2)),
+        (LED, (1, 8, 1, 2), 1, RollingPolicy(2, has_prefetch=True)),
+        (LED, (1, 8, 2, 2), 2, RollingPolicy(2, has_prefetch=True)),
     ],
 )
 def test_room_of_a_plan(
-    text: str, tile: tuple[int, ...], stages: int, roll: Rolling | None
+    text: str, tile: tuple[int, ...], stages: int, roll: RollingPolicy | None
 ) -> None:
     """A group fits in as much of L2 as its plan is said to take."""
-    context, target = new_context(), load("npu-tiny:L1=1K")
+    context, target = new_context(), load_target_spec("npu-tiny:L1=1K")
     module = Parser(context, text).parse_module()
     target.attach(module)
     run_passes(context, module, target, "graph-decompose,tidy,graph-group{level=L2}")
     (group,) = groups_of(module)
-    members = members_of_group(group)
-    tiling = members.tiling(tile, (), rules_of(target, "L2"), roll)
+    members = members_of_group_op(group)
+    tiling = members.tiling_with(tile, (), tile_rules_of(target, "L2"), roll)
     buffers = TileBuffers(tiling, nests_of(members, target))
-    needed = buffers.footprint(InFlight(stages, stages)).needed
+    needed = buffers.footprint_of(IterationsInFlight(stages, stages)).peak_bytes
     group.plan = graph.PlanAttr(
         "L2",
         tile,
         stages=stages,
         sliding=() if roll is None else (roll.axis,),
-        prefetch_distance=0 if roll is None else int(roll.leads),
+        prefetch_distance=0 if roll is None else int(roll.has_prefetch),
     )
 
-    small = target.resized({"L2": needed})
+    small = target.with_capacities({"L2": needed})
     small.attach(module)
     passes = pipelines_for(small)["npu-pipeline"]
     rest = passes.split("graph-mark-in-place,", 1)[1]

@@ -15,7 +15,7 @@ from mutations import replaced
 from tlf.compiler.driver.driver import TARGETS, emit
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_target
-from tlf.dialects.target import load
+from tlf.dialects.target import load_target_spec
 from tlf.runtime import npu
 from tlf.runtime.npu import NPUTrap
 
@@ -35,7 +35,7 @@ func.func @f(%x: tensor<61x67xf32>, %w: tensor<67x59xf32>, %b: tensor<59xf32>)
 def text() -> str:
     """The program, each instruction with its place in the source."""
     context, module = parsed(SOURCE)
-    target = load("npu-tiny")
+    target = load_target_spec("npu-tiny")
     target.attach(module)
     PassManager(steps_of(target)).run(context, module)
     return emit(context, module, build_target("npu{origins=true}", TARGETS))

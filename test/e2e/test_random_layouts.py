@@ -7,14 +7,14 @@ from kept_groups import lowered, plan_all, run_passes, ungrouped
 from random_layouts import shuffle
 from tiled_groups import arguments_of
 
-from tlf.dialects.interpreters.run import interpret
-from tlf.dialects.target import load
+from tlf.dialects.interpreters.interpret import interpret
+from tlf.dialects.target import load_target_spec
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_random_layouts(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    context, target = new_context(), load("npu-tiny")
+    context, target = new_context(), load_target_spec("npu-tiny")
     module = ungrouped(context, rng)
     arguments = arguments_of(module, rng)
     expected = interpret(module, arguments)

@@ -6,8 +6,8 @@ import pytest
 pytest.importorskip("torch")
 
 import cascades
+from cascade_cases import CASES, CascadeSizes, T
 from cascade_form_runs import named, wide
-from cascade_forms import CASES, Sizes, T
 from differential import compiled_results
 from torch_check import relative_error, tensors
 from torch_model import Model, cast_all
@@ -15,10 +15,10 @@ from torch_models import MODELS
 from xdsl.dialects.builtin import StringAttr
 
 from tlf.compiler.api.torch_module import CompiledModule
-from tlf.dialects.numerics import ATTRIBUTE
+from tlf.dialects.numerics import NUMERICS_ATTRIBUTE
 from tlf.frontend.torch.export import from_torch
 
-SIZES = Sizes(b=1, h=2, s=40, d=8, rows=12, k=24, n=40)
+SIZES = CascadeSizes(b=1, h=2, s=40, d=8, rows=12, k=24, n=40)
 MODULE = "builtin.module {"
 NETWORKS = sorted(MODELS, key=lambda model: model.name != "mixer block")
 """All, first one that takes little time."""
@@ -30,7 +30,7 @@ def test_errors(name: str):
     """In multiples of those of strict numerics, against f64."""
     case = CASES[name]
     inputs = case.inputs(SIZES, T.bfloat16, seed=1)
-    text, given = str(cascades.imported(case, inputs)), named(case, inputs)
+    text, given = str(cascades.import_case(case, inputs)), named(case, inputs)
     (right, *_) = tensors(case.form(*map(wide, inputs)))
     errors = list[float]()
     for numerics in "relaxed", "strict":
@@ -50,7 +50,7 @@ def test_networks(model: Model):
     network, inputs = model.build("tiny")
     narrow = network.bfloat16(), cast_all(inputs, T.bfloat16)
     imported = from_torch(*narrow)
-    imported.module.attributes[ATTRIBUTE] = StringAttr("relaxed")
+    imported.module.attributes[NUMERICS_ATTRIBUTE] = StringAttr("relaxed")
     with T.no_grad():
         found, theirs = (
             CompiledModule(imported, "h200")(*narrow[1]),

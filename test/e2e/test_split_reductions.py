@@ -6,14 +6,14 @@ import pytest
 
 pytest.importorskip("torch")
 
+from cascade_cases import CascadeSizes
 from cascade_form_runs import TOLERANCES, compare
-from cascade_forms import Sizes
 
 from tlf.passes.graph import graph_split_k_reductions
-from tlf.passes.graph.reassociate.trial import Change, Trial
-from tlf.passes.graph.split_reductions import counts
-from tlf.passes.graph.split_reductions.split import Reductions
-from tlf.planner.fusion.leading import Part
+from tlf.passes.graph.reassociate.change_evaluation import BlockChange, ChangeEvaluator
+from tlf.passes.graph.split_reductions import split_counts
+from tlf.passes.graph.split_reductions.reduction_splitting import SplittableReductions
+from tlf.planner.fusion.producer_closure import Part
 
 FORMS = (
     "padding",
@@ -24,24 +24,24 @@ FORMS = (
     "softmax_product",
     "unit_product",
 )
-SIZES = Sizes(b=1, h=2, s=36, d=8, rows=6, k=24, n=42)
+SIZES = CascadeSizes(b=1, h=2, s=36, d=8, rows=6, k=24, n=42)
 
 
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Whatever may be split is, into as many parts as there may be: these numbers."""
-    found, split = list[int](), Reductions.split
+    found, split = list[int](), SplittableReductions.split_into
 
-    def saved(self: Trial, parts: Sequence[Part], change: Change) -> int:
+    def saved(self: ChangeEvaluator, parts: Sequence[Part], change: BlockChange) -> int:
         return int(getattr(change, "count", 0))
 
-    def counting(self: Reductions, parts: int) -> bool:
+    def counting(self: SplittableReductions, parts: int) -> bool:
         found.append(parts)
         return split(self, parts)
 
-    monkeypatch.setattr(Reductions, "split", counting)
-    monkeypatch.setattr(Trial, "saved", saved)
-    monkeypatch.setattr(counts, "SHORT", 3)
+    monkeypatch.setattr(SplittableReductions, "split_into", counting)
+    monkeypatch.setattr(ChangeEvaluator, "saved_cycles", saved)
+    monkeypatch.setattr(split_counts, "MIN_PART_EXTENT", 3)
     monkeypatch.setattr(graph_split_k_reductions, "OPERATIONS", 1000)
     return found
 

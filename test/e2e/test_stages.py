@@ -12,7 +12,7 @@ from example_variants import (
     weighted_sum,
 )
 
-from tlf.dialects.target import load
+from tlf.dialects.target import load_target_spec
 
 LAST = {"npu": "mem-plan", "npu-tiny": "mem-plan", "h200": "convert-tile-to-mem"}
 """For each target, a pass after which programs can still be interpreted."""
@@ -40,7 +40,7 @@ def stages(variant: Variant, name: str) -> list[Stage]:
     """The stages of a variant on a target."""
     case = make_case(variant.program.text())
     context, module = case.module()
-    return list(lowered(case, load(name), context, module))
+    return list(lowered(case, load_target_spec(name), context, module))
 
 
 @pytest.mark.one_in(6)

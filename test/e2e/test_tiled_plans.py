@@ -13,7 +13,7 @@ from far_moves import far_boxes
 from kept_groups import run_passes
 from tiled_plans import far_tiles, near_tiles, results_of, trips
 
-from tlf.dialects.target import load
+from tlf.dialects.target import load_target_spec
 from tlf.lowering.pipelines import pipelines_for
 from tlf.runtime import npu
 
@@ -147,7 +147,7 @@ def formed(text: str, element: str) -> str:
 @pytest.mark.parametrize(("name", "element"), RUNS)
 def test_values_under_given_tiles(name: str, element: str):
     """Tiles of L2 as given, cut at random for L1, for each element type otherwise."""
-    program, target = PROGRAMS[name], load("npu-tiny:L1=64K,L2=256K")
+    program, target = PROGRAMS[name], load_target_spec("npu-tiny:L1=64K,L2=256K")
     case = make_case(formed(program.text, element))
     number = ALL.index(element)
     rng, stages = np.random.default_rng(number), 1 + number % 3
@@ -160,7 +160,7 @@ def test_values_under_given_tiles(name: str, element: str):
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_values_on_a_larger_chip(name: str):
     """The same tiles of L2 where those of L1 are the whole of them, or chosen."""
-    program, target = PROGRAMS[name], load("npu")
+    program, target = PROGRAMS[name], load_target_spec("npu")
     case = make_case(formed(program.text, "f16"))
     context, module = far_tiles(case.text, target, program.tile, program.reduce)
     near = "graph-group{level=L1},graph-select-tile-sizes{level=L1},dce"
@@ -181,7 +181,7 @@ func.func @f(%x: tensor<1x2x{N}x9xf32>, %w: tensor<3x2x3x3xf32>)
 
 def sized(tile: str) -> str:
     """The pipeline of an NPU with given tiles of L2, in a group each."""
-    text = pipelines_for(load("npu-tiny"))["npu-pipeline"]
+    text = pipelines_for(load_target_spec("npu-tiny"))["npu-pipeline"]
     text = text.replace("graph-partition{level=L2},", "")
     assert "graph-select-tile-sizes{level=L2}" in text
     return text.replace(

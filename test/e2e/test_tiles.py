@@ -15,7 +15,7 @@ from example_variants import (
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects import tile
-from tlf.dialects.target import load
+from tlf.dialects.target import load_target_spec
 from tlf.lowering.pipelines import PIPELINES, pipelines_for
 from tlf.runtime import triton
 
@@ -60,7 +60,7 @@ def sized(pipeline: str, rows: int, columns: int) -> str:
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda each: each.program.name)
 def test_every_axis_has_several_tiles_and_a_partial_one(variant: Variant):
-    target = load("npu-tiny")
+    target = load_target_spec("npu-tiny")
     pipeline = pipelines_for(target)["npu-pipeline"]
     pipeline = pipeline.replace("graph-partition{level=L2},", "")
     largest = "graph-select-tile-sizes{strategy=largest "
@@ -83,7 +83,7 @@ def test_values_of_partial_tiles(variant: Variant):
 @pytest.mark.parametrize(("rows", "columns", "blocks", "steps"), SIZES)
 @pytest.mark.parametrize("target", ["npu", "h200"])
 def test_chosen_tiles(target: str, rows: int, columns: int, blocks: int, steps: int):
-    variant, description = weighted_sum(1000, 512), load(target)
+    variant, description = weighted_sum(1000, 512), load_target_spec(target)
     pipeline = sized(f"{description.backend}-pipeline", rows, columns)
 
     module = tiled(variant.program.text(), description, pipeline)

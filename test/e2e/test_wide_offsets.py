@@ -11,7 +11,7 @@ from differential import compiled_text
 from far_moves import Box, far_boxes
 
 from tlf.runtime import npu
-from tlf.runtime.npu.program import Buffer, Program
+from tlf.runtime.npu.npu_program import Buffer, Program
 
 IMAGES = "tensor<3x29999x30011xf16>"
 ADDITION = f"""

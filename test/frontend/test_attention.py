@@ -9,10 +9,10 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from tlf.dialects.entry import argument_names, entry_point
-from tlf.dialects.interpreters.run import interpret
-from tlf.frontend.torch.elements import to_array
-from tlf.frontend.torch.graph import import_graph
+from tlf.dialects.entry_point import argument_names, entry_point
+from tlf.dialects.interpreters.interpret import interpret
+from tlf.frontend.torch.element_types import to_array
+from tlf.frontend.torch.graph_import import import_graph
 
 T: Any = torch
 FUNCTION = torch.nn.functional.scaled_dot_product_attention

@@ -9,8 +9,8 @@ from torch import nn
 
 from tlf.frontend.torch import export
 from tlf.frontend.torch.decompositions import core_decompositions, is_converted
-from tlf.frontend.torch.errors import ImportFailure
-from tlf.frontend.torch.export import decomposed, exported, from_torch
+from tlf.frontend.torch.export import decompose_program, export_module, from_torch
+from tlf.frontend.torch.import_errors import ImportFailure
 from tlf.frontend.torch.registry import overload
 
 X = torch.randn(2, 3, 8, 8)
@@ -45,16 +45,16 @@ class Wasteful(nn.Module):
 
 @pytest.mark.parametrize("module", [nn.ReLU(), nn.Sequential(nn.Sigmoid(), nn.Tanh())])
 def test_what_is_converted_is_left(module: nn.Module):
-    program = exported(module, (X,))
+    program = export_module(module, (X,))
     assert is_converted(program)
-    assert decomposed(program) is program
+    assert decompose_program(program) is program
 
 
 @pytest.mark.parametrize("module", [InPlace(), Counter(), Wasteful()])
 def test_other_programs_are_taken_apart(module: nn.Module):
-    program = exported(module, (X,))
+    program = export_module(module, (X,))
     assert not is_converted(program)
-    assert decomposed(program) is not program
+    assert decompose_program(program) is not program
 
 
 class Dropped(nn.Module):
@@ -73,7 +73,7 @@ class Dropped(nn.Module):
     "module", [Dropped().eval(), InPlace(), Counter(), Wasteful(), nn.ReLU()]
 )
 def test_that_programs_are_left_as_they_are(module: nn.Module):
-    program = exported(module, (X,))
+    program = export_module(module, (X,))
     before = str(program), len(program.graph.nodes)
     imported = from_torch(program)
     assert (str(program), len(program.graph.nodes)) == before
@@ -104,7 +104,7 @@ def test_that_programs_of_which_one_writes_are_taken_apart(
     """PyTorch asserts that none does; that is told."""
     monkeypatch.setattr(export, "decompositions", failing(AssertionError("it writes")))
     with caplog.at_level(logging.INFO, "tlf.torch"):
-        decomposed(exported(Inverse(), (X,)))
+        decompose_program(export_module(Inverse(), (X,)))
     (record,) = caplog.records
     assert "by core decompositions alone: it writes" in record.getMessage()
 

@@ -14,13 +14,13 @@ from torch import Tensor
 from torch.nn import functional
 from torch_check import T, assert_close
 
-from tlf.compiler.api import torch_backend, torch_parts
+from tlf.compiler.api import torch_backend, torch_subgraphs
 from tlf.compiler.api.compile import compile as compile_program
-from tlf.compiler.api.compiled import CompiledProgram
+from tlf.compiler.api.compiled_program import CompiledProgram
 from tlf.compiler.api.torch_backend import REPORT, tlf
-from tlf.compiler.api.torch_faults import FOLDER
-from tlf.compiler.api.torch_parts import CompiledGraph
+from tlf.compiler.api.torch_failures import FOLDER_VARIABLE
 from tlf.compiler.api.torch_settings import Settings
+from tlf.compiler.api.torch_subgraphs import CompiledGraph
 from tlf.frontend.torch import convert
 from tlf.frontend.torch.decompositions import core_decompositions
 from tlf.frontend.torch.registry import CONVERTERS, overload
@@ -32,7 +32,7 @@ HALVES = T.arange(6.0).to(torch.float64)
 
 @pytest.fixture(autouse=True)
 def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(FOLDER, str(tmp_path))
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
 
 
 def compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
@@ -133,7 +133,7 @@ def reproducer(log: str) -> Path:
 
 
 def break_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch_parts, "CompiledProgram", fail)
+    monkeypatch.setattr(torch_subgraphs, "CompiledProgram", fail)
 
 
 def break_runs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,7 +146,7 @@ def break_conversion(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def break_import(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch_parts, "import_graph", fail)
+    monkeypatch.setattr(torch_subgraphs, "import_graph", fail)
 
 
 def break_tracing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,13 +199,13 @@ def test_failures_in_strict_mode(
 
 @pytest.mark.parametrize("kind", [AssertionError, RuntimeError, StopIteration])
 @pytest.mark.parametrize(
-    "name", ["compile_graph", "import_graph", "CompiledProgram", "partitioned"]
+    "name", ["compile_graph", "import_graph", "CompiledProgram", "partition_graph"]
 )
 def test_failures_of_any_class(
     name: str, kind: type[Exception], monkeypatch: pytest.MonkeyPatch
 ):
     """No second try hides one."""
-    home = torch_backend if name == "compile_graph" else torch_parts
+    home = torch_backend if name == "compile_graph" else torch_subgraphs
     monkeypatch.setattr(home, name, FailsOnce(getattr(home, name), kind))
     match = rf"{kind.__name__}: a fault.*\(reproducer: "
     with torch.no_grad(), pytest.raises(Exception, match=match):

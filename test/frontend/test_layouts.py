@@ -12,10 +12,10 @@ from torch_check import T, compiled_by_backend
 
 from tlf.compiler.api.torch_backend import REPORT
 from tlf.compiler.api.torch_module import compile_module
-from tlf.dialects.entry import entry_point
-from tlf.dialects.layouts import declared_arguments, declared_results
+from tlf.dialects.entry_point import entry_point
+from tlf.dialects.io_layouts import get_argument_layouts, get_result_layouts
 from tlf.frontend.torch import from_torch
-from tlf.frontend.torch.strides import lying, order_of, with_strides
+from tlf.frontend.torch.memory_order import axis_order_of, with_axis_order, with_strides
 
 LAST = (0, 2, 3, 1)
 
@@ -49,15 +49,15 @@ def image() -> Tensor:
     ],
 )
 def test_order_of_strides(tensor: Tensor, order: Sequence[int] | None) -> None:
-    assert order_of(tensor) == order
-    assert lying(tensor.contiguous(), order).equal(tensor)
+    assert axis_order_of(tensor) == order
+    assert with_axis_order(tensor.contiguous(), order).equal(tensor)
 
 
 def test_channels_last_is_declared() -> None:
     imported = from_torch(block(), (image(),))
     function = entry_point(imported.module)
-    assert declared_arguments(function) == [None, None, LAST]
-    assert declared_results(function) == [LAST]
+    assert get_argument_layouts(function) == [None, None, LAST]
+    assert get_result_layouts(function) == [LAST]
 
 
 @pytest.mark.parametrize("target", ["reference", "npu-tiny"])

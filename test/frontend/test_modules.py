@@ -14,7 +14,7 @@ from torch.utils import _pytree as pytree
 from torch_check import T, assert_close, compiled_by_backend
 
 from tlf.compiler.api.torch_module import compile_module
-from tlf.frontend.torch.errors import ImportFailure
+from tlf.frontend.torch.import_errors import ImportFailure
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ from torch_network_cases import (
 
 from tlf.compiler.api.torch_module import CompiledModule, compile_module
 from tlf.frontend.torch.convert import EMPTY
-from tlf.frontend.torch.export import decomposed, exported, from_torch
-from tlf.frontend.torch.partition import partitioned
+from tlf.frontend.torch.export import decompose_program, export_module, from_torch
+from tlf.frontend.torch.fx_partition import partition_graph
 
 CASES = [
     *FUNCTIONS,
@@ -112,8 +112,8 @@ def test_that_all_stay_with_the_backend(start: int):
     """But for what has no elements, and checks that PyTorch exports."""
     chosen = Several(CASES[start : start + TOGETHER])
     given = [each for case in chosen.cases for each in case.arguments(torch.float32)]
-    program = decomposed(exported(chosen, given))
-    reasons = partitioned(program.graph_module).left_out
+    program = decompose_program(export_module(chosen, given))
+    reasons = partition_graph(program.graph_module).left_out
     names = [reason.operation for reason in reasons if reason.text != EMPTY]
     assert not [name for name in names if not name.startswith("aten._assert")]
 

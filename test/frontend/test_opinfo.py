@@ -4,8 +4,8 @@ import random
 
 import pytest
 import torch
-from opinfo_attempt import FAULTS, attempt
-from opinfo_samples import Choice, operations, samples
+from opinfo_call import FAULTS, check_call
+from opinfo_samples import SampleChoice, operations, samples_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:Sparse CSR")
 
@@ -25,8 +25,10 @@ def check(names: list[str], dtype: torch.dtype, way: str, target: str, count: in
     found = [
         f"{name} ({sample}): {outcome.text}"
         for name in names
-        for sample in samples(operations()[name], dtype, Choice(count, 0))
-        if (outcome := attempt(sample, operations()[name], dtype, way, target)).status
+        for sample in samples_of(operations()[name], dtype, SampleChoice(count, 0))
+        if (
+            outcome := check_call(sample, operations()[name], dtype, way, target)
+        ).status
         in FAULTS
     ]
     assert found == []

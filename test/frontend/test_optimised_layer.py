@@ -18,14 +18,14 @@ from tlf.compiler.driver.driver import PASSES, emit, new_context
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
 from tlf.dialects import graph
-from tlf.dialects.cuts import is_stored_cut
 from tlf.dialects.interfaces import (
     ContractionInterface,
     MovementInterface,
     ViewInterface,
 )
-from tlf.dialects.prepared import is_preparation
-from tlf.dialects.target import load
+from tlf.dialects.prepack import is_preparation
+from tlf.dialects.slice_views import is_stored_slice
+from tlf.dialects.target import load_target_spec
 from tlf.dialects.types import tensor_type
 from tlf.frontend.torch import from_torch
 from tlf.lowering.analysis_target import AnalysisTarget
@@ -59,7 +59,7 @@ def make() -> tuple[EncodedLayer, Tensor]:
 def optimised(passes: str) -> ModuleOp:
     """The program of the layer after passes."""
     network, x = make()
-    target = load("npu")
+    target = load_target_spec("npu")
     module = from_torch(network, (x,)).module
     target.attach(module)
     steps = build_passes(passes, PASSES, pipelines_for(target))
@@ -85,7 +85,7 @@ def test_that_nothing_is_moved(operations: list[object]) -> None:
         for op in operations
         if isinstance(op, MovementInterface)
         and not isinstance(op, ViewInterface)
-        and not is_stored_cut(op)
+        and not is_stored_slice(op)
     ]
     assert not moving
 
@@ -106,7 +106,7 @@ def test_that_dropout_is_gone_and_positions_are_known(
     names = {type(op) for op in operations}
     assert not names & {graph.DropoutOp, graph.SinOp, graph.CosOp, graph.IotaOp}
     constants = [op for op in operations if isinstance(op, graph.ConstantOp)]
-    shapes = {op.array().shape for op in constants if op.splat() is None}
+    shapes = {op.to_array().shape for op in constants if op.splat_value() is None}
     assert shapes == {(TOKENS, WIDTH)}
 
 

@@ -14,7 +14,7 @@ from torch.nn import functional
 from torch_check import Module, assert_close
 
 from tlf.compiler.api.torch_module import compile_module
-from tlf.frontend.torch.aten.convolution import Axis
+from tlf.frontend.torch.aten.convolution import TransposedAxis
 from tlf.frontend.torch.export import from_torch
 
 FUNCTIONS: dict[int, Callable[..., Tensor]] = {
@@ -24,13 +24,15 @@ FUNCTIONS: dict[int, Callable[..., Tensor]] = {
 }
 
 
-def some_axis(rng: Generator, most: int) -> Axis:
+def some_axis(rng: Generator, most: int) -> TransposedAxis:
     """An axis with a result of some elements, its extents and steps up to `most`."""
     while True:
         extent, taps, stride, dilation = (int(n) for n in rng.integers(1, most + 1, 4))
         extra = int(rng.integers(0, max(stride, dilation)))
-        axis = Axis(extent, taps, stride, int(rng.integers(0, 4)), dilation, extra)
-        if axis.results > 0:
+        axis = TransposedAxis(
+            extent, taps, stride, int(rng.integers(0, 4)), dilation, extra
+        )
+        if axis.result_extent > 0:
             return axis
 
 
@@ -82,10 +84,10 @@ def test_triton(rank: int):
 
 def test_windows_that_meet_are_one_correlation():
     """A stride as wide as the filter needs one product for all residues."""
-    (run,) = Axis(7, 16, 16, 0, 1, 0).runs()
+    (run,) = TransposedAxis(7, 16, 16, 0, 1, 0).residue_runs()
     assert (run.residues, run.taps, run.low, run.high) == (16, 1, 0, 0)
-    assert len(Axis(7, 5, 2, 2, 1, 0).runs()) == 2
-    assert len(Axis(7, 16, 8, 4, 1, 0).runs()) == 2
+    assert len(TransposedAxis(7, 5, 2, 2, 1, 0).residue_runs()) == 2
+    assert len(TransposedAxis(7, 16, 8, 4, 1, 0).residue_runs()) == 2
 
 
 def some_filters(taps: int) -> tuple[Module, tuple[Tensor, ...]]:

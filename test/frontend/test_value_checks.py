@@ -10,8 +10,8 @@ import torch
 from torch.nn import functional
 from torch_check import T
 
-from tlf.compiler.api.checked_values import CheckedValueError
 from tlf.compiler.api.compile import compile as compile_program
+from tlf.compiler.api.runtime_checks import CheckedValueError
 from tlf.compiler.api.torch_backend import REPORT, tlf
 
 PROGRAM = """

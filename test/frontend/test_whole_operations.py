@@ -9,7 +9,7 @@ from torch.nn import functional
 from torch_check import T, compiled_by_backend
 
 from tlf.compiler.api.torch_backend import REPORT, tlf
-from tlf.frontend.torch.whole_operations import NEAREST
+from tlf.frontend.torch.preserved_operations import NEAREST
 
 
 @pytest.mark.parametrize("rank", [1, 2, 3])

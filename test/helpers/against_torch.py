@@ -9,7 +9,7 @@ import torch
 from differential import compiled_results, parsed
 from example_variants import Reference, Variant
 
-from tlf.dialects.entry import entry_point
+from tlf.dialects.entry_point import entry_point
 from tlf.tools.run_inputs import make_inputs
 
 TOLERANCES: Mapping[str, float] = {"f32": 1e-5, "f16": 2e-3, "bf16": 1e-2}

@@ -3,11 +3,11 @@
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
-from tlf.analysis.bounds.bounds import Bounds, bounds_of
+from tlf.analysis.bounds.lower_bounds import LowerBounds, lower_bounds_of
 from tlf.compiler.driver.driver import new_context, parse
 from tlf.compiler.driver.source import Source
-from tlf.dialects.prepared import is_preparation
-from tlf.dialects.target import Target
+from tlf.dialects.prepack import is_preparation
+from tlf.dialects.target import TargetSpec
 
 
 def function_of(module: ModuleOp) -> func.FuncOp:
@@ -25,6 +25,6 @@ def read(text: str) -> func.FuncOp:
     return function_of(parse(new_context(), Source(text, "program.mlir")))
 
 
-def bounds_in(text: str, target: Target) -> Bounds:
+def bounds_in(text: str, target: TargetSpec) -> LowerBounds:
     """The bounds of a program as it is written."""
-    return bounds_of(read(text), target)
+    return lower_bounds_of(read(text), target)

@@ -8,7 +8,7 @@ from typing import Any
 import cascades
 import numpy as np
 from attention import Tensor
-from cascade_forms import CASES, Case, Sizes, T
+from cascade_cases import CASES, CascadeCase, CascadeSizes, T
 from differential import compiled_results
 from torch_check import tensors
 
@@ -18,7 +18,7 @@ TOLERANCES = {"float32": 2e-5, "bfloat16": 3e-2}
 """By how much results may be off, in multiples of the largest number, or of 1."""
 
 
-def named(case: Case, inputs: Sequence[Tensor]) -> dict[str, Array]:
+def named(case: CascadeCase, inputs: Sequence[Tensor]) -> dict[str, Array]:
     """The inputs of a program as arrays, by the names of its arguments."""
     given = [e for place, e in enumerate(inputs) if place not in case.weights]
     known = {f"w{place}": inputs[place] for place in case.weights}
@@ -36,14 +36,14 @@ def wide(tensor: Any) -> Any:
     return tensor.double() if tensor.is_floating_point() else tensor
 
 
-def compare(name: str, sizes: Sizes, target: str, dtype: str) -> None:
+def compare(name: str, sizes: CascadeSizes, target: str, dtype: str) -> None:
     """
     Run a form, and compare with PyTorch in f64; places of what is rounded, with PyTorch
     in the same type.
     """
     case = CASES[name]
     inputs = case.inputs(sizes, getattr(T, dtype), seed=1)
-    text = str(cascades.imported(case, inputs))
+    text = str(cascades.import_case(case, inputs))
 
     found = compiled_results(text, named(case, inputs), target)
 

@@ -8,17 +8,17 @@ import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from tlf.analysis.tiling.group import members_of
-from tlf.analysis.tiling.group_members import members_of_group
+from tlf.analysis.tiling.group_analysis import group_members_of
+from tlf.analysis.tiling.group_members import members_of_group_op
 from tlf.compiler.driver.driver import PASSES, new_context, parse
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
 from tlf.compiler.driver.source import Source
 from tlf.dialects import graph, tile
 from tlf.dialects.interfaces import Array, ConstantInterface, TilingInterface
-from tlf.dialects.target import load
+from tlf.dialects.target import load_target_spec
 from tlf.passes.plan.graph_group import build_group
-from tlf.planner.fusion.cascades import is_piece
+from tlf.planner.fusion.cascade_fusion import is_reduce_stage
 
 BODIES: Mapping[str, str] = {
     "attention": """
@@ -167,9 +167,9 @@ def at_two_levels(
     for op in module.walk():
         if not isinstance(op, graph.GroupOp):
             continue
-        members = members_of_group(op)
-        if is_piece(members, op.parent_op()):
-            _, *others = members.forms.of(members.root).parallel_extents
+        members = members_of_group_op(op)
+        if is_reduce_stage(members, op.parent_op()):
+            _, *others = members.op_facts.of(members.root).parallel_extents
             op.plan = graph.PlanAttr("L1", (near[0], *others), near[1:])
     chosen = "graph-select-tile-sizes{strategy=largest level=L1}"
     run(f"{chosen},dce,convert-graph-to-tile", context, module)
@@ -180,7 +180,7 @@ def at_two_levels(
 def _decomposed(text: str, target: str) -> tuple[Context, ModuleOp]:
     context = new_context()
     module = parse(context, Source(text, "cascade"))
-    load(target).attach(module)
+    load_target_spec(target).attach(module)
     run("graph-decompose,graph-hoist-scales", context, module)
     return context, module
 
@@ -213,8 +213,8 @@ def _group(
         for op in module.walk()
         if isinstance(op, TilingInterface) and not isinstance(op, ConstantInterface)
     ]
-    members = members_of(operations)
-    extent, *others = members.forms.of(members.root).parallel_extents
+    members = group_members_of(operations)
+    extent, *others = members.op_facts.of(members.root).parallel_extents
     group = build_group(members)
     tiles = rows or extent, *others
     plan = graph.PlanAttr(

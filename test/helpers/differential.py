@@ -18,30 +18,30 @@ from xdsl.passes import ModulePass
 
 from tlf.compiler.backends.backends import (
     CompilingBackend,
-    lowered_results,
+    lowered_result_count,
     lowered_signature,
 )
 from tlf.compiler.backends.executables import Signature
-from tlf.compiler.driver.diagnostics import CompileError, errors_located
+from tlf.compiler.driver.diagnostics import CompileError, locate_errors
 from tlf.compiler.driver.driver import PASSES, TARGETS, emit, new_context, parse
 from tlf.compiler.driver.pass_manager import PassManager, verify
 from tlf.compiler.driver.pipeline import build_passes, build_target
-from tlf.compiler.driver.snapshot import snapshot
+from tlf.compiler.driver.snapshot import take_snapshot
 from tlf.compiler.driver.source import Source
-from tlf.dialects.entry import entry_point
+from tlf.dialects.entry_point import entry_point
 from tlf.dialects.interfaces import Array
-from tlf.dialects.interpreters.run import interpret
+from tlf.dialects.interpreters.interpret import interpret
 from tlf.dialects.npu import ProgramOp
-from tlf.dialects.prepared import PREPARES
-from tlf.dialects.target import Target, load
+from tlf.dialects.prepack import PREPARES
+from tlf.dialects.target import TargetSpec, load_target_spec
 from tlf.dialects.triton import KERNEL
 from tlf.lowering.pipelines import pipelines_for
 from tlf.passes.plan.graph_partition import GraphPartitionPass
 from tlf.passes.plan.graph_select_tile_sizes import GraphSelectTileSizesPass
 from tlf.runtime import npu, triton
-from tlf.runtime.npu.errors import NPUError
-from tlf.runtime.triton.errors import TritonRuntimeError
-from tlf.tools.run_check import LARGEST, TOLERANCES
+from tlf.runtime.npu.npu_errors import NPUError
+from tlf.runtime.triton.runtime_errors import TritonRuntimeError
+from tlf.tools.run_check import MAX_ELEMENT_RATIO, TOLERANCES
 from tlf.tools.run_inputs import make_inputs
 
 Arrays = Mapping[str, Array]
@@ -152,7 +152,7 @@ def _distance(found: Array, wanted: Array, noise: float) -> str | None:
     scale = float(np.abs(finite).max(initial=0.0))
     largest = float(np.abs(difference).max(initial=0.0))
     allowed = tolerance * norm + 20 * noise
-    spike = LARGEST * tolerance * scale + 20 * noise
+    spike = MAX_ELEMENT_RATIO * tolerance * scale + 20 * noise
     if error <= allowed and largest <= spike:
         return None
     return (
@@ -161,14 +161,14 @@ def _distance(found: Array, wanted: Array, noise: float) -> str | None:
     )
 
 
-def steps_of(target: Target, pipeline: str | None = None) -> tuple[ModulePass, ...]:
+def steps_of(target: TargetSpec, pipeline: str | None = None) -> tuple[ModulePass, ...]:
     """The passes of a pipeline, that of the target unless given."""
     text = pipeline or f"{target.backend}-pipeline"
     return build_passes(text, PASSES, pipelines_for(target))
 
 
 def with_and_without(
-    text: str, target: Target, name: str
+    text: str, target: TargetSpec, name: str
 ) -> tuple[Context, ModuleOp, ModuleOp]:
     """A program compiled with a pass and without it, and once for both before it."""
     context, module = parsed(text)
@@ -190,7 +190,7 @@ def runnable(module: ModuleOp) -> bool:
 
 def lowered(
     case: Case,
-    target: Target,
+    target: TargetSpec,
     context: Context,
     module: ModuleOp,
     stages: bool = True,
@@ -203,7 +203,7 @@ def lowered(
     long search. A fault of the compiler is the last stage; one of the program is not.
     """
     target.attach(module)
-    known = snapshot(module)
+    known = take_snapshot(module)
     manager = PassManager(())
     steps = steps_of(target)
     for each in steps if search and plans is None else map(_hasty, steps):
@@ -216,7 +216,7 @@ def lowered(
         if plans is not None and each.name == "graph-select-tile-sizes":
             scramble(module, plans)
         fault, runs = None, stages and runnable(module)
-        if runs and (now := snapshot(module)) != known:
+        if runs and (now := take_snapshot(module)) != known:
             known, fault = now, _interpreted(case, each.name, module)
         yield Stage(each.name, runs, fault)
 
@@ -240,7 +240,7 @@ def _compile_fault(step: str, error: CompileError) -> Fault:
 
 def _interpreted(case: Case, step: str, module: ModuleOp) -> Fault | None:
     try:
-        with errors_located(module, "the interpreter"):
+        with locate_errors(module, "the interpreter"):
             results = interpret(module, case.inputs)
     except CompileError as error:
         return Fault("internal", step, error.diagnostic.message)
@@ -248,13 +248,13 @@ def _interpreted(case: Case, step: str, module: ModuleOp) -> Fault | None:
     return None if message is None else Fault("wrong", step, message)
 
 
-def printed(context: Context, module: ModuleOp, target: Target) -> str:
+def printed(context: Context, module: ModuleOp, target: TargetSpec) -> str:
     """The text that a target makes of a lowered program. Raises `CompileError`."""
-    with errors_located(module, "the target"):
+    with locate_errors(module, "the target"):
         return emit(context, module, build_target(target.backend, TARGETS))
 
 
-def executed(text: str, target: Target, inputs: Arrays) -> tuple[Array, ...]:
+def executed(text: str, target: TargetSpec, inputs: Arrays) -> tuple[Array, ...]:
     """Run what a target printed; `inputs` are in order. Raises what the runtimes do."""
     values = list(inputs.values())
     if target.backend == "npu":
@@ -266,7 +266,7 @@ def executed(text: str, target: Target, inputs: Arrays) -> tuple[Array, ...]:
 
 
 def run_lowered(
-    context: Context, module: ModuleOp, target: Target, inputs: Arrays
+    context: Context, module: ModuleOp, target: TargetSpec, inputs: Arrays
 ) -> tuple[Array, ...]:
     """
     Run a lowered program, with what it computes once, on inputs in order. Raises
@@ -278,14 +278,14 @@ def run_lowered(
         if isinstance(op, ProgramOp | func.FuncOp)
         and not {PREPARES, KERNEL} & {*op.attributes}
     )
-    outputs = tuple(f"result {n}" for n in range(lowered_results(entry)))
+    outputs = tuple(f"result {n}" for n in range(lowered_result_count(entry)))
     signature = Signature(tuple(inputs), outputs, entry.sym_name.data)
     backend = CompilingBackend(target, None, Path())
     program = backend.build(context, module, lowered_signature(module, signature))
     return tuple(np.asarray(each) for each in program(inputs).results.values())
 
 
-def tiled(text: str, target: Target, pipeline: str | None = None) -> ModuleOp:
+def tiled(text: str, target: TargetSpec, pipeline: str | None = None) -> ModuleOp:
     """A program after the last pass that makes loops over tiles."""
     context, module = parsed(text)
     target.attach(module)
@@ -302,7 +302,7 @@ def compiled_text(text: str, name: str, pipeline: str | None = None) -> str:
     program, with its own pipeline or a given one. Raises `CompileError`.
     """
     context, module = parsed(text)
-    target = load(name)
+    target = load_target_spec(name)
     target.attach(module)
     PassManager(steps_of(target, pipeline)).run(context, module)
     return printed(context, module, target)
@@ -317,7 +317,7 @@ def compiled_results(
     """
     if name == "reference":
         return interpret(parsed(text)[1], inputs)
-    target = load(name)
+    target = load_target_spec(name)
     context, module = parsed(text)
     target.attach(module)
     steps = tuple(map(_hasty, steps_of(target, pipeline)))
@@ -326,7 +326,7 @@ def compiled_results(
 
 
 def _run(
-    case: Case, target: Target, context: Context, module: ModuleOp
+    case: Case, target: TargetSpec, context: Context, module: ModuleOp
 ) -> Fault | None:
     step = f"running on {target.name}"
     try:
@@ -351,7 +351,7 @@ def check(
     the seed of random plans. With `search`, plans near the best are compared, which
     takes most of the time.
     """
-    target = load(name)
+    target = load_target_spec(name)
     context, module = case.module()
     generator = None if plans is None else random.Random(plans)
     for stage in lowered(case, target, context, module, stages, generator, search):

@@ -6,8 +6,8 @@ import numpy as np
 from differential import Arrays, executed, parsed, printed, runnable, steps_of
 
 from tlf.compiler.driver.pass_manager import PassManager
-from tlf.dialects.interpreters.run import interpret
-from tlf.dialects.target import load
+from tlf.dialects.interpreters.interpret import interpret
+from tlf.dialects.target import load_target_spec
 from tlf.runtime.triton.sanitizers import sanitize
 
 Results = tuple[np.ndarray, ...]
@@ -18,7 +18,7 @@ def every_result(text: str, inputs: Arrays, name: str) -> Iterator[tuple[str, Re
     The results after every pass that changes a program, as long as it can be
     interpreted, and those of a target.
     """
-    target = load(name)
+    target = load_target_spec(name)
     context, module = parsed(text)
     target.attach(module)
     before = ""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from tlf.runtime.npu.dtypes import ITEMSIZE
-from tlf.runtime.npu.program import (
+from tlf.runtime.npu.npu_program import (
     Address,
     Dma,
     Instruction,
@@ -17,7 +17,7 @@ from tlf.runtime.npu.program import (
     Scalar,
     Value,
 )
-from tlf.runtime.npu.scalars import calculate
+from tlf.runtime.npu.scalar_arithmetic import calculate
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ TOOLS = {
 """The commands that are forked, and the modules whose `main` they are."""
 
 WARM = (
-    "tlf.tools.opt_run",
+    "tlf.tools.opt_command",
     "xdsl.dialects.affine",
     "xdsl.dialects.arith",
     "xdsl.dialects.func",

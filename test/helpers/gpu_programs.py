@@ -5,24 +5,28 @@ from collections.abc import Mapping, Sequence
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
-from tlf.analysis.tiling.group import Members, members_of, rules_of
+from tlf.analysis.tiling.group_analysis import (
+    GroupMembers,
+    group_members_of,
+    tile_rules_of,
+)
 from tlf.compiler.driver.driver import new_context, parse
 from tlf.compiler.driver.source import Source
 from tlf.dialects.interfaces import TilingInterface
-from tlf.dialects.target import Target, from_data, load
+from tlf.dialects.target import TargetSpec, load_target_spec, target_from_data
 from tlf.dialects.target.description import Data
 from tlf.planner.cost.gpu.chip import Chip
-from tlf.planner.cost.gpu.kernel import Kernels
-from tlf.planner.cost.gpu.price import Price
+from tlf.planner.cost.gpu.kernel_cost import KernelCost
+from tlf.planner.cost.gpu.kernel_model import KernelModel
 
 Sizes = Sequence[int]
 
-H200 = load("h200")
+H200 = load_target_spec("h200")
 
 
-def changed(target: Target, path: str, times: float) -> Target:
+def changed(target: TargetSpec, path: str, times: float) -> TargetSpec:
     """A target with one figure multiplied; numbers in its path count in lists."""
-    return from_data(_changed(target.data, path.split("."), times))
+    return target_from_data(_changed(target.data, path.split("."), times))
 
 
 def _changed(data: Data, path: Sequence[str], times: float) -> Mapping[str, Data]:
@@ -44,21 +48,23 @@ def parsed(text: str) -> ModuleOp:
     return parse(new_context(), Source(text, "program.mlir"))
 
 
-def members(text: str) -> tuple[ModuleOp, Members]:
+def members(text: str) -> tuple[ModuleOp, GroupMembers]:
     """All operations of a function as one group."""
     module = parsed(text)
     (function,) = (op for op in module.ops if isinstance(op, func.FuncOp))
     found = [op for op in function.body.block.ops if isinstance(op, TilingInterface)]
-    return module, members_of(found)
+    return module, group_members_of(found)
 
 
-def price(text: str, tile: Sizes, reduce: Sizes = (), target: Target = H200) -> Price:
+def price(
+    text: str, tile: Sizes, reduce: Sizes = (), target: TargetSpec = H200
+) -> KernelCost:
     """Return the price of a function as one kernel."""
     chip = Chip.of(target)
     assert chip is not None
     _, group = members(text)
-    tiling = group.tiling(tile, reduce, rules_of(target, "L1"))
-    return Kernels(chip, target).price(tiling)
+    tiling = group.tiling_with(tile, reduce, tile_rules_of(target, "L1"))
+    return KernelModel(chip, target).estimate_cost(tiling)
 
 
 def product(rows: int, columns: int, depth: int, element: str = "bf16") -> str:

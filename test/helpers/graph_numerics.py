@@ -53,7 +53,7 @@ def run(
     """Build an operation on tensors `of` a type, and run its reference on arrays."""
     op = build(*values(*arrays, elements=[of] * len(arrays)), **options)
     op.verify()
-    (result,) = op.reference(*arrays)
+    (result,) = op.compute_reference(*arrays)
     assert result.dtype == dtype_of(tensor_type(op.results[0]).element_type)
     assert result.shape == tensor_type(op.results[0]).get_shape()
     return result

@@ -7,7 +7,7 @@ import numpy as np
 from differential import parsed
 from numpy.random import Generator
 
-from tlf.dialects.entry import entry_point
+from tlf.dialects.entry_point import entry_point
 from tlf.dialects.interfaces import Array
 from tlf.dialects.types import ELEMENT_TYPES, dtype_of, tensor_type
 

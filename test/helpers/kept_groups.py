@@ -11,16 +11,16 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.parser import Parser
 
-from tlf.analysis.tiling.group import rules_of
-from tlf.analysis.tiling.group_members import members_of_group
-from tlf.analysis.tiling.model import TilingError
-from tlf.analysis.tiling.rules import Rules
+from tlf.analysis.tiling.group_analysis import tile_rules_of
+from tlf.analysis.tiling.group_members import members_of_group_op
+from tlf.analysis.tiling.group_tiling import TilingError
+from tlf.analysis.tiling.tile_rules import TileRules
 from tlf.compiler.driver.driver import PASSES
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
 from tlf.dialects import graph
-from tlf.dialects.interpreters.run import interpret
-from tlf.dialects.target import Target
+from tlf.dialects.interpreters.interpret import interpret
+from tlf.dialects.target import TargetSpec
 from tlf.lowering.pipelines import pipelines_for
 
 TILES = (
@@ -31,7 +31,9 @@ BUFFERS = "convert-tile-to-mem,tidy,mem-fold-fills,mem-pipeline,mem-split-maps"
 INSTRUCTIONS = "mem-plan,convert-mem-to-npu,tidy"
 
 
-def run_passes(context: Context, module: ModuleOp, target: Target, passes: str) -> None:
+def run_passes(
+    context: Context, module: ModuleOp, target: TargetSpec, passes: str
+) -> None:
     made = build_passes(passes, PASSES, pipelines_for(target))
     PassManager(made).run(context, module)
 
@@ -48,7 +50,7 @@ def ungrouped(context: Context, rng: Generator, results: int = 1) -> ModuleOp:
     for op in group.body.block.ops:
         if not isinstance(op, graph.YieldOp):
             block.insert_op_before(op.clone(values), group)
-    for result, value in zip(group.results, group.yielded, strict=True):
+    for result, value in zip(group.results, group.yielded_values, strict=True):
         result.replace_all_uses_with(values[value])
     group.detach()
     group.erase()
@@ -59,21 +61,21 @@ def groups_of(module: ModuleOp) -> list[graph.GroupOp]:
     return [op for op in module.walk() if isinstance(op, graph.GroupOp)]
 
 
-def plan_all(module: ModuleOp, target: Target, rng: Generator) -> int:
+def plan_all(module: ModuleOp, target: TargetSpec, rng: Generator) -> int:
     """Give all groups random plans for L2. Returns how many results they keep."""
     kept = 0
     for group in groups_of(module):
-        group.plan = next(_plans(group, rules_of(target, "L2"), rng))
+        group.plan = next(_plans(group, tile_rules_of(target, "L2"), rng))
         kept += len(group.plan.retained_results)
     return kept
 
 
 def _plans(
-    group: graph.GroupOp, rules: Rules, rng: Generator
+    group: graph.GroupOp, rules: TileRules, rng: Generator
 ) -> Iterator[graph.PlanAttr]:
     """Random plans, those that are legal."""
-    members = members_of_group(group)
-    axes = members.axes(rules)
+    members = members_of_group_op(group)
+    axes = members.tileable_axes(rules)
     wanted = [
         number
         for number, result in enumerate(group.results)
@@ -99,7 +101,7 @@ def _plans(
             reload=again,
         )
         try:
-            members.tiling(sizes, (), rules)
+            members.tiling_with(sizes, (), rules)
         except TilingError:
             continue
         yield plan
@@ -108,7 +110,7 @@ def _plans(
 def lowered(
     context: Context,
     module: ModuleOp,
-    target: Target,
+    target: TargetSpec,
     arguments: Arrays,
     expected: Sequence[Array],
 ) -> Iterator[None]:

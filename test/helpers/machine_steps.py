@@ -2,9 +2,15 @@
 
 import random
 
-from tlf.machine.costs import Costs, End
-from tlf.machine.model import EventModel
-from tlf.machine.parts import DmaEngine, Level, Machine, MatrixEngine, VectorEngine
+from tlf.machine.event_model import EventModel
+from tlf.machine.instruction_costs import InstructionCosts, TransferEnd
+from tlf.machine.machine_spec import (
+    DmaEngine,
+    Level,
+    Machine,
+    MatrixEngine,
+    VectorEngine,
+)
 
 LEVELS = {
     "L2": Level("L2", 1 << 20, 64, 20, 32, 32, shared=True),
@@ -43,27 +49,27 @@ def steps(generator: random.Random) -> list[Step]:
     return result
 
 
-def do(model: EventModel, costs: Costs, program: list[Step]) -> None:
+def do(model: EventModel, costs: InstructionCosts, program: list[Step]) -> None:
     """Issue all steps of a program."""
     for name, number in program:
         model.time += costs.machine.issue_cycles
         verb, _, engine = name.rpartition(" ")
         if verb == "signal":
-            model.signal(costs.units(engine), number)
+            model.signal(costs.queues_of(engine), number)
         elif verb == "wait":
-            assert model.wait(costs.units(engine), number)
+            assert model.wait(costs.queues_of(engine), number)
         elif name == "matrix":
-            model.work(costs.product(1, number, 4, 8, "f32"))
+            model.execute(costs.cost_of_matmul(1, number, 4, 8, "f32"))
         elif name == "vector":
-            model.work(costs.elementwise(number))
+            model.execute(costs.cost_of_elementwise(number))
         else:
-            end = End(0, (number,), (4,))
-            model.work(costs.move(name, end, end, 4))
+            end = TransferEnd(0, (number,), (4,))
+            model.execute(costs.cost_of_move(name, end, end, 4))
 
 
 def run(machine: Machine, program: list[Step]) -> EventModel:
     """Run a program on a machine at rest."""
-    costs = Costs(machine)
+    costs = InstructionCosts(machine)
     model = EventModel.of(costs, SEMAPHORES)
     do(model, costs, program)
     return model

@@ -18,19 +18,19 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from tlf.compiler.driver.diagnostics import CompileError, errors_located
+from tlf.compiler.driver.diagnostics import CompileError, locate_errors
 from tlf.compiler.driver.driver import PASSES, TARGETS, emit, new_context, parse
 from tlf.compiler.driver.pass_manager import PassManager, verify
 from tlf.compiler.driver.pipeline import build_passes, build_target
 from tlf.compiler.driver.source import Source
-from tlf.dialects.entry import argument_names, entry_point
+from tlf.dialects.entry_point import argument_names, entry_point
 from tlf.dialects.interfaces import Array
-from tlf.dialects.interpreters.run import interpret
-from tlf.dialects.target import load
+from tlf.dialects.interpreters.interpret import interpret
+from tlf.dialects.target import load_target_spec
 from tlf.lowering.pipelines import PIPELINES
 from tlf.runtime import npu, triton
-from tlf.runtime.npu.errors import NPUParseError, NPUTrap
-from tlf.runtime.triton.errors import KernelError, PlanError
+from tlf.runtime.npu.npu_errors import NPUParseError, NPUTrap
+from tlf.runtime.triton.runtime_errors import KernelError, PlanError
 from tlf.runtime.triton.sanitizers import sanitize
 from tlf.tools.run_check import compare
 from tlf.tools.run_inputs import make_inputs
@@ -137,7 +137,7 @@ def interpreted(program: Program, text: str) -> tuple[Kind, str]:
     """
     try:
         module = _module(text)
-        with errors_located(module, "the interpreter"):
+        with locate_errors(module, "the interpreter"):
             results = interpret(module, inputs_of(program))
     except CompileError as error:
         return Kind.REFUSED, str(error)
@@ -151,16 +151,16 @@ def _compared(program: Program, results: Sequence[Array]) -> tuple[Kind, str]:
             zip(results, references_of(program), strict=True)
         )
     ]
-    agree = all(comparison.agrees for comparison in comparisons)
-    rows = "; ".join(": ".join(comparison.row()) for comparison in comparisons)
+    agree = all(comparison.is_within_tolerance for comparison in comparisons)
+    rows = "; ".join(": ".join(comparison.to_row()) for comparison in comparisons)
     return (Kind.RIGHT if agree else Kind.WRONG), rows
 
 
 def _parsed(text: str) -> tuple[Context, ModuleOp]:
     context = new_context()
-    with errors_located(None, "the parser"):
+    with locate_errors(None, "the parser"):
         module = parse(context, Source(text, "program.mlir"))
-    with errors_located(module, "the verifier"):
+    with locate_errors(module, "the verifier"):
         verify(module)
     return context, module
 
@@ -172,13 +172,13 @@ def _module(text: str) -> ModuleOp:
 def _advance(program: Program, text: str, stage: Stage) -> str:
     """The text of the next stage."""
     context, module = _parsed(text)
-    target = load(program.target)
+    target = load_target_spec(program.target)
     target.attach(module)
     passes = build_passes(dict(program.pipelines).get(stage, ""), PASSES, PIPELINES)
     PassManager(passes).run(context, module)
     if stage is not Stage.TEXT:
         return str(module) + "\n"
-    with errors_located(module, "the target"):
+    with locate_errors(module, "the target"):
         return emit(context, module, build_target(target.backend, TARGETS))
 
 
@@ -187,7 +187,7 @@ def _execute(program: Program, text: str) -> Sequence[Array]:
     inputs = inputs_of(program)
     names = argument_names(entry_point(_module(program.source)))
     values = [inputs[name] for name in names]
-    if load(program.target).backend == "npu":
+    if load_target_spec(program.target).backend == "npu":
         parsed = npu.parse(text, Path())
         report = npu.run(parsed, dict(zip(parsed.inputs, values, strict=True)))
         return tuple(report.outputs.values())

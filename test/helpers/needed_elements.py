@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
-from tlf.analysis.bounds.dataflow import Dataflow
-from tlf.analysis.bounds.reads import shape_of
+from tlf.analysis.bounds.dataflow import DataflowGraph
+from tlf.analysis.bounds.operand_reads import shape_of
 from tlf.dialects.interfaces import ContractionInterface, TilingInterface
 
 Element: TypeAlias = tuple[SSAValue, tuple[int, ...]]
@@ -30,7 +30,7 @@ class Iteration:
 class Elements:
     """The iterations of a program whose accesses are one element wide."""
 
-    flow: Dataflow
+    flow: DataflowGraph
     iterations: list[Iteration] = field(default_factory=list[Iteration])
 
     def __post_init__(self) -> None:
@@ -41,10 +41,10 @@ class Elements:
     def _of(self, op: TilingInterface) -> Iterator[Iteration]:
         is_product = isinstance(op, ContractionInterface)
         shapes = [shape_of(value) for value in op.operands]
-        for at in product(*(range(each.extent) for each in op.iterators())):
+        for at in product(*(range(each.extent) for each in op.iteration_domain())):
             reads: list[tuple[Element, ...]] = []
             sides = zip(
-                self.flow.operands(op), op.operand_accesses(), shapes, strict=True
+                self.flow.operands_of(op), op.indexing_maps(), shapes, strict=True
             )
             for value, accesses, shape in sides:
                 index = tuple(
@@ -53,7 +53,9 @@ class Elements:
                 )
                 is_there = all(0 <= i < n for i, n in zip(index, shape, strict=True))
                 reads.append(((value, index),) if is_there else ())
-            written = tuple(at[each.terms[0][0]] for each in op.result_accesses()[0])
+            written = tuple(
+                at[each.terms[0][0]] for each in op.result_indexing_maps()[0]
+            )
             if not is_product or all(reads[:2]):
                 yield Iteration(tuple(reads), (op.results[0], written), is_product)
 

@@ -5,10 +5,10 @@ from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
 from tlf.compiler.driver.source import Source
 from tlf.dialects import graph
-from tlf.dialects.target import Target
+from tlf.dialects.target import TargetSpec
 
 
-def only_group(text: str, target: Target, options: str) -> graph.GroupOp:
+def only_group(text: str, target: TargetSpec, options: str) -> graph.GroupOp:
     """The only group that `graph-group` with some options makes of a program."""
     module = parse(new_context(), Source(text, "group"))
     target.attach(module)

@@ -10,8 +10,8 @@ from optimality_graphs import small_network
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
-from tlf.dialects.target import Target
-from tlf.dialects.target.description import from_data
+from tlf.dialects.target import TargetSpec
+from tlf.dialects.target.description import target_from_data
 
 
 @cache
@@ -23,26 +23,26 @@ def chip(name: str) -> Chip:
 @cache
 def grouped(seed: int, name: str) -> ModuleOp:
     """A random network in groups, as a chip has them."""
-    return chip(name).grouped(small_network(seed))
+    return chip(name).group_module(small_network(seed))
 
 
 def cycles(on: Chip, module: ModuleOp, options: str = "") -> int:
     """The simulated cycles of a grouped program once its groups were merged."""
-    figures = on.figures(on.partitioned(module, options))
+    figures = on.simulate_cached(on.partition_module(module, options))
     assert figures is not None
     return figures.cycles
 
 
 def modelled(on: Chip, module: ModuleOp, strategy: str) -> int:
     """Return the time of the schedule of a grouped program by the cost model."""
-    return sum(each.schedule.time for each in on.searched(module, strategy))
+    return sum(each.schedule.time for each in on.search_partitions(module, strategy))
 
 
-def with_engine(target: Target, name: str, **figures: int) -> Target:
+def with_engine(target: TargetSpec, name: str, **figures: int) -> TargetSpec:
     """A target with other figures of one engine."""
     engines = {each: dict(known) for each, known in target.engines.items()}
     engines[name] |= figures
-    return from_data({**target.data, "engines": engines})
+    return target_from_data({**target.data, "engines": engines})
 
 
 def reordered(module: ModuleOp, seed: int) -> ModuleOp:

@@ -30,7 +30,7 @@ def perfect_packing(
             break
     generator.shuffle(pieces)
     return [
-        Buffer.during((high - low) * unit, start, end, unit)
+        Buffer.live_during((high - low) * unit, start, end, unit)
         for start, end, low, high in pieces
     ]
 
@@ -47,7 +47,7 @@ def lowest_peak(buffers: Sequence[Buffer]) -> int:
         apart = (
             at + span.high <= there + other.low or there + other.high <= at + span.low
         )
-        return span.meets(other) and not apart
+        return span.has_overlap(other) and not apart
 
     def descend(peak: int) -> None:
         nonlocal best

@@ -6,34 +6,34 @@ from random_groups import Family
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
-from tlf.analysis.tiling.group import rules_of
-from tlf.analysis.tiling.group_members import members_of_group
-from tlf.analysis.tiling.rules import Rules
+from tlf.analysis.tiling.group_analysis import tile_rules_of
+from tlf.analysis.tiling.group_members import members_of_group_op
+from tlf.analysis.tiling.tile_rules import TileRules
 from tlf.compiler.driver.driver import new_context
 from tlf.dialects import graph
-from tlf.dialects.interfaces import IteratorKind
-from tlf.dialects.target import Target
+from tlf.dialects.interfaces import IteratorType
+from tlf.dialects.target import TargetSpec
 
 
 def parallel_sizes(
-    group: graph.GroupOp, rules: Rules, rng: Generator
+    group: graph.GroupOp, rules: TileRules, rng: Generator
 ) -> tuple[int, ...]:
     """
     Random tile sizes, some of them more than the whole axis. An axis along which
     reductions would be computed again is whole at times, and always where tiles have no
     parts.
     """
-    members = members_of_group(group)
-    axes = members.axes(rules)
+    members = members_of_group_op(group)
+    axes = members.tileable_axes(rules)
     root = members.root
     kept = [
-        position in root.untileable()
-        for position, iterator in enumerate(root.iterators())
-        if iterator.kind is IteratorKind.PARALLEL
+        position in root.untileable_dims()
+        for position, iterator in enumerate(root.iteration_domain())
+        if iterator.kind is IteratorType.PARALLEL
     ]
     return tuple(
         extent
-        if whole or not (free or (rules.views and rng.random() < 0.5))
+        if whole or not (free or (rules.has_views and rng.random() < 0.5))
         else int(rng.integers(1, extent + 2))
         for extent, free, whole in zip(axes.parallel, axes.free, kept, strict=True)
     )
@@ -44,18 +44,18 @@ def reduction_sizes(group: graph.GroupOp, rng: Generator) -> tuple[int, ...]:
     op, choice = group.reducing_operation, rng.integers(3)
     if op is None or choice == 0:
         return ()
-    whole = op.untileable()
+    whole = op.untileable_dims()
     return tuple(
         iterator.extent
         if position in whole
         else int(rng.integers(1, iterator.extent + 2 if choice == 1 else 2))
-        for position, iterator in enumerate(op.iterators())
-        if iterator.kind is IteratorKind.REDUCTION
+        for position, iterator in enumerate(op.iteration_domain())
+        if iterator.kind is IteratorType.REDUCTION
     )
 
 
 def planned(
-    family: Family, target: Target, seed: int
+    family: Family, target: TargetSpec, seed: int
 ) -> tuple[ModuleOp, graph.GroupOp, Generator]:
     """
     A random group of a family, with a random plan; `TilingError` where the target has
@@ -64,7 +64,7 @@ def planned(
     rng = np.random.default_rng(seed)
     module = Parser(new_context(), family(rng)).parse_module()
     (group,) = (op for op in module.walk() if isinstance(op, graph.GroupOp))
-    sizes = parallel_sizes(group, rules_of(target, "L1"), rng)
+    sizes = parallel_sizes(group, tile_rules_of(target, "L1"), rng)
     reduce = reduction_sizes(group, rng)
     order = [int(axis) for axis in rng.permutation(len(sizes))]
     group.plan = graph.PlanAttr("L1", sizes, reduce, order=order)

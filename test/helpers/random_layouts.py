@@ -5,7 +5,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects.types import tensor_type
-from tlf.planner.layout.tensors import stored_tensors, update_signature
+from tlf.planner.layout.stored_tensors import collect_stored_tensors, update_signature
 
 
 def shuffle(module: ModuleOp, rng: Generator) -> int:
@@ -14,9 +14,9 @@ def shuffle(module: ModuleOp, rng: Generator) -> int:
     for function in module.walk():
         if not isinstance(function, func.FuncOp):
             continue
-        for tensor in list(stored_tensors(function)):
+        for tensor in list(collect_stored_tensors(function)):
             rank = tensor_type(tensor.value).get_num_dims()
-            tensor.store_in([int(axis) for axis in rng.permutation(rank)])
+            tensor.set_axis_order([int(axis) for axis in rng.permutation(rank)])
             count += 1
         update_signature(function)
     return count

@@ -6,11 +6,11 @@ import random
 
 from xdsl.dialects.builtin import ModuleOp
 
-from tlf.analysis.tiling.group import rules_of
-from tlf.analysis.tiling.group_members import members_of_group
-from tlf.analysis.tiling.model import TilingError
+from tlf.analysis.tiling.group_analysis import tile_rules_of
+from tlf.analysis.tiling.group_members import members_of_group_op
+from tlf.analysis.tiling.group_tiling import TilingError
 from tlf.dialects import graph
-from tlf.dialects.target import Target
+from tlf.dialects.target import TargetSpec
 
 TRIES = 20
 """Tiles of a random size may cut through what a reshape joins."""
@@ -21,7 +21,7 @@ def scramble(module: ModuleOp, generator: random.Random) -> None:
     Give every group that has a plan another one that is legal: tile sizes from 1 to the
     whole axis wherever an axis may be cut, another order of loops, and other stages.
     """
-    target = Target.of(module)
+    target = TargetSpec.of(module)
     for op in module.walk():
         if isinstance(op, graph.GroupOp) and op.plan is not None:
             op.plan = _random_plan(op, op.plan, target, generator)
@@ -30,11 +30,11 @@ def scramble(module: ModuleOp, generator: random.Random) -> None:
 def _random_plan(
     group: graph.GroupOp,
     plan: graph.PlanAttr,
-    target: Target,
+    target: TargetSpec,
     generator: random.Random,
 ) -> graph.PlanAttr:
-    members, rules = members_of_group(group), rules_of(target, plan.level.data)
-    axes = members.axes(rules)
+    members, rules = members_of_group_op(group), tile_rules_of(target, plan.level.data)
+    axes = members.tileable_axes(rules)
 
     def cut(size: int, free: bool) -> int:
         return generator.randint(1, size) if free else size
@@ -44,7 +44,7 @@ def _random_plan(
         sums = tuple(map(cut, axes.reduction, axes.reduction_free))
         reduce = generator.choice([(), sums, sums])
         try:
-            members.tiling(tile, reduce, rules)
+            members.tiling_with(tile, reduce, rules)
         except TilingError:
             continue
         order = generator.sample(range(len(tile)), len(tile))

@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import chain, combinations, pairwise, product
 
-from tlf.support.partition import Context, Costs, Option, Problem, mask_of
+from tlf.support.partition import Context, CostModel, Option, Problem, mask_of
 
 Group = frozenset[int]
 Stay = tuple[int, int, int]
 """A value stays in memory from one group of a sequence to another one."""
 
 
-def sequences(problem: Problem, costs: Costs) -> Iterator[tuple[Group, ...]]:
+def sequences(problem: Problem, costs: CostModel) -> Iterator[tuple[Group, ...]]:
     """All ordered partitions into groups that are connected and wait for none later."""
     operations = frozenset(range(len(problem.nodes)))
     legal = [group for group in subsets(operations) if is_group(problem, costs, group)]
@@ -36,7 +36,7 @@ def subsets(operations: Group) -> Iterator[Group]:
     return map(frozenset, chain(*(combinations(ordered, size) for size in sizes)))
 
 
-def is_group(problem: Problem, costs: Costs, group: Group) -> bool:
+def is_group(problem: Problem, costs: CostModel, group: Group) -> bool:
     """
     Return `True` if operations are connected and convex, and the cost model has no
     objection.
@@ -125,7 +125,7 @@ def contexts(
 
 def schedules(
     problem: Problem,
-    costs: Costs,
+    costs: CostModel,
     wanted: Callable[[Sequence[Group]], bool] = lambda groups: True,
 ) -> set[tuple[int, int]]:
     """
@@ -150,9 +150,11 @@ def schedules(
 def fits(problem: Problem, context: Context) -> bool:
     """Return `True` if the values that stay after a group fit in memory."""
     kept = [
-        value.size for n, value in enumerate(problem.values) if context.kept >> n & 1
+        value.size
+        for n, value in enumerate(problem.values)
+        if context.retained >> n & 1
     ]
-    return sum(kept) + context.taken <= problem.capacity
+    return sum(kept) + context.occupied <= problem.capacity
 
 
 def sums(steps: Sequence[Sequence[Option]]) -> set[tuple[int, int]]:

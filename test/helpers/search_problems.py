@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from tlf.support.partition import (
     Context,
-    Costs,
+    CostModel,
     Node,
     Option,
     Problem,
@@ -17,7 +17,7 @@ from tlf.support.partition import (
 
 
 @dataclass
-class Arbitrary(Costs):
+class Arbitrary(CostModel):
     """Any numbers, told apart by operations, not by their structure."""
 
     problem: Problem
@@ -26,9 +26,9 @@ class Arbitrary(Costs):
     """Of a hundred groups and contexts, how many cannot run."""
 
     def options(self, group: int, context: Context) -> Sequence[Option]:
-        key = (self.seed, group, context.resident, context.kept, context.stored)
+        key = (self.seed, group, context.resident, context.retained, context.stored)
         generator = random.Random(hash(key))
-        alone = not (group & (group - 1) or context.kept or context.resident)
+        alone = not (group & (group - 1) or context.retained or context.resident)
         if not alone and generator.randrange(100) < self.refused:
             return []
         options = [
@@ -39,7 +39,7 @@ class Arbitrary(Costs):
             )
             for _ in range(generator.randrange(1, 4))
         ]
-        free = self.problem.capacity - context.taken
+        free = self.problem.capacity - context.occupied
         return [option for option in options if option.footprint <= free]
 
 

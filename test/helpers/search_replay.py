@@ -1,9 +1,9 @@
 """Carries a schedule out step by step, and checks that it holds what it says."""
 
-from tlf.support.partition import Costs, Problem, Schedule, mask_of, members
+from tlf.support.partition import CostModel, Problem, Schedule, mask_of, members
 
 
-def check(problem: Problem, costs: Costs, schedule: Schedule) -> None:
+def check(problem: Problem, costs: CostModel, schedule: Schedule) -> None:
     """
     Each operation runs once, after those it reads from, in a group that may run. Values
     are where they are read, and what is in the retained memory fits. Costs add up.
@@ -22,18 +22,18 @@ def check(problem: Problem, costs: Costs, schedule: Schedule) -> None:
         assert mask_of(inputs & near) == context.resident
         assert inputs <= near | everywhere
         others = near - inputs
-        assert context.taken == sum(problem.values[v].size for v in others)
-        assert step.option.footprint + context.taken <= problem.capacity
+        assert context.occupied == sum(problem.values[v].size for v in others)
+        assert step.option.footprint + context.occupied <= problem.capacity
         assert step.option in costs.options(group, context)
         done |= group
         wanted = {v for v in read | written if problem.consumers[v] & ~done}
-        kept, stored = set(members(context.kept)), set(members(context.stored))
+        kept, stored = set(members(context.retained)), set(members(context.stored))
         assert kept <= wanted
         assert stored <= written
         near = others | kept
         everywhere |= stored
         assert wanted <= near | everywhere
-    assert done == problem.everything
+    assert done == problem.all_operations
     assert set(members(problem.outputs)) <= everywhere
     assert not near
     assert schedule.time == sum(step.option.time for step in schedule.steps)

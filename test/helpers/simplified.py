@@ -37,7 +37,7 @@ def evaluate(value: SSAValue, known: Arrays) -> Array:
     assert isinstance(owner, ReferenceInterface)
     assert isinstance(value, OpResult)
     operands = [evaluate(each, known) for each in owner.operands]
-    return owner.reference(*operands)[value.index]
+    return owner.compute_reference(*operands)[value.index]
 
 
 def edges(element: Attribute) -> NDArray[np.generic]:

@@ -10,8 +10,8 @@ from graph_program import Program, Step, Value
 
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.dialects.interfaces import Array
-from tlf.dialects.interpreters.run import interpret
-from tlf.dialects.target import load
+from tlf.dialects.interpreters.interpret import interpret
+from tlf.dialects.target import load_target_spec
 from tlf.dialects.types import DTYPES
 
 FLOATS = ("f32", "f16", "bf16")
@@ -98,7 +98,7 @@ def run(
     to the target itself, with the name of the level.
     """
     context, module = parsed(text)
-    target = load(name)
+    target = load_target_spec(name)
     target.attach(module)
     passes, manager = steps_of(target), PassManager(())
     names = [each.name for each in passes]

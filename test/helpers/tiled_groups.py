@@ -8,9 +8,9 @@ from numpy.random import Generator
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.compiler.driver.driver import new_context
-from tlf.dialects.entry import argument_types, entry_point
+from tlf.dialects.entry_point import argument_types, entry_point
 from tlf.dialects.interfaces import Array
-from tlf.dialects.target import Target
+from tlf.dialects.target import TargetSpec
 from tlf.dialects.types import dtype_of
 from tlf.lowering.graph_to_tile.convert_graph_to_tile import ConvertGraphToTilePass
 
@@ -28,7 +28,7 @@ def arguments_of(module: ModuleOp, rng: Generator) -> dict[str, Array]:
     return made
 
 
-def tiled(module: ModuleOp, target: Target) -> None:
+def tiled(module: ModuleOp, target: TargetSpec) -> None:
     """Turn the group into loops, or raise `TilingError`."""
     target.attach(module)
     ConvertGraphToTilePass().apply(new_context(), module)

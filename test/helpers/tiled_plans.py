@@ -11,19 +11,19 @@ from planned_groups import parallel_sizes, reduction_sizes
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from tlf.analysis.tiling.group import rules_of
-from tlf.analysis.tiling.group_members import members_of_group
-from tlf.analysis.tiling.model import TilingError
-from tlf.analysis.tiling.rules import Rules
+from tlf.analysis.tiling.group_analysis import tile_rules_of
+from tlf.analysis.tiling.group_members import members_of_group_op
+from tlf.analysis.tiling.group_tiling import TilingError
+from tlf.analysis.tiling.tile_rules import TileRules
 from tlf.dialects import graph, tile
 from tlf.dialects.interfaces import Array
-from tlf.dialects.target import Target
-from tlf.planner.partition.merged import MergedGroup
+from tlf.dialects.target import TargetSpec
+from tlf.planner.partition.merged_group import MergedGroup
 
 
 def far_tiles(
     text: str,
-    target: Target,
+    target: TargetSpec,
     sizes: Sequence[int],
     reduce: Sequence[int],
     stages: int = 1,
@@ -43,7 +43,7 @@ def _together(groups: Sequence[graph.GroupOp]) -> graph.GroupOp:
     """Groups of a block as one, in their place."""
     merged, block = MergedGroup(groups), groups[-1].parent_block()
     assert block is not None
-    group = merged.operation()
+    group = merged.to_operation()
     block.insert_op_before(group, groups[-1])
     for old, new in zip(merged.results, group.results, strict=True):
         old.replace_all_uses_with(new)
@@ -67,28 +67,28 @@ def trips(module: ModuleOp) -> list[int]:
 
 
 def near_tiles(
-    context: Context, module: ModuleOp, target: Target, rng: Generator
+    context: Context, module: ModuleOp, target: TargetSpec, rng: Generator
 ) -> None:
     """Cut tiles of L2 into random tiles of L1."""
     steps = "graph-decompose,tidy,graph-group{level=L1}"
     run_passes(context, module, target, steps)
     for group in groups_of(module):
-        group.plan = next(_plans(group, rules_of(target, "L1"), rng))
+        group.plan = next(_plans(group, tile_rules_of(target, "L1"), rng))
     module.verify()
     run_passes(context, module, target, "dce,convert-graph-to-tile,tidy")
 
 
 def _plans(
-    group: graph.GroupOp, rules: Rules, rng: Generator
+    group: graph.GroupOp, rules: TileRules, rng: Generator
 ) -> Iterator[graph.PlanAttr]:
     """Random plans of tiles no larger than the whole, those that are legal."""
-    members = members_of_group(group)
-    axes = members.axes(rules)
+    members = members_of_group_op(group)
+    axes = members.tileable_axes(rules)
     while True:
         sizes = tuple(map(min, parallel_sizes(group, rules, rng), axes.parallel))
         reduce = tuple(map(min, reduction_sizes(group, rng), axes.reduction))
         try:
-            members.tiling(sizes, reduce, rules)
+            members.tiling_with(sizes, reduce, rules)
         except TilingError:
             continue
         stages, pieces = map(int, rng.integers(1, 4, 2))
@@ -96,7 +96,7 @@ def _plans(
 
 
 def results_of(
-    context: Context, module: ModuleOp, target: Target, inputs: Arrays
+    context: Context, module: ModuleOp, target: TargetSpec, inputs: Arrays
 ) -> tuple[Array, ...]:
     """Return the results of tiles of L1 as instructions of the simulated NPU."""
     run_passes(context, module, target, f"{BUFFERS},{INSTRUCTIONS}")

@@ -40,11 +40,11 @@ def parse(text: str) -> tuple[Context, ModuleOp]:
     return context, module
 
 
-def machine() -> target.Target:
+def machine() -> target.TargetSpec:
     """The preset `npu`, with a matrix engine that multiplies integers, too."""
     text = (description.PRESETS / "npu.toml").read_text()
     data = tomllib.loads(text.replace("f32 = 4", "f32 = 4, i32 = 4, i8 = 1"))
-    return target.from_data(data)
+    return target.target_from_data(data)
 
 
 @pytest.fixture

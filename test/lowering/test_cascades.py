@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects import tile
 from tlf.dialects.interfaces import Array
-from tlf.dialects.interpreters.run import interpret
+from tlf.dialects.interpreters.interpret import interpret
 
 
 def carried_in(module: ModuleOp) -> list[int]:

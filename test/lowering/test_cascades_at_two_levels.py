@@ -18,8 +18,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects import tile
 from tlf.dialects.interfaces import Array
-from tlf.dialects.interpreters.run import interpret
-from tlf.dialects.target import Target, load
+from tlf.dialects.interpreters.interpret import interpret
+from tlf.dialects.target import TargetSpec, load_target_spec
 
 INSTRUCTIONS = (
     "convert-tile-to-mem,tidy,mem-fold-fills,mem-fold-casts,mem-pipeline,"
@@ -33,7 +33,7 @@ def depth_of_loops(module: ModuleOp) -> int:
     for op in module.walk():
         depth, around = 0, op
         while around is not None:
-            is_loop = isinstance(around, tile.WhileOp) and not around.parallel
+            is_loop = isinstance(around, tile.WhileOp) and not around.is_parallel
             depth, around = depth + is_loop, around.parent_op()
         found = max(found, depth)
     return found
@@ -55,10 +55,10 @@ def test_random_sizes(seed: int, element: str, body: str):
 
     assert depth_of_loops(module) == 2
     assert disagreement(case, interpret(module, case.inputs)) is None
-    target = load("npu")
+    target = load_target_spec("npu")
     passes = build_passes(INSTRUCTIONS, PASSES, pipelines_for(target))
     PassManager(passes).run(context, module)
-    found = run_lowered(context, module, Target.of(module), dict(case.inputs))
+    found = run_lowered(context, module, TargetSpec.of(module), dict(case.inputs))
     assert disagreement(case, found) is None
 
 

@@ -19,8 +19,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects import mem, tile
 from tlf.dialects.interfaces import Array
-from tlf.dialects.interpreters.run import interpret
-from tlf.dialects.target import Target, load
+from tlf.dialects.interpreters.interpret import interpret
+from tlf.dialects.target import TargetSpec, load_target_spec
 
 BUFFERS = "convert-tile-to-mem,tidy,mem-fold-fills,mem-fold-casts,mem-pipeline"
 INSTRUCTIONS = "mem-split-maps,mem-prefetch,mem-plan,convert-mem-to-npu,tidy"
@@ -33,7 +33,7 @@ def compute(
 ) -> tuple[tuple[Array, ...], list[int]]:
     """Results on the NPU, and how far ahead the products of the loop start."""
     context, module = near_engines(text, *plan)
-    target = load("npu")
+    target = load_target_spec("npu")
 
     def run(passes: str) -> None:
         made = build_passes(passes, PASSES, pipelines_for(target))
@@ -46,8 +46,8 @@ def compute(
     run(BUFFERS)
     products = [op for op in module.walk() if isinstance(op, mem.ContractOp)]
     run(INSTRUCTIONS)
-    ahead = [op.iterations_ahead for op in products]
-    return run_lowered(context, module, Target.of(module), inputs), ahead
+    ahead = [op.prefetch_distance for op in products]
+    return run_lowered(context, module, TargetSpec.of(module), inputs), ahead
 
 
 def loads_beside_loops(module: ModuleOp) -> list[mem.DmaOp]:
@@ -68,12 +68,12 @@ def test_rows_come_an_iteration_early(pieces: int):
     """Queries, while the keys of the rows before are looked at, if that overlaps."""
     text = program("attention", (32, 24, 16, 8), "f16")
     context, module = near_engines(text, 8, 4, 1, pieces)
-    made = build_passes(BUFFERS, PASSES, pipelines_for(load("npu")))
+    made = build_passes(BUFFERS, PASSES, pipelines_for(load_target_spec("npu")))
     PassManager(made).run(context, module)
 
     loads = loads_beside_loops(module)
     assert loads
-    assert {each.iterations_ahead for each in loads} == {min(1, pieces - 1)}
+    assert {each.prefetch_distance for each in loads} == {min(1, pieces - 1)}
 
 
 @pytest.mark.one_in(12)

@@ -20,22 +20,26 @@ def test_tells_what_the_simulator_finds(seed: int, monkeypatch: pytest.MonkeyPat
     The inner tiles are those that are fastest by themselves, as the evaluation takes
     them.
     """
-    monkeypatch.setattr("tlf.passes.plan.graph_select_tile_sizes.TRIES", 0)
-    made = CHIP.partitioned(CHIP.grouped(small_network(seed)), "max-evaluations=0")
-    figures = CHIP.figures(made)
+    monkeypatch.setattr("tlf.passes.plan.graph_select_tile_sizes.MAX_EVALUATIONS", 0)
+    made = CHIP.partition_module(
+        CHIP.group_module(small_network(seed)), "max-evaluations=0"
+    )
+    figures = CHIP.simulate_cached(made)
 
     assert figures is not None
-    told = LoweringEvaluator(CHIP.target, STEPS).cycles(made.clone())
-    assert told == pytest.approx(figures.cycles, rel=0.02)
+    found = LoweringEvaluator(CHIP.target, STEPS).evaluate_program(made.clone())
+    assert found == pytest.approx(figures.cycles, rel=0.02)
 
 
 def test_tells_nothing_of_what_does_not_fit():
-    made = CHIP.partitioned(CHIP.grouped(small_network(3)), "max-evaluations=0")
-    small = CHIP.target.resized({"L1": 64})
+    made = CHIP.partition_module(
+        CHIP.group_module(small_network(3)), "max-evaluations=0"
+    )
+    small = CHIP.target.with_capacities({"L1": 64})
 
     program = made.clone()
     small.attach(program)
-    assert LoweringEvaluator(small, STEPS).cycles(program) is None
+    assert LoweringEvaluator(small, STEPS).evaluate_program(program) is None
 
 
 @pytest.mark.one_in(2)
@@ -43,9 +47,9 @@ def test_tells_nothing_of_what_does_not_fit():
 def test_what_is_rehearsed_is_faster(seed: int):
     """By the formula, which adds up groups, others are the best of these."""
     chip = Chip(list(small_chips().values())[seed % 3])
-    grouped = chip.grouped(small_network(seed))
+    grouped = chip.group_module(small_network(seed))
     found = [
-        chip.figures(chip.partitioned(grouped, f"max-evaluations={tries}"))
+        chip.simulate_cached(chip.partition_module(grouped, f"max-evaluations={tries}"))
         for tries in (0, 8)
     ]
 
@@ -54,40 +58,44 @@ def test_what_is_rehearsed_is_faster(seed: int):
 
 
 def test_what_was_learned_changes_nothing():
-    """One rehearsal of many programs tells of each what one of its own tells."""
+    """One evaluator of many programs tells of each what one of its own tells."""
     shared = LoweringEvaluator(CHIP.target, STEPS)
     for seed in (3, 104, 125):
-        grouped = CHIP.grouped(small_network(seed))
+        grouped = CHIP.group_module(small_network(seed))
         for options in (
             "max-evaluations=0",
             "strategy=unfused max-evaluations=0",
             "residency=false max-evaluations=0",
         ):
-            made = CHIP.partitioned(grouped, options)
-            told = shared.cycles(made.clone())
-            assert told is not None
-            assert told == LoweringEvaluator(CHIP.target, STEPS).cycles(made.clone())
-            assert told == shared.cycles(made.clone())
+            made = CHIP.partition_module(grouped, options)
+            found = shared.evaluate_program(made.clone())
+            assert found is not None
+            assert found == LoweringEvaluator(CHIP.target, STEPS).evaluate_program(
+                made.clone()
+            )
+            assert found == shared.evaluate_program(made.clone())
 
 
 @pytest.mark.long
 def test_instructions_that_are_run_are_limited():
     """Results of earlier evaluations stay available once the limit is reached."""
-    made = CHIP.partitioned(CHIP.grouped(small_network(3)), "max-evaluations=0")
-    cycles = LoweringEvaluator(CHIP.target, STEPS).cycles(made.clone())
-    told = [_told(2**power, made) for power in range(20)]
+    made = CHIP.partition_module(
+        CHIP.group_module(small_network(3)), "max-evaluations=0"
+    )
+    cycles = LoweringEvaluator(CHIP.target, STEPS).evaluate_program(made.clone())
+    found = [_evaluate_repeatedly(2**power, made) for power in range(20)]
 
     assert cycles is not None
-    assert all(each == [cycles] * len(each) for each in told)
-    numbers = [len(each) for each in told]
+    assert all(each == [cycles] * len(each) for each in found)
+    numbers = [len(each) for each in found]
     assert numbers == sorted(numbers)
     assert {0, 4} < set(numbers) <= {0, 1, 2, 3, 4}
 
 
-def _told(steps: int, module: ModuleOp) -> list[int]:
+def _evaluate_repeatedly(steps: int, module: ModuleOp) -> list[int]:
     """
     Return the cycles of a program, evaluated repeatedly within a limit of instructions.
     """
-    rehearsal = LoweringEvaluator(CHIP.target, steps)
-    told = [rehearsal.cycles(module.clone()) for _ in range(4)]
-    return [each for each in told if each is not None]
+    evaluator = LoweringEvaluator(CHIP.target, steps)
+    found = [evaluator.evaluate_program(module.clone()) for _ in range(4)]
+    return [each for each in found if each is not None]

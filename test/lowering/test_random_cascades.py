@@ -11,12 +11,12 @@ from special_values import DTYPE
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from tlf.analysis.tiling.group import members_of
+from tlf.analysis.tiling.group_analysis import group_members_of
 from tlf.dialects import tile
 from tlf.dialects.interfaces import Array, ConstantInterface, TilingInterface
-from tlf.dialects.interpreters.run import interpret
-from tlf.dialects.target import load
-from tlf.passes.graph.reassociate.distribute import distribute
+from tlf.dialects.interpreters.interpret import interpret
+from tlf.dialects.target import load_target_spec
+from tlf.passes.graph.reassociate.distribute_sums import distribute_sum
 
 UNIT = {"f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}
 CASCADES = 200
@@ -31,10 +31,10 @@ def written(element: str, seed: int) -> tuple[Cascade, str]:
 def split(text: str) -> tuple[Context, ModuleOp]:
     """A program whose sums of several terms are split, whether that pays or not."""
     context, module = parsed(text)
-    load("h200").attach(module)
+    load_target_spec("h200").attach(module)
     run("graph-decompose,canonicalize,tlf-cse,dce", context, module)
     for op in list(module.walk()):
-        distribute(op)
+        distribute_sum(op)
     run("canonicalize,tlf-cse,dce", context, module)
     return context, module
 
@@ -42,8 +42,10 @@ def split(text: str) -> tuple[Context, ModuleOp]:
 def accepts(module: ModuleOp) -> bool:
     """Return `True` if all reductions of a program may be fused into one loop."""
     tiling = (op for op in module.walk() if isinstance(op, TilingInterface))
-    members = members_of([e for e in tiling if not isinstance(e, ConstantInterface)])
-    return len(members.accumulating) == 1 or members.cascade is not None
+    members = group_members_of(
+        [e for e in tiling if not isinstance(e, ConstantInterface)]
+    )
+    return len(members.accumulating_operations) == 1 or members.cascade is not None
 
 
 def error(found: Array, wanted: Array) -> float:

@@ -17,12 +17,12 @@ from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
-from tlf.analysis.operations.form import Forms
+from tlf.analysis.operations.op_facts import OpFactsCache
 from tlf.analysis.recurrence.cascade import NoCascadeError, build_cascade
 from tlf.dialects import tile
 from tlf.dialects.interfaces import Array, ConstantInterface, TilingInterface
-from tlf.dialects.interpreters.run import interpret
-from tlf.dialects.target import Target
+from tlf.dialects.interpreters.interpret import interpret
+from tlf.dialects.target import TargetSpec
 from tlf.lowering.pipelines import pipelines_for
 
 INSTRUCTIONS = (
@@ -37,7 +37,7 @@ def depth_of(module: ModuleOp) -> int:
     for op in module.walk():
         depth, around = 0, op
         while around is not None:
-            depth += isinstance(around, tile.WhileOp) and not around.parallel
+            depth += isinstance(around, tile.WhileOp) and not around.is_parallel
             around = around.parent_op()
         depths.append(depth)
     return max(depths)
@@ -47,7 +47,7 @@ def on_npu(
     context: Context, module: ModuleOp, known: Mapping[str, Array]
 ) -> Sequence[Array]:
     """Return the results of the instructions."""
-    target = Target.of(module)
+    target = TargetSpec.of(module)
     taken = [argument.name_hint or "" for argument in function_of(module).args]
     inputs = {name: known[name] for name in taken}
     passes = build_passes(INSTRUCTIONS, PASSES, pipelines_for(target))
@@ -171,4 +171,4 @@ def test_conditions_from_outside_may_hold_anywhere():
     inside = [op for op in operations if not isinstance(op, ConstantInterface)]
 
     with pytest.raises(NoCascadeError, match="no factor corrects"):
-        build_cascade(inside, Forms())
+        build_cascade(inside, OpFactsCache())

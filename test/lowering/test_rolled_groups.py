@@ -15,11 +15,11 @@ from tiled_groups import arguments_of
 from xdsl.dialects import func
 from xdsl.parser import Parser
 
-from tlf.analysis.operations.form import Form
-from tlf.analysis.tiling.group_members import members_of_group
+from tlf.analysis.operations.op_facts import OpFacts
+from tlf.analysis.tiling.group_members import members_of_group_op
 from tlf.dialects import graph, tile
-from tlf.dialects.interpreters.run import interpret
-from tlf.dialects.target import load
+from tlf.dialects.interpreters.interpret import interpret
+from tlf.dialects.target import load_target_spec
 
 TILES = (
     "convert-graph-to-tile,graph-decompose,tidy,graph-group{level=L1},"
@@ -36,7 +36,7 @@ def test_rolled_groups(seed: int, lead: int) -> None:
     context = new_context()
     module = Parser(context, stack(rng)).parse_module()
     (group,) = (op for op in module.walk() if isinstance(op, graph.GroupOp))
-    *outer, rows, columns = Form(members_of_group(group).root).parallel_extents
+    *outer, rows, columns = OpFacts(members_of_group_op(group).root).parallel_extents
     sizes = [*outer, int(rng.integers(1, rows + 1)), columns]
     stages = int(rng.integers(1, 4))
     group.plan = graph.PlanAttr(
@@ -45,7 +45,7 @@ def test_rolled_groups(seed: int, lead: int) -> None:
     module.verify()
     arguments = arguments_of(module, rng)
     expected = interpret(module, arguments)
-    target = load("npu-tiny")
+    target = load_target_spec("npu-tiny")
     target.attach(module)
 
     def run(passes: str) -> None:

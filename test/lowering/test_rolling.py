@@ -15,17 +15,17 @@ from xdsl.interpreters.func import FuncFunctions
 from xdsl.ir import Operation, SSAValue
 from xdsl.parser import Parser
 
-from tlf.analysis.operations.form import Form
-from tlf.analysis.tiling.group_members import members_of_group
-from tlf.analysis.tiling.model import TilingError
+from tlf.analysis.operations.op_facts import OpFacts
+from tlf.analysis.tiling.group_members import members_of_group_op
+from tlf.analysis.tiling.group_tiling import TilingError
 from tlf.compiler.driver.driver import new_context
 from tlf.dialects import graph, tile
-from tlf.dialects.entry import entry_point
+from tlf.dialects.entry_point import entry_point
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.graph import GraphFunctions
-from tlf.dialects.interpreters.run import interpret
-from tlf.dialects.interpreters.tile import TileFunctions, overlap
-from tlf.dialects.target import load
+from tlf.dialects.interpreters.interpret import interpret
+from tlf.dialects.interpreters.tile import TileFunctions, intersect_box
+from tlf.dialects.target import load_target_spec
 from tlf.dialects.tile import level_of
 from tlf.dialects.types import tensor_type
 
@@ -37,7 +37,9 @@ def rolling(seed: int, lead: int = 0) -> tuple[ModuleOp, Generator]:
     rng = np.random.default_rng(seed)
     module = Parser(new_context(), stack(rng)).parse_module()
     (group,) = (op for op in module.walk() if isinstance(op, graph.GroupOp))
-    images, channels, *extents = Form(members_of_group(group).root).parallel_extents
+    images, channels, *extents = OpFacts(
+        members_of_group_op(group).root
+    ).parallel_extents
     axis = int(rng.integers(2))
     sizes = [int(rng.integers(1, images + 1)), channels, *extents]
     sizes[2 + axis] = int(rng.integers(1, extents[axis] + 1))
@@ -69,7 +71,7 @@ class Counting(Interpreter.Listener):
             for offset in op.mixed_offsets
         ]
         shape = tensor_type(op.source).get_shape()
-        whole, _ = overlap(offsets, op.extents, shape)
+        whole, _ = intersect_box(offsets, op.extents, shape)
         count = self.counts.setdefault(op.source, np.zeros(shape, np.int64))
         count[whole] += 1
 
@@ -100,7 +102,7 @@ def test_rolling_tiles_compute_the_same(chunk: int, lead: int):
         plan = next(op.plan for op in module.walk() if isinstance(op, graph.GroupOp))
         assert plan is not None
         try:
-            tiled(module, load("npu-tiny"))
+            tiled(module, load_target_spec("npu-tiny"))
         except TilingError:
             done["refused"] += 1
             continue

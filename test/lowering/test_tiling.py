@@ -33,17 +33,22 @@ from xdsl.interpreters.affine import AffineFunctions
 from xdsl.interpreters.func import FuncFunctions
 from xdsl.ir import BlockArgument, Operation
 
-from tlf.analysis.tiling.banded import bands_of
-from tlf.analysis.tiling.group import rules_of
-from tlf.analysis.tiling.group_members import members_of_group
-from tlf.analysis.tiling.model import GroupTiling, TiledOperation, TilingError, elements
+from tlf.analysis.tiling.banded_windows import banded_matmul_of
+from tlf.analysis.tiling.group_analysis import tile_rules_of
+from tlf.analysis.tiling.group_members import members_of_group_op
+from tlf.analysis.tiling.group_tiling import (
+    GroupTiling,
+    TiledOperation,
+    TilingError,
+    elements_of_box,
+)
 from tlf.dialects import graph, tile
-from tlf.dialects.entry import entry_point
+from tlf.dialects.entry_point import entry_point
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.graph import GraphFunctions
-from tlf.dialects.interpreters.run import interpret
-from tlf.dialects.interpreters.tile import TileFunctions, overlap
-from tlf.dialects.target import Target, load
+from tlf.dialects.interpreters.interpret import interpret
+from tlf.dialects.interpreters.tile import TileFunctions, intersect_box
+from tlf.dialects.target import TargetSpec, load_target_spec
 from tlf.dialects.types import dtype_of, tensor_type
 
 ROUNDS = 12
@@ -84,7 +89,7 @@ class CountingFunctions(InterpreterFunctions):
             offset if isinstance(offset, int) else int(next(indices))
             for offset in op.mixed_offsets
         ]
-        whole, box = overlap(offsets, op.extents, destination.shape)
+        whole, box = intersect_box(offsets, op.extents, destination.shape)
         if op not in self.counts:
             shape = tensor_type(op.destination).get_shape()
             self.counts[op] = np.zeros(shape, np.int64)
@@ -115,7 +120,7 @@ def writes(module: ModuleOp, arguments: Mapping[str, Array]) -> list[NDArray[np.
 @pytest.mark.parametrize("name", ["npu-tiny", "h200"])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_tiles_compute_the_same(family: Family, name: str):
-    target, done = load(name), 0
+    target, done = load_target_spec(name), 0
     for seed in range(ROUNDS):
         try:
             module, _, rng = planned(family, target, seed)
@@ -155,28 +160,28 @@ def name_of(tiling: GroupTiling, tiled: TiledOperation) -> str:
     Return the name of the operation that computes a tile: the operation itself, or a
     banded product.
     """
-    bands = bands_of(tiling.rules.array, tiled.op, tiled.box, tiled.form)
+    bands = banded_matmul_of(tiling.rules.array, tiled.op, tiled.box, tiled.facts)
     return tiled.op.name if bands is None else graph.LinearContractOp.name
 
 
 def shapes(tiling: GroupTiling) -> Counter[tuple[int, ...]]:
     """The shapes of the tiles that the analysis wants to be cut."""
-    return Counter(tuple(i.room for i in box) for _, box in tiling.inputs())
+    return Counter(tuple(i.tile_extent for i in box) for _, box in tiling.input_tiles())
 
 
-def analysed(group: graph.GroupOp, target: Target) -> GroupTiling:
+def analysed(group: graph.GroupOp, target: TargetSpec) -> GroupTiling:
     """Return the analysis of a group with a plan."""
     plan = group.plan
     assert plan is not None
-    return members_of_group(group).tiling(
-        plan.tile_sizes, plan.reduce_sizes, rules_of(target, plan.level.data)
+    return members_of_group_op(group).tiling_with(
+        plan.tile_sizes, plan.reduce_sizes, tile_rules_of(target, plan.level.data)
     )
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_analysis_foresees_what_is_emitted(family: Family):
     """Plans are chosen by what the analysis says tiles take."""
-    target = load("npu-tiny")
+    target = load_target_spec("npu-tiny")
     level = target.levels["L1"]
     for seed in range(ROUNDS):
         try:
@@ -185,13 +190,18 @@ def test_the_analysis_foresees_what_is_emitted(family: Family):
         except TilingError:
             assert (family, target.name) in FEWER
             continue
-        wanted, read = shapes(tiling), tiling.read_bytes()
+        wanted, read = shapes(tiling), tiling.input_bytes()
         results = Counter(
-            (name_of(tiling, each), tuple(interval.room for interval in each.result))
+            (
+                name_of(tiling, each),
+                tuple(interval.tile_extent for interval in each.result),
+            )
             for each in tiling.tiles.values()
         )
-        for value, box in tiling.inputs():
-            assert elements(box) == prod(interval.room for interval in box), value
+        for value, box in tiling.input_tiles():
+            assert elements_of_box(box) == prod(
+                interval.tile_extent for interval in box
+            ), value
         tiled(module, target)
         assert cut_from_arguments(module) == wanted
         assert computed(module) == results
@@ -212,7 +222,7 @@ def test_every_kind_of_loop_is_tried():
     """The random plans have loops of both kinds, orders, masks and partial tiles."""
     found: Counter[str] = Counter()
     words = ("sequential", "order(", "valid", "fill 0xff", "tile.mask")
-    target = load("h200")
+    target = load_target_spec("h200")
     for family, seed in product(FAMILIES, range(ROUNDS)):
         with suppress(TilingError):
             module, _, _ = planned(family, target, seed)

@@ -12,7 +12,7 @@ from differential import parsed
 from kept_groups import run_passes
 from xdsl.context import Context
 
-from tlf.dialects.target import load
+from tlf.dialects.target import load_target_spec
 from tlf.planner.context import Memo, PlanningContext, evaluator_of, memo_of
 
 TARGET = "u85-like"
@@ -47,7 +47,7 @@ def in_process(modules: list[str]) -> str:
 def compiled(number: int = 0) -> str:
     del number
     context, module = parsed(PROGRAM.read_text(encoding="utf-8"))
-    target = load(TARGET)
+    target = load_target_spec(TARGET)
     target.attach(module)
     run_passes(context, module, target, PASSES)
     return str(module) + "\n"
@@ -80,7 +80,7 @@ def test_memos_are_those_of_contexts():
 def test_an_evaluator_decides(expected: str):
     """The comparisons above can fail."""
     _, module = parsed(PROGRAM.read_text(encoding="utf-8"))
-    target = load(TARGET)
+    target = load_target_spec(TARGET)
     target.attach(module)
     run_passes(PlanningContext(), module, target, PASSES)
     assert str(module) + "\n" != expected
@@ -88,4 +88,4 @@ def test_an_evaluator_decides(expected: str):
 
 def test_contexts_without_an_evaluator():
     for context in (Context(), PlanningContext(memo=Memo())):
-        assert evaluator_of(context, load("npu"), 1000) is None
+        assert evaluator_of(context, load_target_spec("npu"), 1000) is None

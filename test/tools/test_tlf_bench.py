@@ -11,17 +11,21 @@ from typing import Any
 import pytest
 from zoo import WORKLOADS
 
-from tlf.analysis.bounds.bounds import Bounds, Parts
-from tlf.compiler.experiments.chips import balances, binding, explanation
-from tlf.compiler.experiments.curves import picture
-from tlf.compiler.experiments.gains import OTHERS
-from tlf.compiler.experiments.measure import Failure, Measured
-from tlf.compiler.experiments.pipelines import changed
-from tlf.compiler.experiments.strategies import NAMES, searches
-from tlf.compiler.experiments.sweep import Curve, Point
-from tlf.compiler.experiments.table import CYCLES, RATIO, TEXT, Table
-from tlf.compiler.experiments.variants import ABLATIONS, BASELINES
-from tlf.dialects.target import load
+from tlf.analysis.bounds.lower_bounds import LowerBounds, WorkBreakdown
+from tlf.compiler.experiments.capacity_sweep import Curve, Point
+from tlf.compiler.experiments.compile_variants import ABLATIONS, BASELINES
+from tlf.compiler.experiments.dp_gains import OTHERS
+from tlf.compiler.experiments.machine_balance import (
+    balance_variants,
+    describe_bottleneck,
+    explain_gap,
+)
+from tlf.compiler.experiments.measurement import Failure, Measurement
+from tlf.compiler.experiments.pipeline_variants import change_pipeline
+from tlf.compiler.experiments.result_table import CYCLES, RATIO, TEXT, Table
+from tlf.compiler.experiments.strategy_comparison import NAMES, run_searches
+from tlf.compiler.experiments.traffic_plot import render_curves
+from tlf.dialects.target import load_target_spec
 from tlf.tools.tlf_bench import main
 
 PROGRAM = """
@@ -122,7 +126,9 @@ def test_chips_have_bounds_of_their_own(
 ):
     found = rows(capsys, "targets", program, "--target", TINY)
 
-    assert [row["chip"] for row in found] == list(balances(load("npu-tiny")))
+    assert [row["chip"] for row in found] == list(
+        balance_variants(load_target_spec("npu-tiny"))
+    )
     assert all(row["cycles"] >= row["in passes"] >= row["bound"] for row in found)
     for row in found:
         assert bool(row["binds"]) == (max(row["of bound"], row["bytes"]) > 1.15)
@@ -207,7 +213,7 @@ def test_shares_are_those_of_all_cores(
     ],
 )
 def test_no_search_beats_dp_where_that_is_exact(name: str, target: str):
-    found = searches(WORKLOADS[name].small_module(), load(target))
+    found = run_searches(WORKLOADS[name].small_module(), load_target_spec(target))
 
     best = found["dp"]
     assert best is not None
@@ -218,7 +224,7 @@ def test_no_search_beats_dp_where_that_is_exact(name: str, target: str):
 def point(capacity: int, moved: int | None) -> Point:
     if moved is None:
         return Point(capacity, 100, 10, Failure("too little"))
-    found = Measured(20, moved, moved, {"matrix": 20}, {"matrix": 10}, {}, 0.0)
+    found = Measurement(20, moved, moved, {"matrix": 20}, {"matrix": 10}, {}, 0.0)
     return Point(capacity, 100, 10, found)
 
 
@@ -228,25 +234,25 @@ def test_a_knee_is_where_a_fall_ends():
     curve = Curve("stairs", tuple(points))
 
     assert curve.knees == {1 << 3, 1 << 6}
-    drawn = ET.fromstring(picture([curve], "L2"))
+    drawn = ET.fromstring(render_curves([curve], "L2"))
     assert len(drawn.findall("{*}circle")) == 2
 
 
 def test_changes_reach_the_passes_that_they_name():
-    target = load("npu")
+    target = load_target_spec("npu")
     outermost = 'graph-select-tile-sizes{level="L2"'
     nearest = 'graph-select-tile-sizes{level="L1"'
 
-    whole = changed(target, BASELINES["fused"])
+    whole = change_pipeline(target, BASELINES["fused"])
     assert f"{outermost}}}" in whole
     assert f"{nearest}}}" in whole
-    batch = changed(target, ABLATIONS["no spatial tiling"])
+    batch = change_pipeline(target, ABLATIONS["no spatial tiling"])
     assert f"{outermost} axes=0}}" in batch
     assert f"{nearest}}}" in batch
-    single = changed(target, ABLATIONS["no double buffering"])
+    single = change_pipeline(target, ABLATIONS["no double buffering"])
     assert f"{outermost} stages=1}}" in single
     assert f"{nearest} stages=1}}" in single
-    naive = changed(target, BASELINES["naive"])
+    naive = change_pipeline(target, BASELINES["naive"])
     assert naive.index("convert-graph-to-tile") < naive.index("graph-decompose")
 
 
@@ -254,7 +260,7 @@ def test_tables_align_texts_to_the_left():
     table = Table({"program": TEXT, "of": RATIO, "cycles": CYCLES}, notes=["so it is"])
     table.rows += [("a", 1.234, 12345), ("long", None, 1)]
 
-    assert table.text().splitlines() == [
+    assert table.to_text().splitlines() == [
         " program     of  cycles",
         " a        1.23x  12,345",
         " long         -       1",
@@ -308,10 +314,10 @@ def test_what_binds_is_told(
     waits: dict[str, dict[str, int]],
     expected: str,
 ):
-    found = Measured(100, 200, 200, work, least, waits, 0.0)
+    found = Measurement(100, 200, 200, work, least, waits, 0.0)
     bounds = least_of_bytes(100)
 
-    assert binding(found, bounds).endswith(expected)
+    assert describe_bottleneck(found, bounds).endswith(expected)
 
 
 @pytest.mark.parametrize(
@@ -324,11 +330,11 @@ def test_what_binds_is_told(
 )
 def test_more_time_or_bytes_are_explained(cycles: int, moved: int, expected: str):
     work = {"matrix": cycles, "L3": cycles // 2}
-    found = Measured(cycles, moved, moved, work, {"matrix": 50}, {"matrix": {}}, 0.0)
+    found = Measurement(cycles, moved, moved, work, {"matrix": 50}, {"matrix": {}}, 0.0)
 
-    assert explanation(found, least_of_bytes(100), "L3") == expected
+    assert explain_gap(found, least_of_bytes(100), "L3") == expected
 
 
-def least_of_bytes(count: int) -> Bounds:
-    nothing = Parts(count, count, (), 0, ())
-    return Bounds(count, count, 50, 50, 50, "matrix", (), 1, nothing)
+def least_of_bytes(count: int) -> LowerBounds:
+    nothing = WorkBreakdown(count, count, (), 0, ())
+    return LowerBounds(count, count, 50, 50, 50, "matrix", (), 1, nothing)

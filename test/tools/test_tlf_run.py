@@ -11,8 +11,8 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects.interfaces import Array
-from tlf.dialects.interpreters.run import interpret
-from tlf.tools import run
+from tlf.dialects.interpreters.interpret import interpret
+from tlf.tools import run_command
 from tlf.tools.tlf_run import main
 
 PROGRAM = """
@@ -149,7 +149,7 @@ def test_wrong_results_fail(
         (right,) = interpret(module, inputs, entry)
         return [np.multiply(right, np.float32(1 + change))]
 
-    monkeypatch.setattr("tlf.tools.run.interpret_defined", wrong)
+    monkeypatch.setattr("tlf.tools.run_command.interpret_poison_free", wrong)
 
     with pytest.raises(SystemExit) as exit_:
         main(["other.mlir", "--check"])
@@ -342,7 +342,9 @@ def test_operations_that_nothing_interprets(capsys: pytest.CaptureFixture[str]):
 
 
 def test_what_does_not_fit_is_told(capsys: pytest.CaptureFixture[str]):
-    preset = Path(run.__file__).parents[1] / "dialects/target/presets/npu-tiny.toml"
+    preset = (
+        Path(run_command.__file__).parents[1] / "dialects/target/presets/npu-tiny.toml"
+    )
     small = preset.read_text(encoding="utf-8").replace("17179869184", "1024")
     Path("small.toml").write_text(small, encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""Patterns that bring graph operations to their simplest form."""
+"""Canonicalization patterns of graph operations."""
 
 from collections.abc import Sequence
 
@@ -11,17 +11,17 @@ from xdsl.pattern_rewriter import (
     op_type_rewrite_pattern,
 )
 
+from tlf.dialects.concat_like_interface import ConcatLikeInterface
 from tlf.dialects.graph import movement
+from tlf.dialects.graph.affine_tensors import affine_tensor_of
 from tlf.dialects.graph.indexing import IndexingOperation
-from tlf.dialects.graph.ramps import ramp_of
-from tlf.dialects.graph.rewrites.simplification import is_free
-from tlf.dialects.graph.scattering import ScatterOp
+from tlf.dialects.graph.rewrites.simplification import is_ungrouped
+from tlf.dialects.graph.scatter import ScatterOp
 from tlf.dialects.graph.slicing import SliceOp
-from tlf.dialects.graph.tensors import axes_attribute, shape_of
+from tlf.dialects.graph.tensor_types import integers_attribute, shape_of
 from tlf.dialects.graph.unfold import UnfoldOp
-from tlf.dialects.interfaces import SimplificationInterface, indexing_map
-from tlf.dialects.joining import JoiningInterface
-from tlf.dialects.types import like, tensor_type
+from tlf.dialects.interfaces import SimplificationInterface, to_affine_map
+from tlf.dialects.types import tensor_type, type_like
 
 
 class SimplifyPattern(RewritePattern):
@@ -32,15 +32,12 @@ class SimplifyPattern(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, SimplificationInterface):
             return
-        if (found := op.simplest()) is not None:
+        if (found := op.best_simplification()) is not None:
             rewriter.replace(op, [], [found.build(rewriter)])
 
 
 class MergeShapesPattern(RewritePattern):
-    """
-    Reshape, or broadcast, what the first of two such operations started from; nothing
-    where that has the wanted shape.
-    """
+    """Merge two reshapes, or two broadcasts; drop them where the shape is unchanged."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(
@@ -65,9 +62,7 @@ class MergeShapesPattern(RewritePattern):
 
 
 class MergeTransposesPattern(RewritePattern):
-    """
-    Permute what the first of two transposes started from.
-    """
+    """Merge two transposes into one."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(
@@ -80,7 +75,7 @@ class MergeTransposesPattern(RewritePattern):
             op,
             movement.TransposeOp.create(
                 operands=[first.operand],
-                properties={"permutation": axes_attribute(permutation)},
+                properties={"permutation": integers_attribute(permutation)},
                 result_types=op.result_types,
                 attributes=op.attributes,
             ),
@@ -89,15 +84,15 @@ class MergeTransposesPattern(RewritePattern):
 
 class MergeSlicesPattern(RewritePattern):
     """
-    Cut out of what the first of two slices cut from. Slices of tiles stay: they move
-    them from level to level.
+    Merge two slices of whole tensors into one. Slices of tiles stay: they move them
+    from level to level.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: SliceOp, rewriter: PatternRewriter, /) -> None:
         if not isinstance(first := op.operand.owner, SliceOp):
             return
-        if not is_free(first) or not is_free(op):
+        if not is_ungrouped(first) or not is_ungrouped(op):
             return
         pairs = list(zip(first.starts, first.steps, strict=True))
         offsets = [
@@ -106,8 +101,8 @@ class MergeSlicesPattern(RewritePattern):
         ]
         steps = [step * inner for (_, step), inner in zip(pairs, op.steps, strict=True)]
         properties = {
-            "offsets": axes_attribute(offsets),
-            "strides": axes_attribute(steps),
+            "offsets": integers_attribute(offsets),
+            "strides": integers_attribute(steps),
         }
         rewriter.replace(
             op,
@@ -120,34 +115,34 @@ class MergeSlicesPattern(RewritePattern):
         )
 
 
-class WholeSlicePattern(RewritePattern):
-    """Replace a slice that takes all elements by what it takes them of."""
+class FoldWholeSlicePattern(RewritePattern):
+    """Replace a slice of all elements by its operand."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: SliceOp, rewriter: PatternRewriter, /) -> None:
-        if is_free(op) and op.operand.type == op.result.type:
+        if is_ungrouped(op) and op.operand.type == op.result.type:
             rewriter.replace(op, [], [op.operand])
 
 
-class SlicePartPattern(RewritePattern):
-    """Cut out of the one of joined tensors that has all elements of a slice."""
+class SliceOfConcatPattern(RewritePattern):
+    """Slice the concat operand that contains all elements of a slice of a concat."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: SliceOp, rewriter: PatternRewriter, /) -> None:
         joined = op.operand.owner
-        if not isinstance(joined, JoiningInterface):
+        if not isinstance(joined, ConcatLikeInterface):
             return
-        if not is_free(joined) or not is_free(op):
+        if not is_ungrouped(joined) or not is_ungrouped(op):
             return
-        for part, place in zip(joined.operands, joined.places(), strict=True):
+        for part, place in zip(joined.operands, joined.operand_offsets(), strict=True):
             offsets = [begin - low for begin, low in zip(op.starts, place, strict=True)]
-            if _is_within(op, offsets, shape_of(part)):
+            if _is_slice_in_bounds(op, offsets, shape_of(part)):
                 rewriter.replace(
                     op,
                     SliceOp.create(
                         operands=[part],
                         properties={
-                            "offsets": axes_attribute(offsets),
+                            "offsets": integers_attribute(offsets),
                             "strides": op.strides,
                         },
                         result_types=op.result_types,
@@ -157,8 +152,10 @@ class SlicePartPattern(RewritePattern):
                 return
 
 
-def _is_within(op: SliceOp, offsets: Sequence[int], shape: Sequence[int]) -> bool:
-    """Return `True` if a slice from other offsets stays within a shape."""
+def _is_slice_in_bounds(
+    op: SliceOp, offsets: Sequence[int], shape: Sequence[int]
+) -> bool:
+    """Return `True` if a slice with other offsets is within bounds."""
     axes = zip(offsets, op.steps, shape_of(op.result), shape, strict=True)
     return all(
         begin >= 0 and begin + step * (count - 1) < extent
@@ -166,17 +163,13 @@ def _is_within(op: SliceOp, offsets: Sequence[int], shape: Sequence[int]) -> boo
     )
 
 
-class RepeatUnfoldedPattern(RewritePattern):
-    """
-    Gather elements once, and broadcast them along axes that the map does not use.
-    """
+class BroadcastAfterUnfoldPattern(RewritePattern):
+    """Broadcast after an unfold along axes that its map does not use."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: UnfoldOp, rewriter: PatternRewriter, /) -> None:
         used = {
-            iterator
-            for access in op.operand_accesses()[0]
-            for iterator, _ in access.terms
+            iterator for access in op.indexing_maps()[0] for iterator, _ in access.terms
         }
         shape = shape_of(op.result)
         once = [extent if axis in used else 1 for axis, extent in enumerate(shape)]
@@ -186,40 +179,37 @@ class RepeatUnfoldedPattern(RewritePattern):
         gathered = UnfoldOp.create(
             operands=[op.operand],
             properties=dict(op.properties),
-            result_types=[like(result, once, result.element_type)],
+            result_types=[type_like(result, once, result.element_type)],
             attributes=dict(op.attributes),
         )
         gathered.location = op.location
         rewriter.replace(op, [gathered, movement.BroadcastOp(gathered, shape)])
 
 
-class UnfoldNamedPattern(RewritePattern):
-    """
-    Gather by a map where indices grow evenly along every axis, as distances do: none is
-    computed, or read.
-    """
+class GatherToUnfoldPattern(RewritePattern):
+    """Replace a gather with affine indices by an unfold."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, IndexingOperation):
             return
-        if (ramp := ramp_of(op.indices)) is None:
+        if (ramp := affine_tensor_of(op.indices)) is None:
             return
-        read, named = op.operand_accesses()
+        read, named = op.indexing_maps()
         assert read is not None
-        place = ramp.read_by(named or ())
+        place = ramp.compose_access(named or ())
         accesses = tuple(place if each.index is not None else each for each in read)
         shape = shape_of(op.result)
-        map_ = indexing_map(accesses, len(shape)).data
+        map_ = to_affine_map(accesses, len(shape)).data
         rewriter.replace(op, UnfoldOp(op.operand, map_, shape))
 
 
-class NameOncePattern(RewritePattern):
-    """Let indices that are broadcast name places once for all updates."""
+class ScatterIndicesBroadcastPattern(RewritePattern):
+    """Fold a broadcast of the indices into a scatter."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ScatterOp, rewriter: PatternRewriter, /) -> None:
         spread = op.indices.owner
-        if not isinstance(spread, movement.BroadcastOp) or not is_free(spread):
+        if not isinstance(spread, movement.BroadcastOp) or not is_ungrouped(spread):
             return
         axis = op.written_axis
         found, wanted = shape_of(spread.operand), shape_of(op.indices)
@@ -229,8 +219,8 @@ class NameOncePattern(RewritePattern):
         rewriter.replace(op, ScatterOp(*operands, axis, op.kind.data))
 
 
-class PermuteUnfoldedPattern(RewritePattern):
-    """Gather elements where a permutation of axes would bring them."""
+class TransposeOfUnfoldPattern(RewritePattern):
+    """Fold a transpose of an unfold into the map of the unfold."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(

@@ -1,4 +1,4 @@
-"""The pattern that brings groups to their simplest form."""
+"""Canonicalization pattern of `graph.group`."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ from xdsl.pattern_rewriter import (
 from tlf.dialects.graph.group import GroupOp, YieldOp
 
 
-class YieldOncePattern(RewritePattern):
+class DeduplicateYieldsPattern(RewritePattern):
     """
-    Let a group yield only what it computes, what is used, and that once: an argument
-    that it yields is the operand outside, and a group that yields nothing goes. A plan
-    tells of the results by their numbers, so a group that has one stays.
+    Let a group yield only what it computes and what has uses, each value once: a
+    yielded argument becomes the operand outside, and a group without results is erased.
+    A plan tells of the results by their numbers, so a group that has one stays.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: GroupOp, rewriter: PatternRewriter, /) -> None:
-        kept = _kept(op)
-        if op.plan is not None or len(kept) == len(op.yielded):
+        kept = _collect_used_values(op)
+        if op.plan is not None or len(kept) == len(op.yielded_values):
             return
-        yielded = op.yielded
+        yielded = op.yielded_values
         known = dict[SSAValue, SSAValue](
             zip(op.body.block.args, op.inputs, strict=True)
         )
-        made = [_with_results(op, kept)] if kept else []
+        made = [_rebuild_with_results(op, kept)] if kept else []
         for group in made:
             known.update(zip(kept, group.results, strict=True))
         rewriter.replace(op, made, [known.get(value) for value in yielded])
 
 
-def _kept(op: GroupOp) -> tuple[SSAValue, ...]:
-    """The values of the body that are used outside, each once."""
-    pairs = zip(op.yielded, op.results, strict=True)
+def _collect_used_values(op: GroupOp) -> tuple[SSAValue, ...]:
+    """Return the values of the body with uses outside, each once."""
+    pairs = zip(op.yielded_values, op.results, strict=True)
     used = (value for value, result in pairs if result.uses)
     return tuple(
         value for value in dict.fromkeys(used) if isinstance(value.owner, Operation)
     )
 
 
-def _with_results(op: GroupOp, kept: Sequence[SSAValue]) -> GroupOp:
-    """The group as one that yields some of its values; its body is taken over."""
+def _rebuild_with_results(op: GroupOp, kept: Sequence[SSAValue]) -> GroupOp:
+    """Return the group with only some results; its body is moved."""
     body = op.detach_region(op.body)
     if isinstance(last := body.block.last_op, YieldOp):
         last.operands = kept

@@ -1,4 +1,4 @@
-"""Operations that are one of their operands, or a number."""
+"""Simplification rules that apply the laws of `algebraic_laws`."""
 
 from __future__ import annotations
 
@@ -10,44 +10,51 @@ from typing import TypeVar
 from xdsl.builder import Builder
 from xdsl.ir import Operation, SSAValue
 
-from tlf.dialects.graph.algebra import (
-    CHAINS,
+from tlf.dialects.graph.algebraic_laws import (
+    COMPOSITIONS,
+    CONSTANT_OPERAND_LAWS,
     INVERSES,
-    LAWS,
-    SAME,
-    Chain,
-    Kind,
-    Law,
-    Outcome,
-    SameLaw,
+    SAME_OPERAND_LAWS,
+    CompositionResult,
+    ConstantOperandLaw,
+    LawResult,
+    OperationType,
+    SameOperandLaw,
 )
-from tlf.dialects.graph.equations import number_text, term
-from tlf.dialects.graph.functions import NegOp
-from tlf.dialects.graph.splats import filled, is_same, splat_of
-from tlf.dialects.graph.tensors import element_of
+from tlf.dialects.graph.remark_equations import format_number, format_term
+from tlf.dialects.graph.splat_tensors import build_splat, is_equal_constant, splat_of
+from tlf.dialects.graph.tensor_types import element_of
+from tlf.dialects.graph.unary_functions import NegOp
 from tlf.dialects.interfaces import Simplification
 from tlf.dialects.types import tensor_type
 
-AnyLaw = TypeVar("AnyLaw", Law, SameLaw)
+AnyLaw = TypeVar("AnyLaw", ConstantOperandLaw, SameOperandLaw)
 
 
-def _by_kind(laws: Sequence[AnyLaw]) -> Mapping[Kind, Sequence[AnyLaw]]:
-    found: dict[Kind, list[AnyLaw]] = defaultdict(list)
+def _group_by_operation(
+    laws: Sequence[AnyLaw],
+) -> Mapping[OperationType, Sequence[AnyLaw]]:
+    found: dict[OperationType, list[AnyLaw]] = defaultdict(list)
     for law in laws:
         found[law.kind].append(law)
     return found
 
 
-_LAWS, _SAME = _by_kind(LAWS), _by_kind(SAME)
+_LAWS, _SAME = (
+    _group_by_operation(CONSTANT_OPERAND_LAWS),
+    _group_by_operation(SAME_OPERAND_LAWS),
+)
 
 
-def kept(value: SSAValue, _builder: Builder) -> SSAValue:
-    """A value that is there."""
+def reuse_value(value: SSAValue, _builder: Builder) -> SSAValue:
+    """Return a value that exists already."""
     return value
 
 
-def again(op: Operation, operands: Sequence[SSAValue], builder: Builder) -> SSAValue:
-    """The operation, of other operands."""
+def rebuild_with_operands(
+    op: Operation, operands: Sequence[SSAValue], builder: Builder
+) -> SSAValue:
+    """Rebuild an operation with other operands."""
     made = type(op).create(
         operands=operands,
         result_types=op.result_types,
@@ -57,77 +64,81 @@ def again(op: Operation, operands: Sequence[SSAValue], builder: Builder) -> SSAV
     return builder.insert(made).results[0]
 
 
-def _negated(value: SSAValue, builder: Builder) -> SSAValue:
+def _build_negation(value: SSAValue, builder: Builder) -> SSAValue:
     return builder.insert(NegOp(value)).result
 
 
-def _outcome(
-    law: Law | SameLaw, op: Operation, value: SSAValue
+def _apply_law(
+    law: ConstantOperandLaw | SameOperandLaw, op: Operation, value: SSAValue
 ) -> Simplification | None:
     """
     Return the simplification of an operation by a law; `None` if it does not apply.
     `value` is the operand that may be anything.
     """
     result = tensor_type(op.results[0])
-    if not isinstance(law.outcome, Outcome):
-        if (number := law.outcome(result.element_type)) is None:
+    if not isinstance(law.result, LawResult):
+        if (number := law.result(result.element_type)) is None:
             return None
         return Simplification(
-            number_text(number), partial(filled, number=number, type_=result), law.exact
+            format_number(number),
+            partial(build_splat, number=number, type_=result),
+            law.exact,
         )
     if value.type != result:
         return None
-    if law.outcome is Outcome.OTHER:
-        return Simplification("x", partial(kept, value), law.exact)
-    return Simplification(term(NegOp, "x"), partial(_negated, value), law.exact)
+    if law.result is LawResult.OTHER:
+        return Simplification("x", partial(reuse_value, value), law.exact)
+    return Simplification(
+        format_term(NegOp, "x"), partial(_build_negation, value), law.exact
+    )
 
 
-def _named(left: str, found: Simplification) -> Simplification:
+def _with_equation(left: str, found: Simplification) -> Simplification:
     return Simplification(f"{left} = {found.text}", found.build, found.exact)
 
 
-def with_numbers(op: Operation) -> Iterable[Simplification]:
-    """By the laws of operations of a number."""
+def apply_constant_operand_laws(op: Operation) -> Iterable[Simplification]:
+    """Apply the laws of operations with a constant operand."""
     splats = [splat_of(each) for each in op.operands]
     if not any(each is not None for each in splats):
         return
     for law in _LAWS.get(type(op), ()):
-        number = law.number(element_of(op.operands[0]))
-        if number is None or not is_same(splats[law.side], number):
+        number = law.constant(element_of(op.operands[0]))
+        if number is None or not is_equal_constant(splats[law.side], number):
             continue
         names = ["x", "x"]
-        names[law.side] = number_text(number)
-        if (found := _outcome(law, op, op.operands[1 - law.side])) is not None:
-            yield _named(term(type(op), *names), found)
+        names[law.side] = format_number(number)
+        if (found := _apply_law(law, op, op.operands[1 - law.side])) is not None:
+            yield _with_equation(format_term(type(op), *names), found)
 
 
-def of_itself(op: Operation) -> Iterable[Simplification]:
-    """By the laws of operations of a value and itself."""
+def apply_same_operand_laws(op: Operation) -> Iterable[Simplification]:
+    """Apply the laws of `x op x`."""
     if len(op.operands) != 2 or op.operands[0] is not op.operands[1]:
         return
     for law in _SAME.get(type(op), ()):
-        if (found := _outcome(law, op, op.operands[0])) is not None:
-            yield _named(term(type(op), "x", "x"), found)
+        if (found := _apply_law(law, op, op.operands[0])) is not None:
+            yield _with_equation(format_term(type(op), "x", "x"), found)
 
 
-def of_another(op: Operation) -> Iterable[Simplification]:
-    """By the laws of one function after another."""
+def fold_composition(op: Operation) -> Iterable[Simplification]:
+    """Fold a composition of two unary operations."""
     inner = op.operands[0].owner
     if not isinstance(inner, Operation) or len(inner.operands) != 1:
         return
     kind, before = type(op), type(inner)
     (x,) = inner.operands
-    left = term(kind, term(before, "x"))
+    left = format_term(kind, format_term(before, "x"))
     if INVERSES.get(kind) is before:
-        yield Simplification(f"{left} = x", partial(kept, x), exact=False)
-    match CHAINS.get((kind, before)):
-        case Chain.NOTHING:
-            yield Simplification(f"{left} = x", partial(kept, x))
-        case Chain.INNER:
-            text = f"{left} = {term(before, 'x')}"
-            yield Simplification(text, partial(kept, inner.results[0]))
-        case Chain.OUTER:
-            build = partial(again, op, [x])
-            yield Simplification(f"{left} = {term(kind, 'x')}", build)
+        yield Simplification(f"{left} = x", partial(reuse_value, x), exact=False)
+    match COMPOSITIONS.get((kind, before)):
+        case CompositionResult.ARGUMENT:
+            yield Simplification(f"{left} = x", partial(reuse_value, x))
+        case CompositionResult.INNER:
+            text = f"{left} = {format_term(before, 'x')}"
+            yield Simplification(text, partial(reuse_value, inner.results[0]))
+        case CompositionResult.OUTER:
+            build = partial(rebuild_with_operands, op, [x])
+            yield Simplification(f"{left} = {format_term(kind, 'x')}", build)
         case None:
             pass

@@ -1,4 +1,4 @@
-"""Reductions that others do already, but for axes of extent 1."""
+"""Simplification rule that reuses an equal reduction, up to unit axes."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from xdsl.ir import Operation
 
 from tlf.dialects.graph.movement import ReshapeOp
 from tlf.dialects.graph.reduction import ReduceOp
-from tlf.dialects.graph.tensors import element_of, shape_of
+from tlf.dialects.graph.tensor_types import element_of, shape_of
 from tlf.dialects.interfaces import Simplification
 
 
-def done_before(op: Operation) -> Iterable[Simplification]:
-    """A reduction as the result of one before it, under another shape."""
+def reuse_reduction(op: Operation) -> Iterable[Simplification]:
+    """Replace a reduction by a reshape of an equal one that precedes it."""
     if not isinstance(op, ReduceOp):
         return
     for use in op.operand.uses:
         first = use.operation
-        if isinstance(first, ReduceOp) and _is_the_same(first, op):
+        if isinstance(first, ReduceOp) and _is_same_reduction(first, op):
             text = f"{op.combination} is there already, but for its shape"
             shape = shape_of(op.result)
             yield Simplification(
@@ -30,7 +30,7 @@ def done_before(op: Operation) -> Iterable[Simplification]:
             return
 
 
-def _is_the_same(first: ReduceOp, op: ReduceOp) -> bool:
+def _is_same_reduction(first: ReduceOp, op: ReduceOp) -> bool:
     """
     Return `True` if one reduction precedes another one and computes the same numbers.
     """

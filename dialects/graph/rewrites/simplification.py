@@ -1,4 +1,4 @@
-"""Simplification rules for operations of the graph dialect, best first."""
+"""Table of the simplification rules of each graph operation, best first."""
 
 from __future__ import annotations
 
@@ -17,92 +17,95 @@ from tlf.dialects.graph import (
     mean,
     pooling,
     pooling3d,
+    range_assertion,
     reduction,
-    within,
 )
 from tlf.dialects.graph.group import GroupOp
-from tlf.dialects.graph.rewrites.cast_chains import of_cast
+from tlf.dialects.graph.rewrites.cast_chains import fold_cast_chain
+from tlf.dialects.graph.rewrites.fold_select import (
+    fold_boolean_select,
+    fold_known_select,
+    fold_negated_comparison,
+    fold_self_comparison,
+)
 from tlf.dialects.graph.rewrites.identities import (
-    kept,
-    of_another,
-    of_itself,
-    with_numbers,
+    apply_constant_operand_laws,
+    apply_same_operand_laws,
+    fold_composition,
+    reuse_value,
 )
-from tlf.dialects.graph.rewrites.repeated_reductions import done_before
-from tlf.dialects.graph.rewrites.selections import (
-    choice_of_conditions,
-    comparison_with_itself,
-    known_choice,
-    negated_comparison,
+from tlf.dialects.graph.rewrites.implicit_broadcasts import fold_operand_broadcast
+from tlf.dialects.graph.rewrites.repeated_reductions import reuse_reduction
+from tlf.dialects.graph.rewrites.separable_pooling import separate_pooling_axes
+from tlf.dialects.graph.rewrites.strength_reduction import (
+    expand_power,
+    fold_negated_operand,
+    multiply_by_reciprocal,
+    multiply_by_rsqrt,
+    reassociate_constants,
 )
-from tlf.dialects.graph.rewrites.separable import by_axis
-from tlf.dialects.graph.rewrites.spread_operands import reads_spread
-from tlf.dialects.graph.rewrites.strength import (
-    by_products,
-    by_reciprocal,
-    by_reciprocal_root,
-    of_numbers_first,
-    without_negation,
-)
-from tlf.dialects.graph.rewrites.unit_reductions import of_one_element
+from tlf.dialects.graph.rewrites.unit_reductions import fold_unit_reduction
 from tlf.dialects.interfaces import Simplification
 
-Rule: TypeAlias = Callable[[Operation], Iterable[Simplification]]
+SimplificationRule: TypeAlias = Callable[[Operation], Iterable[Simplification]]
 
 
-def nothing_dropped(op: Operation) -> Iterable[Simplification]:
-    """Dropout of a model that runs."""
+def fold_dropout(op: Operation) -> Iterable[Simplification]:
+    """Fold dropout, which is the identity in inference."""
     if op.operands[0].type == op.results[0].type:
         text = "dropout(x) = x outside of training"
-        yield Simplification(text, lambda builder: kept(op.operands[0], builder))
+        yield Simplification(text, lambda builder: reuse_value(op.operands[0], builder))
 
 
-def nothing_checked(op: Operation) -> Iterable[Simplification]:
-    """A range that no check asks for."""
+def fold_within(op: Operation) -> Iterable[Simplification]:
+    """Fold a range assertion that no check needs."""
     if op.operands[0].type == op.results[0].type:
         text = "within(x) = x where values are not checked"
-        yield Simplification(text, lambda builder: kept(op.operands[0], builder))
+        yield Simplification(text, lambda builder: reuse_value(op.operands[0], builder))
 
 
-UNARY: Sequence[Rule] = (of_another,)
-BINARY: Sequence[Rule] = (with_numbers, of_itself)
-ELEMENTWISE: Sequence[Rule] = (reads_spread,)
+UNARY_RULES: Sequence[SimplificationRule] = (fold_composition,)
+BINARY_RULES: Sequence[SimplificationRule] = (
+    apply_constant_operand_laws,
+    apply_same_operand_laws,
+)
+ELEMENTWISE_RULES: Sequence[SimplificationRule] = (fold_operand_broadcast,)
 
-RULES: Mapping[type[Operation], Sequence[Rule]] = {
-    elementwise.AddOp: (without_negation, of_numbers_first),
-    elementwise.SubOp: (without_negation,),
-    elementwise.MulOp: (of_numbers_first,),
-    elementwise.MaximumOp: (of_numbers_first,),
-    elementwise.MinimumOp: (of_numbers_first,),
-    division.DivOp: (by_reciprocal, by_reciprocal_root),
-    elementwise.PowOp: (by_products,),
-    logic.AndOp: (of_numbers_first,),
-    logic.OrOp: (of_numbers_first,),
-    logic.NotOp: (negated_comparison,),
-    logic.SelectOp: (known_choice, choice_of_conditions),
-    logic.CompareOp: (comparison_with_itself,),
-    cast.CastOp: (of_cast,),
-    activation.DropoutOp: (nothing_dropped,),
-    within.WithinOp: (nothing_checked,),
-    reduction.ReduceOp: (of_one_element, done_before),
-    mean.MeanOp: (of_one_element,),
-    pooling.MaxPool2dOp: (by_axis,),
-    pooling3d.MaxPool3dOp: (by_axis,),
+RULES_BY_OPERATION: Mapping[type[Operation], Sequence[SimplificationRule]] = {
+    elementwise.AddOp: (fold_negated_operand, reassociate_constants),
+    elementwise.SubOp: (fold_negated_operand,),
+    elementwise.MulOp: (reassociate_constants,),
+    elementwise.MaximumOp: (reassociate_constants,),
+    elementwise.MinimumOp: (reassociate_constants,),
+    division.DivOp: (multiply_by_reciprocal, multiply_by_rsqrt),
+    elementwise.PowOp: (expand_power,),
+    logic.AndOp: (reassociate_constants,),
+    logic.OrOp: (reassociate_constants,),
+    logic.NotOp: (fold_negated_comparison,),
+    logic.SelectOp: (fold_known_select, fold_boolean_select),
+    logic.CompareOp: (fold_self_comparison,),
+    cast.CastOp: (fold_cast_chain,),
+    activation.DropoutOp: (fold_dropout,),
+    range_assertion.WithinOp: (fold_within,),
+    reduction.ReduceOp: (fold_unit_reduction, reuse_reduction),
+    mean.MeanOp: (fold_unit_reduction,),
+    pooling.MaxPool2dOp: (separate_pooling_axes,),
+    pooling3d.MaxPool3dOp: (separate_pooling_axes,),
 }
-"""The rules of some operations, before those of families."""
+"""Rules by operation, tried before those of its families."""
 
 
-def _rules(op: Operation) -> Iterator[Rule]:
-    yield from RULES.get(type(op), ())
+def _rules_for(op: Operation) -> Iterator[SimplificationRule]:
+    yield from RULES_BY_OPERATION.get(type(op), ())
     if isinstance(op, elementwise.UnaryOperation):
-        yield from UNARY
+        yield from UNARY_RULES
     if isinstance(op, elementwise.BinaryOperation):
-        yield from BINARY
+        yield from BINARY_RULES
     if isinstance(op, elementwise.ElementwiseOperation):
-        yield from ELEMENTWISE
+        yield from ELEMENTWISE_RULES
 
 
-def is_free(op: Operation) -> bool:
+def is_ungrouped(op: Operation) -> bool:
     """Return `True` if an operation works on whole tensors and is in no group."""
     values = (*op.operands, *op.results)
     is_whole = all(level_of(each.type) is None for each in values)
@@ -111,10 +114,10 @@ def is_free(op: Operation) -> bool:
 
 def simplifications_of(op: Operation) -> Iterator[Simplification]:
     """
-    The ways to compute an operation more simply. Operations of groups stay, because
-    plans count what they iterate over, and tiles stay, because they were whole tensors
-    before.
+    Yield the simplifications of an ungrouped operation, best first. Operations of
+    groups stay, because plans count what they iterate over, and tiles stay, because
+    they were whole tensors before.
     """
-    if is_free(op):
-        for rule in _rules(op):
+    if is_ungrouped(op):
+        for rule in _rules_for(op):
             yield from rule(op)

@@ -1,4 +1,4 @@
-"""Reductions along axes that have one element."""
+"""Folds of reductions along axes of extent 1."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from xdsl.ir import Operation, SSAValue
 from tlf.dialects.graph.cast import CastOp
 from tlf.dialects.graph.constant import ConstantOp
 from tlf.dialects.graph.elementwise import AddOp
-from tlf.dialects.graph.equations import term
 from tlf.dialects.graph.mean import MeanOp
 from tlf.dialects.graph.movement import ReshapeOp
 from tlf.dialects.graph.reduction import ReduceKind, ReduceOp
-from tlf.dialects.graph.tensors import element_of, shape_of
+from tlf.dialects.graph.remark_equations import format_term
+from tlf.dialects.graph.tensor_types import element_of, shape_of
 from tlf.dialects.interfaces import Simplification
 from tlf.dialects.types import is_float
 
 
-def of_one_element(op: Operation) -> Iterable[Simplification]:
-    """A reduction of one element each as a reshape, and a cast where types differ."""
+def fold_unit_reduction(op: Operation) -> Iterable[Simplification]:
+    """Fold a reduction of single elements into a reshape and a cast."""
     if not isinstance(op, ReduceOp | MeanOp):
         return
     axes = op.axes.get_values()
@@ -32,17 +32,18 @@ def of_one_element(op: Operation) -> Iterable[Simplification]:
     if isinstance(op, ReduceOp) and op.init_value is not None:
         return
     is_sum = isinstance(op, MeanOp) or op.combination is ReduceKind.SUM
-    build = partial(_moved, op, is_sum and is_float(element_of(op.operand)))
-    yield Simplification(f"{term(type(op), 'x')} of single elements = x", build)
+    build = partial(_build_reshape, op, is_sum and is_float(element_of(op.operand)))
+    yield Simplification(f"{format_term(type(op), 'x')} of single elements = x", build)
 
 
-def _moved(op: ReduceOp | MeanOp, is_sum: bool, builder: Builder) -> SSAValue:
+def _build_reshape(op: ReduceOp | MeanOp, is_sum: bool, builder: Builder) -> SSAValue:
     """
-    The elements in the shape of the result. A sum starts from 0, so that of -0 is 0.
+    Build the elements in the result's shape; a sum adds 0, so that -0 becomes 0. A sum
+    starts from 0, so that of -0 is 0.
     """
     value: SSAValue = op.operand
     if is_sum:
-        zero = ConstantOp.filled(0, TensorType(element_of(value), []))
+        zero = ConstantOp.from_splat(0, TensorType(element_of(value), []))
         value = builder.insert(AddOp(value, builder.insert(zero))).result
     if shape_of(value) != shape_of(op.result):
         value = builder.insert(ReshapeOp(value, shape_of(op.result))).result

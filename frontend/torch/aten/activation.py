@@ -1,4 +1,7 @@
-"""Activation functions. Those of several steps compute 16-bit floats in f32."""
+"""
+Conversion of activation functions; multi-step ones compute 16-bit floats in f32. Those
+of several steps compute 16-bit floats in f32.
+"""
 
 from __future__ import annotations
 
@@ -31,14 +34,14 @@ def _silu(at: Emitter, x: SSAValue) -> SSAValue:
 def _leaky_relu(at: Emitter, x: SSAValue, slope: float = 0.01) -> SSAValue:
     value, wide = at.cast(x, at.wide), at.wide
     positive = at.compare(value, 0, "gt", wide)
-    return at.finish(at.select(positive, value, at.mul(value, slope, wide), wide))
+    return at.to_result(at.select(positive, value, at.mul(value, slope, wide), wide))
 
 
 @converts("_prelu_kernel.default")
 def _prelu(at: Emitter, x: SSAValue, slope: SSAValue) -> SSAValue:
     value, wide = at.cast(x, at.wide), at.wide
     positive = at.compare(value, 0, "gt", wide)
-    return at.finish(at.select(positive, value, at.mul(value, slope, wide), wide))
+    return at.to_result(at.select(positive, value, at.mul(value, slope, wide), wide))
 
 
 @converts("elu.default")
@@ -54,7 +57,7 @@ def _elu(
     below = at.mul(at.emit(graph.Expm1Op(scaled)), alpha * scale, wide)
     above = at.mul(value, scale, wide) if scale != 1 else value
     positive = at.compare(value, 0, "gt", wide)
-    return at.finish(at.select(positive, above, below, wide))
+    return at.to_result(at.select(positive, above, below, wide))
 
 
 @converts("softplus.default")
@@ -66,4 +69,4 @@ def _softplus(
     soft = at.emit(graph.Log1pOp(at.emit(graph.ExpOp(scaled))))
     soft = at.div(soft, beta, wide) if beta != 1 else soft
     is_large = at.compare(scaled, threshold, "gt", wide)
-    return at.finish(at.select(is_large, value, soft, wide))
+    return at.to_result(at.select(is_large, value, soft, wide))

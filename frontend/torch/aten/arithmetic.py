@@ -1,4 +1,4 @@
-"""Sums, products, powers and functions of single elements."""
+"""Conversion of elementwise arithmetic and functions."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import IRDLOperation
 
 from tlf.dialects import graph
-from tlf.dialects.graph.tensors import element_of
+from tlf.dialects.graph.tensor_types import element_of
 from tlf.dialects.types import is_float
 from tlf.frontend.torch.emitter import Emitter, Operand
-from tlf.frontend.torch.errors import Unsupported
+from tlf.frontend.torch.import_errors import Unsupported
 from tlf.frontend.torch.registry import Converter, converts
 
 UNARY: Mapping[str, type[IRDLOperation]] = {
@@ -69,7 +69,7 @@ def elementwise(kind: type[IRDLOperation]) -> Converter:
     return convert
 
 
-def _rounding(kind: type[IRDLOperation]) -> Converter:
+def _make_rounding(kind: type[IRDLOperation]) -> Converter:
     def convert(at: Emitter, x: SSAValue) -> SSAValue:
         return at.apply(kind, x) if is_float(at.element) else x
 
@@ -79,7 +79,7 @@ def _rounding(kind: type[IRDLOperation]) -> Converter:
 for _name, _kind in UNARY.items():
     converts(f"{_name}.default")(elementwise(_kind))
 for _name, _kind in ROUNDING.items():
-    converts(f"{_name}.default")(_rounding(_kind))
+    converts(f"{_name}.default")(_make_rounding(_kind))
 for _name, _kind in BINARY.items():
     converts(_name)(elementwise(_kind))
 
@@ -88,28 +88,28 @@ for _name, _kind in BINARY.items():
 def _add(at: Emitter, x: Operand, y: Operand, alpha: float = 1) -> SSAValue:
     if at.element == i1:
         return at.apply(graph.OrOp, x, y if alpha else False)
-    return _with_multiple(at, graph.AddOp, x, y, alpha)
+    return _add_multiple(at, graph.AddOp, x, y, alpha)
 
 
 @converts("sub.Tensor", "sub.Scalar")
 def _sub(at: Emitter, x: Operand, y: Operand, alpha: float = 1) -> SSAValue:
-    return _with_multiple(at, graph.SubOp, x, y, alpha)
+    return _add_multiple(at, graph.SubOp, x, y, alpha)
 
 
 @converts("rsub.Scalar", "rsub.Tensor")
 def _rsub(at: Emitter, x: Operand, y: Operand, alpha: float = 1) -> SSAValue:
-    return _with_multiple(at, graph.SubOp, y, x, alpha)
+    return _add_multiple(at, graph.SubOp, y, x, alpha)
 
 
-def _with_multiple(
+def _add_multiple(
     at: Emitter, kind: type[IRDLOperation], x: Operand, y: Operand, alpha: float
 ) -> SSAValue:
     """The sum or difference of `x` and `alpha` times `y`, rounded once."""
     if alpha == 1:
         return at.apply(kind, x, y)
-    first, second, factor = (at.widened(each) for each in (x, y, alpha))
+    first, second, factor = (at.round_then_promote(each) for each in (x, y, alpha))
     multiple = at.mul(second, factor, at.wide)
-    return at.finish(at.apply(kind, first, multiple, element=at.wide))
+    return at.to_result(at.apply(kind, first, multiple, element=at.wide))
 
 
 @converts("mul.Scalar", "mul.Tensor")
@@ -143,7 +143,7 @@ def _pow(at: Emitter, x: Operand, y: Operand) -> SSAValue:
 def _pow_scalar(at: Emitter, x: SSAValue, exponent: float) -> SSAValue:
     """Small whole powers are products, and roots are roots, as in PyTorch."""
     if exponent == 1:
-        return at.finish(x)
+        return at.to_result(x)
     if exponent < 0 and not is_float(at.element):
         raise Unsupported("expected powers of at least 0 of integers")
     if exponent == -1:
@@ -159,7 +159,7 @@ def _pow_scalar(at: Emitter, x: SSAValue, exponent: float) -> SSAValue:
         product = at.mul(product, value, at.wide)
     if exponent < 0:
         product = at.div(1, product, at.wide)
-    return at.finish(product)
+    return at.to_result(product)
 
 
 def _radicand(at: Emitter, x: SSAValue) -> SSAValue:
@@ -181,7 +181,7 @@ def _clamp(
         x = at.apply(graph.MaximumOp, x, low)
     if high is not None:
         x = at.apply(graph.MinimumOp, x, high)
-    return at.finish(at.cast(x, at.element))
+    return at.to_result(at.cast(x, at.element))
 
 
 @converts("hardtanh.default")
@@ -204,7 +204,7 @@ def _to_copy(at: Emitter, x: SSAValue, **options: object) -> SSAValue:
 def _isnan(at: Emitter, x: SSAValue) -> SSAValue:
     element = element_of(x)
     if not is_float(element):
-        return at.broadcast(at.number(False, i1), at.shape)
+        return at.broadcast(at.scalar(False, i1), at.shape)
     return at.compare(x, x, "ne", element)
 
 
@@ -212,14 +212,14 @@ def _isnan(at: Emitter, x: SSAValue) -> SSAValue:
 def _isinf(at: Emitter, x: SSAValue) -> SSAValue:
     element = element_of(x)
     if not is_float(element):
-        return at.broadcast(at.number(False, i1), at.shape)
+        return at.broadcast(at.scalar(False, i1), at.shape)
     size = at.apply(graph.AbsOp, x, element=element)
     return at.compare(size, float("inf"), "eq", element)
 
 
 @converts("logical_not.default")
 def _logical_not(at: Emitter, x: SSAValue) -> SSAValue:
-    return at.emit(graph.NotOp(at.truth(x)))
+    return at.emit(graph.NotOp(at.to_bool(x)))
 
 
 @converts("bitwise_not.default")
@@ -227,10 +227,12 @@ def _bitwise_not(at: Emitter, x: SSAValue) -> SSAValue:
     return at.emit(graph.NotOp(x))
 
 
-def _logic(kind: type[IRDLOperation]) -> Converter:
+def _make_logic(kind: type[IRDLOperation]) -> Converter:
     def convert(at: Emitter, x: Operand, y: Operand) -> SSAValue:
         truths = [
-            at.truth(each) if isinstance(each, SSAValue) else at.number(bool(each), i1)
+            at.to_bool(each)
+            if isinstance(each, SSAValue)
+            else at.scalar(bool(each), i1)
             for each in (x, y)
         ]
         return at.emit(kind(*truths))
@@ -238,8 +240,8 @@ def _logic(kind: type[IRDLOperation]) -> Converter:
     return convert
 
 
-converts("logical_and.default")(_logic(graph.AndOp))
-converts("logical_or.default")(_logic(graph.OrOp))
+converts("logical_and.default")(_make_logic(graph.AndOp))
+converts("logical_or.default")(_make_logic(graph.OrOp))
 for _name in ("bitwise_and.Tensor", "bitwise_and.Scalar"):
     converts(_name)(elementwise(graph.AndOp))
 for _name in ("bitwise_or.Tensor", "bitwise_or.Scalar"):
@@ -248,7 +250,7 @@ for _name in ("bitwise_or.Tensor", "bitwise_or.Scalar"):
 
 @converts("logical_xor.default")
 def _logical_xor(at: Emitter, x: SSAValue, y: SSAValue) -> SSAValue:
-    lhs, rhs = (at.cast(at.truth(each), f32) for each in (x, y))
+    lhs, rhs = (at.cast(at.to_bool(each), f32) for each in (x, y))
     return at.compare(lhs, rhs, "ne", f32)
 
 
@@ -256,7 +258,7 @@ def _logical_xor(at: Emitter, x: SSAValue, y: SSAValue) -> SSAValue:
 def _bitwise_xor(at: Emitter, x: SSAValue, y: Operand) -> SSAValue:
     """The bits that either number has, less those that both have: no borrow occurs."""
     if at.element == i1:
-        truth = y if isinstance(y, SSAValue) else at.number(bool(y), i1)
+        truth = y if isinstance(y, SSAValue) else at.scalar(bool(y), i1)
         return _logical_xor(at, x, truth)
     either = at.apply(graph.OrOp, x, y)
     return at.apply(graph.SubOp, either, at.apply(graph.AndOp, x, y))

@@ -1,4 +1,4 @@
-"""Attention as PyTorch's one function for it."""
+"""Conversion of scaled dot-product attention."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from xdsl.dialects.builtin import i1, i32
 from xdsl.ir import SSAValue
 
 from tlf.dialects import graph
-from tlf.dialects.graph.tensors import element_of, shape_of
+from tlf.dialects.graph.tensor_types import element_of, shape_of
 from tlf.frontend.torch.emitter import Emitter
-from tlf.frontend.torch.errors import Unsupported
+from tlf.frontend.torch.import_errors import Unsupported
 from tlf.frontend.torch.registry import converts
 
 
 @converts("scaled_dot_product_attention.default")
-def _function(
+def _sdpa(
     at: Emitter,
     query: SSAValue,
     key: SSAValue,
@@ -27,11 +27,11 @@ def _function(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> SSAValue:
-    return _attention(at, query, key, value, mask, dropout, is_causal, scale)
+    return _emit_attention(at, query, key, value, mask, dropout, is_causal, scale)
 
 
 @converts("_scaled_dot_product_flash_attention_for_cpu.default")
-def _on_cpu(
+def _flash_attention_for_cpu(
     at: Emitter,
     query: SSAValue,
     key: SSAValue,
@@ -42,12 +42,12 @@ def _on_cpu(
     attn_mask: SSAValue | None = None,
     scale: float | None = None,
 ) -> list[SSAValue | None]:
-    found = _attention(at, query, key, value, attn_mask, dropout, is_causal, scale)
-    return _alone(at, found)
+    found = _emit_attention(at, query, key, value, attn_mask, dropout, is_causal, scale)
+    return _first_result_only(at, found)
 
 
 @converts("_scaled_dot_product_flash_attention.default")
-def _on_gpu(
+def _flash_attention(
     at: Emitter,
     query: SSAValue,
     key: SSAValue,
@@ -58,15 +58,15 @@ def _on_gpu(
     *,
     scale: float | None = None,
 ) -> list[SSAValue | None]:
-    found = _attention(at, query, key, value, None, dropout, is_causal, scale)
-    return _alone(at, found)
+    found = _emit_attention(at, query, key, value, None, dropout, is_causal, scale)
+    return _first_result_only(at, found)
 
 
 @converts(
     "_scaled_dot_product_efficient_attention.default",
     "_scaled_dot_product_cudnn_attention.default",
 )
-def _on_gpu_with_bias(
+def _efficient_attention(
     at: Emitter,
     query: SSAValue,
     key: SSAValue,
@@ -79,16 +79,16 @@ def _on_gpu_with_bias(
     *,
     scale: float | None = None,
 ) -> list[SSAValue | None]:
-    found = _attention(at, query, key, value, bias, dropout, is_causal, scale)
-    return _alone(at, found)
+    found = _emit_attention(at, query, key, value, bias, dropout, is_causal, scale)
+    return _first_result_only(at, found)
 
 
-def _alone(at: Emitter, found: SSAValue) -> list[SSAValue | None]:
+def _first_result_only(at: Emitter, found: SSAValue) -> list[SSAValue | None]:
     """The first of several results, without those that only gradients need."""
     return [found, *[None] * (len(at.results) - 1)]
 
 
-def _attention(
+def _emit_attention(
     at: Emitter,
     query: SSAValue,
     key: SSAValue,
@@ -104,10 +104,10 @@ def _attention(
     """
     if dropout:
         raise Unsupported(f"expected an attention without dropout, got {dropout}")
-    key, value = (_repeated(at, each, shape_of(query)) for each in (key, value))
-    scores = _scores(at, query, key, scale)
+    key, value = (_repeat_heads(at, each, shape_of(query)) for each in (key, value))
+    scores = _emit_scores(at, query, key, scale)
     if is_causal:
-        scores = at.select(_seen(at, scores), scores, -math.inf, at.wide)
+        scores = at.select(_causal_mask(at, scores), scores, -math.inf, at.wide)
     if mask is not None and element_of(mask) == i1:
         scores = at.select(mask, scores, -math.inf, at.wide)
     elif mask is not None:
@@ -119,10 +119,10 @@ def _attention(
         most = at.reduce(scores, "max", [last], keepdims=True)
         hidden = at.compare(most, -math.inf, "eq", at.wide)
         found = at.select(hidden, 0.0, found, at.wide)
-    return at.finish(found)
+    return at.to_result(found)
 
 
-def _scores(
+def _emit_scores(
     at: Emitter, query: SSAValue, key: SSAValue, scale: float | None
 ) -> SSAValue:
     """The scaled products of queries and keys."""
@@ -133,15 +133,15 @@ def _scores(
     return at.mul(scores, factor, at.wide)
 
 
-def _seen(at: Emitter, scores: SSAValue) -> SSAValue:
-    """For each query, the keys that are not behind it."""
+def _causal_mask(at: Emitter, scores: SSAValue) -> SSAValue:
+    """Emit the causal mask: the keys that are not behind each query."""
     rows, columns = shape_of(scores)[-2:]
     places = at.reshape(at.iota(rows, i32), [rows, 1])
     return at.compare(places, at.iota(columns, i32), "ge", i32)
 
 
-def _repeated(at: Emitter, value: SSAValue, query: tuple[int, ...]) -> SSAValue:
-    """Keys or values of groups of heads, once for each head that queries have."""
+def _repeat_heads(at: Emitter, value: SSAValue, query: tuple[int, ...]) -> SSAValue:
+    """Repeat keys or values of grouped heads for each query head."""
     if len(query) < 3 or shape_of(value)[-3] in (1, query[-3]):
         return value
     *batch, groups, rows, columns = shape_of(value)

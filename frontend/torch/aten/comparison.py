@@ -1,4 +1,4 @@
-"""Comparisons and choice."""
+"""Conversion of comparisons and selections."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, SSAValue
 
 from tlf.dialects import graph
-from tlf.dialects.graph.tensors import element_of, shape_of
+from tlf.dialects.graph.tensor_types import element_of, shape_of
 from tlf.dialects.types import is_float
-from tlf.frontend.torch.elements import DTYPES, ELEMENTS
+from tlf.frontend.torch.element_types import DTYPES, ELEMENTS
 from tlf.frontend.torch.emitter import Emitter, Operand
 from tlf.frontend.torch.registry import Converter, converts
 
@@ -27,7 +27,7 @@ def common_element(x: SSAValue, y: Operand) -> Attribute:
     return ELEMENTS[torch.result_type(*stand_ins)]
 
 
-def _comparison(relation: str) -> Converter:
+def _make_comparison(relation: str) -> Converter:
     def convert(at: Emitter, x: SSAValue, y: Operand) -> SSAValue:
         return at.compare(x, y, relation, common_element(x, y))
 
@@ -35,24 +35,24 @@ def _comparison(relation: str) -> Converter:
 
 
 for _relation in ("eq", "ne", "lt", "le", "gt", "ge"):
-    converts(f"{_relation}.Tensor")(_comparison(_relation))
-    converts(f"{_relation}.Scalar")(_comparison(_relation))
+    converts(f"{_relation}.Tensor")(_make_comparison(_relation))
+    converts(f"{_relation}.Scalar")(_make_comparison(_relation))
 
 
 @converts("where.self", "where.ScalarOther", "where.ScalarSelf", "where.Scalar")
 def _where(at: Emitter, condition: SSAValue, x: Operand, y: Operand) -> SSAValue:
-    return at.finish(at.select(condition, x, y, at.element))
+    return at.to_result(at.select(condition, x, y, at.element))
 
 
 @converts("masked_fill.Scalar", "masked_fill.Tensor")
 def _masked_fill(at: Emitter, x: SSAValue, mask: SSAValue, value: Operand) -> SSAValue:
-    return at.finish(at.select(mask, value, x, at.element))
+    return at.to_result(at.select(mask, value, x, at.element))
 
 
 @converts("isfinite.default")
 def _isfinite(at: Emitter, x: SSAValue) -> SSAValue:
     element = element_of(x)
     if not is_float(element):
-        return at.broadcast(at.number(True, i1), at.shape)
+        return at.broadcast(at.scalar(True, i1), at.shape)
     size = at.apply(graph.AbsOp, x, element=element)
     return at.compare(size, float("inf"), "lt", element)

@@ -1,4 +1,4 @@
-"""Convolutions of one, two and three axes, transposed ones among them."""
+"""Conversion of convolutions with one to three axes, also transposed."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from tlf.dialects import graph
-from tlf.dialects.graph.tensors import element_of, shape_of
+from tlf.dialects.graph.tensor_types import element_of, shape_of
 from tlf.dialects.types import is_float
-from tlf.frontend.torch.aten.windows import per_axis
+from tlf.frontend.torch.aten.sliding_windows import per_axis
 from tlf.frontend.torch.emitter import Emitter
-from tlf.frontend.torch.errors import Unsupported
+from tlf.frontend.torch.import_errors import Unsupported
 from tlf.frontend.torch.registry import converts
 
-FEW = 4
+MAX_SLICED_TAPS = 4
 """So many taps of an axis are cut one by one: whole rows of filters move faster."""
 
 
 @dataclass(frozen=True)
-class Shape:
+class ConvOptions:
     """The options of a convolution, one number for each axis."""
 
     strides: tuple[int, ...]
@@ -33,10 +33,11 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Run:
+class ResidueRun:
     """
-    Successive residues modulo a stride. Results at each are a correlation of the same
-    elements with as many taps, those at `indices`; with none, they are 0.
+    Successive residues modulo a stride that share one correlation. Results at each are
+    a correlation of the same elements with as many taps, those at `indices`; with none,
+    they are 0.
     """
 
     residues: int
@@ -65,7 +66,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Axis:
+class TransposedAxis:
     """An axis of a transposed convolution."""
 
     extent: int
@@ -76,26 +77,26 @@ class Axis:
     extra: int
 
     @property
-    def results(self) -> int:
+    def result_extent(self) -> int:
         """The extent of the result."""
         reach = self.dilation * (self.taps - 1) - 2 * self.padding
         return (self.extent - 1) * self.stride + reach + self.extra + 1
 
     @property
-    def windows(self) -> int:
+    def results_per_residue(self) -> int:
         """Number of results of each residue, rounded up."""
-        return -(-self.results // self.stride)
+        return -(-self.result_extent // self.stride)
 
     @property
     def spacing(self) -> int:
         """Distance between the elements that meet successive taps of one result."""
         return self.dilation // gcd(self.dilation, self.stride)
 
-    def runs(self) -> list[Run]:
+    def residue_runs(self) -> list[ResidueRun]:
         """All residues, in order."""
-        found: list[Run] = []
+        found: list[ResidueRun] = []
         for residue in range(self.stride):
-            run = self._phase(residue)
+            run = self._residue_run(residue)
             last = found[-1] if found else None
             if last and (last.taps, last.low) == (run.taps, run.low):
                 indices = (*last.indices, *run.indices)
@@ -104,7 +105,7 @@ class Axis:
             found.append(run)
         return found
 
-    def _phase(self, residue: int) -> Run:
+    def _residue_run(self, residue: int) -> ResidueRun:
         place = residue + self.padding
         taps = [
             tap
@@ -112,13 +113,13 @@ class Axis:
             if (place - tap * self.dilation) % self.stride == 0
         ]
         if not taps:
-            return Run(1, (), 0, 0)
+            return ResidueRun(1, (), 0, 0)
         low = (taps[0] * self.dilation - place) // self.stride
-        span = self.windows + self.spacing * (len(taps) - 1)
+        span = self.results_per_residue + self.spacing * (len(taps) - 1)
         high = span - low - self.extent
         if -low >= self.extent or -high >= self.extent:
-            return Run(1, (), 0, 0)
-        return Run(1, tuple(taps), low, high)
+            return ResidueRun(1, (), 0, 0)
+        return ResidueRun(1, tuple(taps), low, high)
 
 
 @converts("convolution.default")
@@ -146,11 +147,11 @@ def _convolution(
     if transposed:
         extents, taps = shape_of(batched)[2:], shape_of(filters)[2:]
         numbers = zip(extents, taps, strides, widths, dilations, extra, strict=True)
-        axes = [Axis(*each) for each in numbers]
-        found = _transposed(at, batched, filters, axes, groups)
+        axes = [TransposedAxis(*each) for each in numbers]
+        found = _emit_transposed(at, batched, filters, axes, groups)
     else:
-        shape = Shape(strides, widths, widths, dilations, groups)
-        found = _correlated(at, batched, filters, shape)
+        shape = ConvOptions(strides, widths, widths, dilations, groups)
+        found = _emit_correlation(at, batched, filters, shape)
     if bias is not None:
         column = at.reshape(bias, (shape_of(bias)[0], *[1] * rank))
         found = at.add(found, column, element_of(found))
@@ -158,7 +159,9 @@ def _convolution(
     return at.reshape(found, at.shape) if is_single else found
 
 
-def _correlated(at: Emitter, x: SSAValue, filters: SSAValue, shape: Shape) -> SSAValue:
+def _emit_correlation(
+    at: Emitter, x: SSAValue, filters: SSAValue, shape: ConvOptions
+) -> SSAValue:
     """A correlation of N x C x axes with F x C/groups x taps, in the wide type."""
     rank = len(shape.strides)
     if min(*shape.low, *shape.high) < 0:
@@ -166,12 +169,12 @@ def _correlated(at: Emitter, x: SSAValue, filters: SSAValue, shape: Shape) -> SS
         high = [0, 0, *(min(each, 0) for each in shape.high)]
         x = at.pad(x, low, high)
         clipped = [tuple(max(e, 0) for e in side) for side in (shape.low, shape.high)]
-        shape = Shape(
+        shape = ConvOptions(
             shape.strides, clipped[0], clipped[1], shape.dilation, shape.groups
         )
     if rank > 1:
-        return _convolved(at, x, filters, shape)
-    rows = Shape(
+        return _emit_convolution(at, x, filters, shape)
+    rows = ConvOptions(
         (1, *shape.strides),
         (0, *shape.low),
         (0, *shape.high),
@@ -182,12 +185,14 @@ def _correlated(at: Emitter, x: SSAValue, filters: SSAValue, shape: Shape) -> SS
         at.reshape(each, (*shape_of(each)[:2], 1, shape_of(each)[2]))
         for each in (x, filters)
     )
-    found = _convolved(at, images, kernels, rows)
+    found = _emit_convolution(at, images, kernels, rows)
     batch, channels, _, width = shape_of(found)
     return at.reshape(found, (batch, channels, width))
 
 
-def _convolved(at: Emitter, x: SSAValue, filters: SSAValue, shape: Shape) -> SSAValue:
+def _emit_convolution(
+    at: Emitter, x: SSAValue, filters: SSAValue, shape: ConvOptions
+) -> SSAValue:
     kind = graph.Conv3dOp if len(shape.strides) == 3 else graph.Conv2dOp
     return at.emit(
         kind(
@@ -202,8 +207,12 @@ def _convolved(at: Emitter, x: SSAValue, filters: SSAValue, shape: Shape) -> SSA
     )
 
 
-def _transposed(
-    at: Emitter, x: SSAValue, filters: SSAValue, axes: Sequence[Axis], groups: int
+def _emit_transposed(
+    at: Emitter,
+    x: SSAValue,
+    filters: SSAValue,
+    axes: Sequence[TransposedAxis],
+    groups: int,
 ) -> SSAValue:
     """
     A transposed convolution, of filters C x F/groups x taps, as correlations: results
@@ -215,44 +224,46 @@ def _transposed(
     split = at.reshape(filters, (groups, channels // groups, count, *taps))
     kernels = at.permute(split, [0, 2, 1, *range(3, 3 + len(taps))])
 
-    def joined(chosen: tuple[Run, ...]) -> SSAValue:
+    def concat_residues(chosen: tuple[ResidueRun, ...]) -> SSAValue:
         """N x G x F/G x (windows x residues of each axis); those of `chosen` first."""
         if (position := len(chosen)) == len(axes):
-            return _phase(at, x, kernels, axes, chosen)
-        parts = [joined((*chosen, run)) for run in axes[position].runs()]
+            return _emit_residues(at, x, kernels, axes, chosen)
+        parts = [
+            concat_residues((*chosen, run)) for run in axes[position].residue_runs()
+        ]
         return at.concat(parts, 4 + 2 * position)
 
-    found = joined(())
-    extents = [axis.windows * axis.stride for axis in axes]
+    found = concat_residues(())
+    extents = [axis.results_per_residue * axis.stride for axis in axes]
     found = at.reshape(found, (shape_of(x)[0], groups * count, *extents))
     for position, axis in enumerate(axes):
-        found = at.slice(found, 2 + position, 0, axis.results)
+        found = at.slice(found, 2 + position, 0, axis.result_extent)
     return found
 
 
-def _phase(
+def _emit_residues(
     at: Emitter,
     x: SSAValue,
     kernels: SSAValue,
-    axes: Sequence[Axis],
-    runs: Sequence[Run],
+    axes: Sequence[TransposedAxis],
+    runs: Sequence[ResidueRun],
 ) -> SSAValue:
     """The results at a run of residues of each axis; filters G x F/G x C/G x taps."""
     groups, count = shape_of(kernels)[:2]
-    windows = [axis.windows for axis in axes]
+    windows = [axis.results_per_residue for axis in axes]
     residues = [run.residues for run in runs]
     pairs = [each for pair in zip(windows, residues, strict=True) for each in pair]
     shape = (shape_of(x)[0], groups, count, *pairs)
     if not all(run.indices for run in runs):
-        return at.broadcast(at.number(0, at.wide), shape)
-    options = Shape(
+        return at.broadcast(at.scalar(0, at.wide), shape)
+    options = ConvOptions(
         strides=(1,) * len(axes),
         low=tuple(run.low for run in runs),
         high=tuple(run.high for run in runs),
         dilation=tuple(axis.spacing for axis in axes),
         groups=groups,
     )
-    found = _correlated(at, x, _gathered(at, kernels, runs), options)
+    found = _emit_correlation(at, x, _filters_of_runs(at, kernels, runs), options)
     if prod(residues) > 1:
         rank = len(axes)
         found = at.reshape(found, (shape[0], groups, *residues, count, *windows))
@@ -261,14 +272,13 @@ def _phase(
     return at.reshape(found, shape)
 
 
-def _gathered(at: Emitter, kernels: SSAValue, runs: Sequence[Run]) -> SSAValue:
-    """
-    The taps of runs, of filters G x F/G x C/G x taps: those of each residue are filters
-    of their own, (G x residues x F/G) x C/G x taps.
-    """
+def _filters_of_runs(
+    at: Emitter, kernels: SSAValue, runs: Sequence[ResidueRun]
+) -> SSAValue:
+    """Return the filters of residues: the taps of runs, regrouped."""
     groups, count, depth, *_ = shape_of(kernels)
     residues, taps = [run.residues for run in runs], [run.taps for run in runs]
-    kernels = _picked(at, kernels, runs)
+    kernels = _select_taps(at, kernels, runs)
     if prod(residues) > 1:
         pairs = [each for pair in zip(residues, taps, strict=True) for each in pair]
         kernels = at.reshape(kernels, (groups, count, depth, *pairs))
@@ -277,11 +287,13 @@ def _gathered(at: Emitter, kernels: SSAValue, runs: Sequence[Run]) -> SSAValue:
     return at.reshape(kernels, (groups * prod(residues) * count, depth, *taps))
 
 
-def _picked(at: Emitter, kernels: SSAValue, runs: Sequence[Run]) -> SSAValue:
+def _select_taps(
+    at: Emitter, kernels: SSAValue, runs: Sequence[ResidueRun]
+) -> SSAValue:
     """The taps of runs, G x F/G x C/G x (residues, taps) of each axis."""
-    if all(run.is_slice or len(run.indices) <= FEW for run in runs):
+    if all(run.is_slice or len(run.indices) <= MAX_SLICED_TAPS for run in runs):
         for position, run in enumerate(runs):
-            kernels = _cut(at, kernels, 3 + position, run)
+            kernels = _slice_taps(at, kernels, 3 + position, run)
         return kernels
     places: list[AffineExpr] = [AffineExpr.dimension(axis) for axis in range(3)]
     extents = [*shape_of(kernels)[:3]]
@@ -293,7 +305,7 @@ def _picked(at: Emitter, kernels: SSAValue, runs: Sequence[Run]) -> SSAValue:
     return at.emit(graph.UnfoldOp(kernels, map_, extents))
 
 
-def _cut(at: Emitter, value: SSAValue, axis: int, run: Run) -> SSAValue:
+def _slice_taps(at: Emitter, value: SSAValue, axis: int, run: ResidueRun) -> SSAValue:
     """The elements of a run along an axis, by slices."""
     if run.is_slice:
         return at.slice(value, axis, run.indices[0], run.indices[-1] + 1)

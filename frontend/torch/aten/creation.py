@@ -1,4 +1,4 @@
-"""Tensors of known elements."""
+"""Conversion of operations that create tensors of known elements."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tlf.frontend.torch.registry import converts
 
 @converts("full.default")
 def _full(at: Emitter, size: Any, value: Number, **options: object) -> SSAValue:
-    return at.broadcast(at.number(value, at.element), at.shape)
+    return at.broadcast(at.scalar(value, at.element), at.shape)
 
 
 @converts("full_like.default", "new_full.default")
 def _full_like(at: Emitter, *arguments: Any, **options: object) -> SSAValue:
-    return at.broadcast(at.number(arguments[-1], at.element), at.shape)
+    return at.broadcast(at.scalar(arguments[-1], at.element), at.shape)
 
 
 @converts(
@@ -33,17 +33,17 @@ def _full_like(at: Emitter, *arguments: Any, **options: object) -> SSAValue:
     "zeros_like.default",
 )
 def _zeros(at: Emitter, *arguments: Any, **options: object) -> SSAValue:
-    return at.broadcast(at.number(0, at.element), at.shape)
+    return at.broadcast(at.scalar(0, at.element), at.shape)
 
 
 @converts("ones.default", "ones_like.default", "new_ones.default")
 def _ones(at: Emitter, *arguments: Any, **options: object) -> SSAValue:
-    return at.broadcast(at.number(1, at.element), at.shape)
+    return at.broadcast(at.scalar(1, at.element), at.shape)
 
 
 @converts("scalar_tensor.default")
 def _scalar_tensor(at: Emitter, value: Number, **options: object) -> SSAValue:
-    return at.number(value, at.element)
+    return at.scalar(value, at.element)
 
 
 @converts("arange.start_step")
@@ -54,12 +54,12 @@ def _arange(
     (extent,) = at.shape
     if not is_float(at.element):
         indices = at.iota(extent, at.element)
-        return _stepped(at, indices, int(start), int(step))
+        return _scale_and_shift(at, indices, int(start), int(step))
     numbers = start + step * np.arange(extent, dtype=np.float64)
     is_whole = math.floor(start) == start and math.floor(step) == step
     if is_whole and np.abs(numbers).max() <= 256:
-        return _stepped(at, at.iota(extent, at.element), start, step)
-    return at.array(numbers, at.element)
+        return _scale_and_shift(at, at.iota(extent, at.element), start, step)
+    return at.constant(numbers, at.element)
 
 
 @converts("linspace.default")
@@ -73,10 +73,12 @@ def _linspace(
     step = (last - first) / max(steps - 1, 1)
     rising, falling = first + step * places, last - step * places[::-1]
     numbers = np.where(places < steps / 2, rising, falling)
-    return at.array(np.trunc(numbers) if is_whole else numbers, at.element)
+    return at.constant(np.trunc(numbers) if is_whole else numbers, at.element)
 
 
-def _stepped(at: Emitter, indices: SSAValue, start: Number, step: Number) -> SSAValue:
+def _scale_and_shift(
+    at: Emitter, indices: SSAValue, start: Number, step: Number
+) -> SSAValue:
     value = indices if step == 1 else at.mul(indices, step, at.element)
     return value if start == 0 else at.add(value, start, at.element)
 

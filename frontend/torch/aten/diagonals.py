@@ -1,12 +1,12 @@
-"""Diagonals that are written to."""
+"""Conversion of writes to diagonals."""
 
 from __future__ import annotations
 
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
-from tlf.dialects.graph.tensors import shape_of
-from tlf.frontend.torch.emitter import Emitter, Nothing
+from tlf.dialects.graph.tensor_types import shape_of
+from tlf.frontend.torch.emitter import Emitter, EmptyTensor
 from tlf.frontend.torch.registry import converts
 
 
@@ -14,31 +14,31 @@ from tlf.frontend.torch.registry import converts
 def _diagonal_scatter(
     at: Emitter,
     x: SSAValue,
-    source: SSAValue | Nothing,
+    source: SSAValue | EmptyTensor,
     offset: int = 0,
     first: int = 0,
     second: int = 1,
 ) -> SSAValue:
     """The source, spread over the matrix, where the row meets the column."""
-    if isinstance(source, Nothing):
+    if isinstance(source, EmptyTensor):
         return x
     rank = len(shape_of(x))
     first, second = first % rank, second % rank
-    rows = at.add(_places(at, x, first), offset, i64)
-    chosen = at.compare(rows, _places(at, x, second), "eq", i64)
+    rows = at.add(_axis_index(at, x, first), offset, i64)
+    chosen = at.compare(rows, _axis_index(at, x, second), "eq", i64)
     along, across = (first, second) if offset >= 0 else (second, first)
-    spread = _spread(at, at.cast(source, at.element), x, along, across)
-    return at.finish(at.select(chosen, spread, x, at.element))
+    spread = _spread_diagonal(at, at.cast(source, at.element), x, along, across)
+    return at.to_result(at.select(chosen, spread, x, at.element))
 
 
-def _places(at: Emitter, x: SSAValue, axis: int) -> SSAValue:
+def _axis_index(at: Emitter, x: SSAValue, axis: int) -> SSAValue:
     """The index along an axis."""
     shape = [1] * len(shape_of(x))
     shape[axis] = shape_of(x)[axis]
     return at.reshape(at.iota(shape[axis], i64), shape)
 
 
-def _spread(
+def _spread_diagonal(
     at: Emitter, source: SSAValue, x: SSAValue, along: int, across: int
 ) -> SSAValue:
     """A diagonal, the last axis of the source, from the start of the axis `along`."""

@@ -1,4 +1,4 @@
-"""Quotients that are rounded to whole numbers, and what is left of them."""
+"""Conversion of rounded divisions and remainders."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
 from tlf.dialects import graph
-from tlf.dialects.graph.tensors import element_of, shape_of
+from tlf.dialects.graph.tensor_types import element_of, shape_of
 from tlf.dialects.types import is_float
 from tlf.frontend.torch.emitter import Emitter, Operand
 from tlf.frontend.torch.registry import converts
@@ -24,11 +24,11 @@ def _div(
         quotient = at.apply(graph.DivOp, x, y)
         if rounding_mode == "trunc":
             return quotient
-        return at.sub(quotient, _borrow(at, x, y), at.element)
+        return at.sub(quotient, _floor_correction(at, x, y), at.element)
     element = at.wide if _is_scalar(y) else at.element
     if rounding_mode == "floor":
-        return at.finish(_floored(at, at.cast(x, element), at.cast(y, element)))
-    return at.finish(at.emit(graph.TruncOp(at.div(x, y, element))))
+        return at.to_result(_floor_divide(at, at.cast(x, element), at.cast(y, element)))
+    return at.to_result(at.emit(graph.TruncOp(at.div(x, y, element))))
 
 
 def _is_scalar(value: Operand) -> bool:
@@ -39,16 +39,13 @@ def _is_scalar(value: Operand) -> bool:
     return not isinstance(value, SSAValue) or prod(shape_of(value)) == 1
 
 
-def _floored(at: Emitter, x: SSAValue, y: SSAValue) -> SSAValue:
-    """
-    The quotient of floats rounded down, of what is left of one that is truncated: its
-    own quotient may be rounded up to the next whole number.
-    """
+def _floor_divide(at: Emitter, x: SSAValue, y: SSAValue) -> SSAValue:
+    """Emit floor division of floats by their remainder."""
     element, plain = element_of(x), at.emit(graph.DivOp(x, y))
     rest = at.emit(graph.RemOp(x, y))
     quotient = at.div(at.sub(x, rest, element), y, element)
     lower = at.sub(quotient, 1, element)
-    quotient = at.select(_is_opposite(at, rest, y), lower, quotient, element)
+    quotient = at.select(_has_opposite_sign(at, rest, y), lower, quotient, element)
     whole = at.emit(graph.FloorOp(quotient))
     beyond = at.compare(at.sub(quotient, whole, element), 0.5, "gt", element)
     whole = at.select(beyond, at.add(whole, 1, element), whole, element)
@@ -57,7 +54,7 @@ def _floored(at: Emitter, x: SSAValue, y: SSAValue) -> SSAValue:
     return at.select(at.compare(y, 0, "eq", element), plain, whole, element)
 
 
-def _is_opposite(at: Emitter, rest: SSAValue, divisor: SSAValue) -> SSAValue:
+def _has_opposite_sign(at: Emitter, rest: SSAValue, divisor: SSAValue) -> SSAValue:
     """
     Emit the test that a remainder is not 0 and its sign is not that of the divisor.
     """
@@ -67,10 +64,10 @@ def _is_opposite(at: Emitter, rest: SSAValue, divisor: SSAValue) -> SSAValue:
     return at.emit(graph.AndOp(at.compare(rest, 0, "ne", element), differ))
 
 
-def _borrow(at: Emitter, x: Operand, y: Operand) -> SSAValue:
+def _floor_correction(at: Emitter, x: Operand, y: Operand) -> SSAValue:
     """1 where an inexact quotient of integers was rounded up, else 0."""
     rest = at.apply(graph.RemOp, x, y)
-    return at.cast(_is_opposite(at, rest, at.cast(y, at.element)), at.element)
+    return at.cast(_has_opposite_sign(at, rest, at.cast(y, at.element)), at.element)
 
 
 @converts("fmod.Tensor", "fmod.Scalar")
@@ -84,4 +81,4 @@ def _remainder(at: Emitter, x: Operand, y: Operand) -> SSAValue:
     divisor = at.cast(y, at.element)
     rest = at.apply(graph.RemOp, x, divisor)
     up = at.add(rest, divisor, at.element)
-    return at.select(_is_opposite(at, rest, divisor), up, rest, at.element)
+    return at.select(_has_opposite_sign(at, rest, divisor), up, rest, at.element)

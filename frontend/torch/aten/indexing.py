@@ -1,4 +1,4 @@
-"""Elements at places that are data."""
+"""Conversion of gathers, scatters and other data-dependent indexing."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from xdsl.dialects.builtin import i1, i8, i64
 from xdsl.ir import SSAValue
 
 from tlf.dialects import graph
-from tlf.dialects.graph.tensors import element_of, shape_of
+from tlf.dialects.graph.tensor_types import element_of, shape_of
 from tlf.frontend.torch.emitter import Emitter, Operand
-from tlf.frontend.torch.errors import Unsupported
+from tlf.frontend.torch.import_errors import Unsupported
 from tlf.frontend.torch.registry import converts
 
 
-def _wrapped(at: Emitter, indices: SSAValue, extent: int) -> SSAValue:
-    """Indices of which negative ones count from the end."""
+def _wrap_negative(at: Emitter, indices: SSAValue, extent: int) -> SSAValue:
+    """Wrap negative indices, which count from the end."""
     element = element_of(indices)
     indices = at.emit(graph.WithinOp(indices, -extent, extent - 1))
     below = at.compare(indices, 0, "lt", element)
@@ -75,18 +75,18 @@ def _index(at: Emitter, x: SSAValue, indices: Sequence[SSAValue | None]) -> SSAV
         axes, first = list(range(len(axes))), 0
     shape = shape_of(x)
     extents = shape[first : first + len(axes)]
-    place = _joined(at, [places[axis] for axis in axes], extents)
+    place = _linearize_indices(at, [places[axis] for axis in axes], extents)
     flat = (*shape[:first], math.prod(extents), *shape[first + len(axes) :])
     return at.emit(graph.TakeOp(at.reshape(x, flat), place, first))
 
 
-def _joined(
+def _linearize_indices(
     at: Emitter, indices: Sequence[SSAValue], extents: Sequence[int]
 ) -> SSAValue:
-    """Indices into several axes as one into all of them, row by row."""
+    """Linearize indices into several axes, in row-major order."""
     total: SSAValue | None = None
     for each, extent in zip(indices, extents, strict=True):
-        place = _wrapped(at, at.cast(each, i64), extent)
+        place = _wrap_negative(at, at.cast(each, i64), extent)
         if total is not None:
             place = at.add(at.mul(total, extent, i64), place, i64)
         total = place
@@ -98,17 +98,17 @@ def _joined(
 def _scatter(
     at: Emitter, x: SSAValue, axis: int, indices: SSAValue, source: Operand
 ) -> SSAValue:
-    return _scattered(at, x, axis, indices, source, "set")
+    return _emit_scatter(at, x, axis, indices, source, "set")
 
 
 @converts("scatter_add.default")
 def _scatter_add(
     at: Emitter, x: SSAValue, axis: int, indices: SSAValue, source: SSAValue
 ) -> SSAValue:
-    return _scattered(at, x, axis, indices, source, "add")
+    return _emit_scatter(at, x, axis, indices, source, "add")
 
 
-def _scattered(
+def _emit_scatter(
     at: Emitter, x: SSAValue, axis: int, indices: SSAValue, source: Operand, kind: str
 ) -> SSAValue:
     if not shape_of(x):
@@ -121,14 +121,14 @@ def _scattered(
     else:
         updates = at.broadcast(updates, shape)
     axis %= len(shape_of(x))
-    return _combined(at, x, indices, updates, axis, kind)
+    return _combine_updates(at, x, indices, updates, axis, kind)
 
 
-_OF_TRUTHS = {"add": "max", "mul": "min"}
+_BOOL_COMBINERS = {"add": "max", "mul": "min"}
 """Combining operations on truth values that are equivalent to their sum and product."""
 
 
-def _combined(
+def _combine_updates(
     at: Emitter,
     x: SSAValue,
     indices: SSAValue,
@@ -140,9 +140,9 @@ def _combined(
     if at.element != i1 or kind == "set":
         return at.emit(graph.ScatterOp(x, indices, updates, axis, kind))
     numbers = [at.cast(each, i8) for each in (x, updates)]
-    kind = _OF_TRUTHS.get(kind, kind)
+    kind = _BOOL_COMBINERS.get(kind, kind)
     op = graph.ScatterOp(numbers[0], indices, numbers[1], axis, kind)
-    return at.truth(at.emit(op))
+    return at.to_bool(at.emit(op))
 
 
 REDUCTIONS = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min"}
@@ -163,7 +163,7 @@ def _scatter_reduce(
     if not include_self or reduce not in REDUCTIONS:
         listed = ", ".join(REDUCTIONS)
         raise Unsupported(f"expected a reduction ({listed}) that includes the tensor")
-    return _scattered(at, x, axis, indices, source, REDUCTIONS[reduce])
+    return _emit_scatter(at, x, axis, indices, source, REDUCTIONS[reduce])
 
 
 @converts("index_put.default")
@@ -180,16 +180,16 @@ def _index_put(
     first, after = axes[0], axes[-1] + 1
     is_mask = any(element_of(each) == i1 for each in places.values())
     if is_mask and axes == [0] and not accumulate:
-        return _masked(at, x, places[0], values)
+        return _assign_masked(at, x, places[0], values)
     if is_mask or after - first != len(axes):
         raise Unsupported("expected indices that are numbers, of neighbouring axes")
     shape = shape_of(x)
     before, extents, rest = shape[:first], shape[first:after], shape[after:]
-    place = _joined(at, [places[axis] for axis in axes], extents)
+    place = _linearize_indices(at, [places[axis] for axis in axes], extents)
     count, wide = math.prod(shape_of(place)), (*before, *shape_of(place), *rest)
     updates = at.broadcast(at.cast(values, at.element), wide)
     column = at.reshape(place, (*[1] * first, count, *[1] * len(rest)))
-    scattered = _combined(
+    scattered = _combine_updates(
         at,
         at.reshape(x, (*before, math.prod(extents), *rest)),
         at.broadcast(column, (*before, count, *rest)),
@@ -200,7 +200,9 @@ def _index_put(
     return at.reshape(scattered, shape)
 
 
-def _masked(at: Emitter, x: SSAValue, mask: SSAValue, values: SSAValue) -> SSAValue:
+def _assign_masked(
+    at: Emitter, x: SSAValue, mask: SSAValue, values: SSAValue
+) -> SSAValue:
     """
     Emit the assignment of one value to all elements where a mask over the first axes
     holds.
@@ -212,4 +214,4 @@ def _masked(at: Emitter, x: SSAValue, mask: SSAValue, values: SSAValue) -> SSAVa
             raise Unsupported("expected one value for all places of a mask")
         values = at.reshape(values, shape[1:])
     chosen = at.reshape(mask, (*shape_of(mask), *[1] * len(rest)))
-    return at.finish(at.select(chosen, values, x, at.element))
+    return at.to_result(at.select(chosen, values, x, at.element))

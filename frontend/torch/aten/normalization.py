@@ -1,4 +1,4 @@
-"""Softmax, and normalisation by means and variances."""
+"""Conversion of softmax and of normalizations by mean and variance."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from collections.abc import Sequence
 from xdsl.ir import Attribute, SSAValue
 
 from tlf.dialects import graph
-from tlf.dialects.graph.tensors import element_of, shape_of
+from tlf.dialects.graph.tensor_types import element_of, shape_of
 from tlf.dialects.types import accumulator_of
-from tlf.frontend.torch.aten.statistics import mean_and_root, root_of_squares
+from tlf.frontend.torch.aten.norm_statistics import (
+    mean_and_rsqrt_variance,
+    rsqrt_mean_square,
+)
 from tlf.frontend.torch.emitter import Emitter
-from tlf.frontend.torch.errors import Unsupported
+from tlf.frontend.torch.import_errors import Unsupported
 from tlf.frontend.torch.registry import converts
 
 
@@ -53,7 +56,7 @@ def _log_softmax(
     value = at.cast(x, wide)
     centred = at.sub(value, at.reduce(value, "max", [axis], True), wide)
     total = at.reduce(at.emit(graph.ExpOp(centred)), "sum", [axis], True)
-    return at.finish(at.sub(centred, at.emit(graph.LogOp(total)), wide))
+    return at.to_result(at.sub(centred, at.emit(graph.LogOp(total)), wide))
 
 
 @converts("native_layer_norm.default")
@@ -69,16 +72,16 @@ def _layer_norm(
     affine = _cast_all(at, element, weight, bias)
     value = at.cast(x, element)
     normal = graph.LayerNormOp(
-        value, *affine, last=len(shape), epsilon=_bounded(epsilon)
+        value, *affine, last=len(shape), epsilon=_check_epsilon(epsilon)
     )
     rows = range(len(shape_of(x)) - len(shape), len(shape_of(x)))
     return (
         at.cast(at.emit(normal), at.element),
-        *mean_and_root(at, x, rows, epsilon),
+        *mean_and_rsqrt_variance(at, x, rows, epsilon),
     )
 
 
-def _bounded(epsilon: float) -> float:
+def _check_epsilon(epsilon: float) -> float:
     """An epsilon, if it is one that norms have."""
     if not epsilon >= 0:
         raise Unsupported(f"expected an epsilon of at least 0, got {epsilon}")
@@ -109,11 +112,11 @@ def _rms_norm(
 ) -> tuple[SSAValue | None, ...]:
     import torch
 
-    from tlf.frontend.torch.elements import DTYPES
+    from tlf.frontend.torch.element_types import DTYPES
 
     element = accumulator_of(element_of(x))
     given = torch.finfo(DTYPES[element]).eps if epsilon is None else epsilon
-    least = _bounded(given)
+    least = _check_epsilon(given)
     common = _common_element(x, weight)
     (scale,) = _cast_all(at, common, weight)
     value = at.cast(x, common)
@@ -121,7 +124,7 @@ def _rms_norm(
     rows = range(len(shape_of(x)) - len(shape), len(shape_of(x)))
     return (
         at.cast(at.emit(normal), at.element),
-        *root_of_squares(at, x, rows, least),
+        *rsqrt_mean_square(at, x, rows, least),
     )
 
 
@@ -138,7 +141,7 @@ def _group_norm(
     epsilon: float,
 ) -> tuple[SSAValue | None, ...]:
     """Each group of channels is a row that is normalised."""
-    least = _bounded(epsilon)
+    least = _check_epsilon(epsilon)
     wide, shape = at.wide, shape_of(x)
     rows = at.reshape(at.cast(x, wide), (batch, groups, channels // groups * area))
     normal = at.emit(graph.LayerNormOp(rows, None, None, last=1, epsilon=least))
@@ -148,7 +151,7 @@ def _group_norm(
         value = at.mul(value, at.reshape(weight, column), wide)
     if bias is not None:
         value = at.add(value, at.reshape(bias, column), wide)
-    return at.finish(value), *mean_and_root(at, rows, [2], epsilon)
+    return at.to_result(value), *mean_and_rsqrt_variance(at, rows, [2], epsilon)
 
 
 @converts("_native_batch_norm_legit_no_training.default")
@@ -165,5 +168,7 @@ def _batch_norm(
     element = _common_element(x, mean, variance, weight, bias)
     value, *statistics = (at.cast(each, element) for each in (x, mean, variance))
     affine = _cast_all(at, element, weight, bias)
-    normal = graph.BatchNormOp(value, *statistics, *affine, epsilon=_bounded(epsilon))
+    normal = graph.BatchNormOp(
+        value, *statistics, *affine, epsilon=_check_epsilon(epsilon)
+    )
     return at.cast(at.emit(normal), at.element), None, None

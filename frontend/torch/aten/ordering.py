@@ -1,4 +1,4 @@
-"""Elements in order, with the indices that they had."""
+"""Conversion of sorting and top-k."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import i1, i8, i64
 from xdsl.ir import SSAValue
 
 from tlf.dialects import graph
-from tlf.dialects.graph.tensors import element_of, shape_of
+from tlf.dialects.graph.tensor_types import element_of, shape_of
 from tlf.frontend.torch.emitter import Emitter
 from tlf.frontend.torch.registry import converts
 
@@ -17,7 +17,7 @@ from tlf.frontend.torch.registry import converts
 def _sort(
     at: Emitter, x: SSAValue, axis: int = -1, descending: bool = False
 ) -> Sequence[SSAValue]:
-    return _sorted(at, x, axis, descending, None)
+    return _emit_sort(at, x, axis, descending, None)
 
 
 @converts("sort.stable")
@@ -29,7 +29,7 @@ def _sort_stable(
     dim: int = -1,
     descending: bool = False,
 ) -> Sequence[SSAValue]:
-    return _sorted(at, x, dim, descending, None)
+    return _emit_sort(at, x, dim, descending, None)
 
 
 @converts("topk.default")
@@ -41,15 +41,15 @@ def _topk(
     largest: bool = True,
     sort: bool = True,
 ) -> Sequence[SSAValue]:
-    return _sorted(at, x, axis, largest, count)
+    return _emit_sort(at, x, axis, largest, count)
 
 
-def _sorted(
+def _emit_sort(
     at: Emitter, x: SSAValue, axis: int, descending: bool, count: int | None
 ) -> Sequence[SSAValue]:
-    """Truth values are ordered as numbers."""
+    """Emit a sort; Booleans are sorted as integers."""
     if not shape_of(x):
-        return x, at.number(0, i64)
+        return x, at.scalar(0, i64)
     element = element_of(x)
     value = at.cast(x, i8) if element == i1 else x
     op = graph.SortOp(value, axis % len(shape_of(x)), descending, count)

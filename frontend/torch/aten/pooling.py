@@ -1,4 +1,4 @@
-"""Maxima and means of windows."""
+"""Conversion of maximum and average pooling."""
 
 from __future__ import annotations
 
@@ -9,27 +9,29 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from tlf.dialects import graph
-from tlf.dialects.graph.tensors import element_of, shape_of
+from tlf.dialects.graph.tensor_types import element_of, shape_of
 from tlf.dialects.interfaces import Array
 from tlf.dialects.types import dtype_of, is_float
-from tlf.frontend.torch.aten.maxima import index_of_maximum
-from tlf.frontend.torch.aten.windows import Windows, per_axis
+from tlf.frontend.torch.aten.max_pool_indices import index_of_maximum
+from tlf.frontend.torch.aten.sliding_windows import SlidingWindows, per_axis
 from tlf.frontend.torch.emitter import Emitter
-from tlf.frontend.torch.errors import Unsupported
+from tlf.frontend.torch.import_errors import Unsupported
 from tlf.frontend.torch.registry import Converter, converts
 
 Sizes = Sequence[int] | int
 
 
-def _windows(
+def _make_windows(
     rank: int, taps: Sizes, strides: Sizes, padding: Sizes, dilation: Sizes
-) -> Windows:
+) -> SlidingWindows:
     sizes = per_axis(taps, rank)
     steps = per_axis(strides, rank) if strides else sizes
-    return Windows(sizes, steps, per_axis(padding, rank), per_axis(dilation, rank))
+    return SlidingWindows(
+        sizes, steps, per_axis(padding, rank), per_axis(dilation, rank)
+    )
 
 
-def _maximum(rank: int) -> Converter:
+def _make_max_pool(rank: int) -> Converter:
     def convert(
         at: Emitter,
         x: SSAValue,
@@ -39,19 +41,22 @@ def _maximum(rank: int) -> Converter:
         dilation: Sizes = 1,
         ceil_mode: bool = False,
     ) -> tuple[SSAValue | None, ...]:
-        windows = _windows(rank, taps, strides, padding, dilation)
-        return _pooled_maximum(at, x, windows), *index_of_maximum(at, x, windows)
+        windows = _make_windows(rank, taps, strides, padding, dilation)
+        return _emit_max_pool(at, x, windows), *index_of_maximum(at, x, windows)
 
     return convert
 
 
-def _pooled_maximum(at: Emitter, x: SSAValue, windows: Windows) -> SSAValue:
+def _emit_max_pool(at: Emitter, x: SSAValue, windows: SlidingWindows) -> SSAValue:
     rank = len(windows.taps)
     kind = graph.MaxPool3dOp if rank == 3 else graph.MaxPool2dOp
-    padding = (*windows.low, *windows.high(shape_of(x)[-rank:], at.shape[-rank:]))
+    padding = (
+        *windows.low,
+        *windows.high_padding(shape_of(x)[-rank:], at.shape[-rank:]),
+    )
     found = at.emit(
         kind(
-            _batched(at, x, rank),
+            _with_batch_axis(at, x, rank),
             windows.taps,
             windows.strides,
             padding,
@@ -61,16 +66,16 @@ def _pooled_maximum(at: Emitter, x: SSAValue, windows: Windows) -> SSAValue:
     return at.reshape(found, at.shape)
 
 
-def _batched(at: Emitter, x: SSAValue, rank: int) -> SSAValue:
+def _with_batch_axis(at: Emitter, x: SSAValue, rank: int) -> SSAValue:
     """Images N x C x axes; a single one gets an axis N."""
     is_single = len(shape_of(x)) == rank + 1
     return at.reshape(x, (1, *shape_of(x))) if is_single else x
 
 
-def _summed(at: Emitter, x: SSAValue, windows: Windows) -> SSAValue:
+def _sum_windows(at: Emitter, x: SSAValue, windows: SlidingWindows) -> SSAValue:
     """Windows gathered and summed: any number of axes, and windows that reach out."""
     rank = len(windows.taps)
-    gathered = windows.gathered(at, at.cast(x, at.wide), at.shape[-rank:], 0)
+    gathered = windows.gather_elements(at, at.cast(x, at.wide), at.shape[-rank:], 0)
     first = len(shape_of(gathered)) - 2 * rank
     return at.reduce(gathered, "sum", range(first, first + rank))
 
@@ -79,10 +84,10 @@ for _name, _rank in (
     ("max_pool2d_with_indices.default", 2),
     ("max_pool3d_with_indices.default", 3),
 ):
-    converts(_name)(_maximum(_rank))
+    converts(_name)(_make_max_pool(_rank))
 
 
-def _average(rank: int) -> Converter:
+def _make_avg_pool(rank: int) -> Converter:
     def convert(
         at: Emitter,
         x: SSAValue,
@@ -93,28 +98,30 @@ def _average(rank: int) -> Converter:
         count_include_pad: bool = True,
         divisor_override: int | None = None,
     ) -> SSAValue:
-        windows = _windows(rank, taps, strides, padding, 1)
+        windows = _make_windows(rank, taps, strides, padding, 1)
         if divisor_override is not None:
-            total = _summed(at, x, windows)
-            return at.finish(at.div(total, divisor_override, at.wide))
+            total = _sum_windows(at, x, windows)
+            return at.to_result(at.div(total, divisor_override, at.wide))
         if rank > 1 and not ceil_mode and is_float(at.element):
-            return _pooled_mean(at, x, windows, not count_include_pad)
-        total = _summed(at, x, windows)
+            return _emit_avg_pool(at, x, windows, not count_include_pad)
+        total = _sum_windows(at, x, windows)
         extents = shape_of(x)[-rank:]
-        counts = _counts(windows, extents, at.shape[-rank:], count_include_pad)
-        divisors = at.array(counts.astype(dtype_of(at.wide)), at.wide)
-        return at.finish(at.div(total, divisors, at.wide))
+        counts = _elements_per_window(
+            windows, extents, at.shape[-rank:], count_include_pad
+        )
+        divisors = at.constant(counts.astype(dtype_of(at.wide)), at.wide)
+        return at.to_result(at.div(total, divisors, at.wide))
 
     return convert
 
 
-def _pooled_mean(
-    at: Emitter, x: SSAValue, windows: Windows, excluded: bool
+def _emit_avg_pool(
+    at: Emitter, x: SSAValue, windows: SlidingWindows, excluded: bool
 ) -> SSAValue:
     rank = len(windows.taps)
     kind = graph.AvgPool3dOp if rank == 3 else graph.AvgPool2dOp
     padding = (*windows.low, *windows.low)
-    images = _batched(at, x, rank)
+    images = _with_batch_axis(at, x, rank)
     pool = kind(
         images, windows.taps, windows.strides, padding, exclude_padding=excluded
     )
@@ -122,11 +129,11 @@ def _pooled_mean(
 
 
 for _rank in (1, 2, 3):
-    converts(f"avg_pool{_rank}d.default")(_average(_rank))
+    converts(f"avg_pool{_rank}d.default")(_make_avg_pool(_rank))
 
 
-def _counts(
-    windows: Windows, extents: Sequence[int], counts: Sequence[int], padded: bool
+def _elements_per_window(
+    windows: SlidingWindows, extents: Sequence[int], counts: Sequence[int], padded: bool
 ) -> Array:
     """
     Return the number of elements of each window, with those of padding if `padded`.
@@ -141,13 +148,13 @@ def _counts(
     return found
 
 
-def _adaptive_average(rank: int) -> Converter:
+def _make_adaptive_avg_pool(rank: int) -> Converter:
     def convert(at: Emitter, x: SSAValue, sizes: Sizes) -> SSAValue:
         value = at.cast(x, at.wide)
         first = len(shape_of(x)) - rank
         for axis in range(rank):
-            value = _adapted(at, value, first + axis, at.shape[first + axis])
-        return at.finish(value)
+            value = _adapt_axis(at, value, first + axis, at.shape[first + axis])
+        return at.to_result(value)
 
     return convert
 
@@ -159,10 +166,10 @@ for _name, _rank in (
     ("_adaptive_avg_pool3d.default", 3),
     ("adaptive_avg_pool3d.default", 3),
 ):
-    converts(_name)(_adaptive_average(_rank))
+    converts(_name)(_make_adaptive_avg_pool(_rank))
 
 
-def bounds(extent: int, count: int) -> list[tuple[int, int]]:
+def adaptive_bounds(extent: int, count: int) -> list[tuple[int, int]]:
     """The first element of each window of adaptive pooling, and the one after it."""
     return [
         (index * extent // count, -((-(index + 1) * extent) // count))
@@ -170,7 +177,7 @@ def bounds(extent: int, count: int) -> list[tuple[int, int]]:
     ]
 
 
-def _adapted(at: Emitter, x: SSAValue, axis: int, count: int) -> SSAValue:
+def _adapt_axis(at: Emitter, x: SSAValue, axis: int, count: int) -> SSAValue:
     """Means of `count` windows that cover an axis: equal runs, or weights."""
     shape = shape_of(x)
     extent = shape[axis]
@@ -180,15 +187,15 @@ def _adapted(at: Emitter, x: SSAValue, axis: int, count: int) -> SSAValue:
         split = (*shape[:axis], count, extent // count, *shape[axis + 1 :])
         return at.emit(graph.MeanOp(at.reshape(x, split), [axis + 1], False))
     weights = np.zeros((count, extent))
-    for index, (start, stop) in enumerate(bounds(extent, count)):
+    for index, (start, stop) in enumerate(adaptive_bounds(extent, count)):
         weights[index, start:stop] = 1 / (stop - start)
-    return along_axis(at, x, axis, weights)
+    return weighted_sums(at, x, axis, weights)
 
 
-def along_axis(at: Emitter, x: SSAValue, axis: int, weights: Array) -> SSAValue:
+def weighted_sums(at: Emitter, x: SSAValue, axis: int, weights: Array) -> SSAValue:
     """Sums along an axis, each weighted by a row of `weights`, result x extent."""
     rank, element = len(shape_of(x)), element_of(x)
-    matrix = at.array(weights, element)
+    matrix = at.constant(weights, element)
     axes = [AffineExpr.dimension(each) for each in range(rank + 1)]
     made, read = axes[rank], axes[axis]
     result = [made if each == axis else axes[each] for each in range(rank)]
@@ -200,7 +207,7 @@ def along_axis(at: Emitter, x: SSAValue, axis: int, weights: Array) -> SSAValue:
 
 
 @converts("adaptive_max_pool2d.default", "adaptive_max_pool3d.default")
-def _adaptive_maximum(
+def _adaptive_max_pool(
     at: Emitter, x: SSAValue, sizes: Sequence[int]
 ) -> tuple[SSAValue | None, ...]:
     extents = shape_of(x)[-len(sizes) :]
@@ -211,11 +218,11 @@ def _adaptive_maximum(
             )
     rank = len(sizes)
     taps = tuple(a // b for a, b in zip(extents, sizes, strict=True))
-    windows = Windows(taps, taps, (0,) * rank, (1,) * rank)
-    return _split_maximum(at, x, sizes), *index_of_maximum(at, x, windows)
+    windows = SlidingWindows(taps, taps, (0,) * rank, (1,) * rank)
+    return _max_over_equal_runs(at, x, sizes), *index_of_maximum(at, x, windows)
 
 
-def _split_maximum(at: Emitter, x: SSAValue, sizes: Sequence[int]) -> SSAValue:
+def _max_over_equal_runs(at: Emitter, x: SSAValue, sizes: Sequence[int]) -> SSAValue:
     """Maxima of equal runs, which become an axis of their own each."""
     first = len(shape_of(x)) - len(sizes)
     for axis, count in enumerate(sizes, first):

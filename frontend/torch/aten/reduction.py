@@ -1,4 +1,4 @@
-"""Reductions, cumulative ones among them."""
+"""Conversion of reductions and cumulative operations."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from xdsl.dialects.builtin import i1, i8, i64
 from xdsl.ir import SSAValue
 
 from tlf.dialects import graph
-from tlf.dialects.graph.tensors import shape_of
+from tlf.dialects.graph.tensor_types import shape_of
 from tlf.frontend.torch.emitter import Emitter, Number
 from tlf.frontend.torch.registry import Converter, converts
 
 Axes = Sequence[int] | int | None
 
-_OF_TRUTHS = {"sum": "max", "prod": "min"}
+_BOOL_REDUCTIONS = {"sum": "max", "prod": "min"}
 """Reductions of truth values, as those of numbers that are 0 or 1."""
 
 
@@ -28,25 +28,25 @@ def axes_of(value: SSAValue, axes: Axes) -> list[int]:
     return sorted({axis % rank for axis in chosen}) if rank else []
 
 
-def wide_reduced(
+def reduce_wide(
     at: Emitter, value: SSAValue, kind: str, axes: Axes, keepdims: bool
 ) -> SSAValue:
     """A reduction in the type that the result is computed in."""
     found = axes_of(value, axes)
     if at.element == i1:
-        return _reduced_truths(at, value, _OF_TRUTHS[kind], found, keepdims)
+        return _reduce_bools(at, value, _BOOL_REDUCTIONS[kind], found, keepdims)
     return at.reduce(at.cast(value, at.wide), kind, found, keepdims)
 
 
-def _reduced_truths(
+def _reduce_bools(
     at: Emitter, value: SSAValue, kind: str, axes: Sequence[int], keepdims: bool
 ) -> SSAValue:
     """The maximum or minimum of whether elements are not zero."""
-    truths = at.cast(at.truth(value), i8)
-    return at.truth(at.reduce(truths, kind, axes, keepdims))
+    truths = at.cast(at.to_bool(value), i8)
+    return at.to_bool(at.reduce(truths, kind, axes, keepdims))
 
 
-def _reduction(kind: str) -> Converter:
+def _make_reduction(kind: str) -> Converter:
     def convert(
         at: Emitter,
         x: SSAValue,
@@ -55,7 +55,7 @@ def _reduction(kind: str) -> Converter:
         *,
         dtype: object = None,
     ) -> SSAValue:
-        return at.finish(wide_reduced(at, x, kind, axes, keepdim))
+        return at.to_result(reduce_wide(at, x, kind, axes, keepdim))
 
     return convert
 
@@ -66,7 +66,7 @@ for _name, _kind in (
     ("prod.default", "prod"),
     ("prod.dim_int", "prod"),
 ):
-    converts(_name)(_reduction(_kind))
+    converts(_name)(_make_reduction(_kind))
 
 
 @converts("mean.default", "mean.dim")
@@ -83,7 +83,7 @@ def _mean(
     return at.emit(graph.MeanOp(value, found, keepdim)) if found else value
 
 
-def _extreme(kind: str) -> Converter:
+def _make_extreme(kind: str) -> Converter:
     def convert(
         at: Emitter, x: SSAValue, axes: Axes = None, keepdim: bool = False
     ) -> SSAValue:
@@ -95,16 +95,16 @@ def _extreme(kind: str) -> Converter:
 
 
 for _kind in ("max", "min"):
-    converts(f"{_kind}.default")(_extreme(_kind))
-    converts(f"a{_kind}.default")(_extreme(_kind))
+    converts(f"{_kind}.default")(_make_extreme(_kind))
+    converts(f"a{_kind}.default")(_make_extreme(_kind))
 
 
-def _extreme_and_index(kind: str) -> Converter:
+def _make_extreme_with_index(kind: str) -> Converter:
     def convert(
         at: Emitter, x: SSAValue, axis: int, keepdim: bool = False
     ) -> tuple[SSAValue, SSAValue]:
         if not shape_of(x):
-            return x, at.number(0, i64)
+            return x, at.scalar(0, i64)
         (at_axis,) = axes_of(x, axis)
         value = at.cast(x, i8) if at.element == i1 else x
         values = at.cast(at.reduce(value, kind, [at_axis], keepdim), at.element)
@@ -113,13 +113,13 @@ def _extreme_and_index(kind: str) -> Converter:
     return convert
 
 
-def _index(kind: str) -> Converter:
+def _make_arg_reduction(kind: str) -> Converter:
     def convert(
         at: Emitter, x: SSAValue, axis: int | None = None, keepdim: bool = False
     ) -> SSAValue:
         shape = shape_of(x)
         if not shape:
-            return at.number(0, at.element)
+            return at.scalar(0, at.element)
         if axis is not None:
             return at.emit(graph.ArgReduceOp(x, kind, axis % len(shape), keepdim))
         flat = at.reshape(x, [math.prod(shape)])
@@ -129,30 +129,30 @@ def _index(kind: str) -> Converter:
 
 
 for _kind in ("max", "min"):
-    converts(f"{_kind}.dim")(_extreme_and_index(_kind))
-    converts(f"arg{_kind}.default")(_index(_kind))
+    converts(f"{_kind}.dim")(_make_extreme_with_index(_kind))
+    converts(f"arg{_kind}.default")(_make_arg_reduction(_kind))
 
 
-def _truths(kind: str) -> Converter:
+def _make_bool_reduction(kind: str) -> Converter:
     def convert(
         at: Emitter, x: SSAValue, axes: Axes = None, keepdim: bool = False
     ) -> SSAValue:
-        return _reduced_truths(at, x, kind, axes_of(x, axes), keepdim)
+        return _reduce_bools(at, x, kind, axes_of(x, axes), keepdim)
 
     return convert
 
 
 for _name, _kind in (("any", "max"), ("all", "min")):
     for _form in ("default", "dim", "dims"):
-        converts(f"{_name}.{_form}")(_truths(_kind))
+        converts(f"{_name}.{_form}")(_make_bool_reduction(_kind))
 
 
-def moments(
+def variance_and_mean(
     at: Emitter, x: SSAValue, axes: Axes, correction: Number | None, keepdim: bool
 ) -> tuple[SSAValue, SSAValue]:
     """The variance and the mean, in the type that the result is computed in."""
     if not shape_of(x):
-        row = moments(at, at.reshape(x, (1,)), 0, correction, False)
+        row = variance_and_mean(at, at.reshape(x, (1,)), 0, correction, False)
         return row[0], row[1]
     found, wide = axes_of(x, axes), at.wide
     value = at.cast(x, wide)
@@ -174,7 +174,7 @@ def _var(
     correction: Number | None = None,
     keepdim: bool = False,
 ) -> SSAValue:
-    return at.finish(moments(at, x, axes, correction, keepdim)[0])
+    return at.to_result(variance_and_mean(at, x, axes, correction, keepdim)[0])
 
 
 @converts("var_mean.correction")
@@ -186,11 +186,11 @@ def _var_mean(
     correction: Number | None = None,
     keepdim: bool = False,
 ) -> tuple[SSAValue, ...]:
-    found = moments(at, x, axes, correction, keepdim)
+    found = variance_and_mean(at, x, axes, correction, keepdim)
     return tuple(at.cast(each, at.element) for each in found)
 
 
-def _cumulation(kind: str) -> Converter:
+def _make_cumulation(kind: str) -> Converter:
     def convert(
         at: Emitter, x: SSAValue, axis: int, *, dtype: object = None
     ) -> SSAValue:
@@ -202,5 +202,5 @@ def _cumulation(kind: str) -> Converter:
     return convert
 
 
-converts("cumsum.default")(_cumulation("sum"))
-converts("cumprod.default")(_cumulation("prod"))
+converts("cumsum.default")(_make_cumulation("sum"))
+converts("cumprod.default")(_make_cumulation("prod"))

@@ -1,4 +1,4 @@
-"""Images at another size."""
+"""Conversion of nearest and linear resampling of images."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Attribute, SSAValue
 
-from tlf.dialects.graph.tensors import shape_of
+from tlf.dialects.graph.tensor_types import shape_of
 from tlf.dialects.interfaces import Array
 from tlf.dialects.types import dtype_of
-from tlf.frontend.torch.aten.pooling import along_axis
+from tlf.frontend.torch.aten.pooling import weighted_sums
 from tlf.frontend.torch.emitter import Emitter
 from tlf.frontend.torch.registry import Converter, converts
 
 
-def _factors(scales: Any, rank: int) -> list[float | None]:
+def _scale_factors(scales: Any, rank: int) -> list[float | None]:
     """The scale factors that a caller gave, one for each axis."""
     given: list[Any] = [each for each in scales if each is not None]
     if given and not isinstance(given[0], float | int):
@@ -27,18 +27,18 @@ def _resampled_axes(x: SSAValue) -> range:
     return range(2, len(shape_of(x)))
 
 
-def _nearest(*, exact: bool) -> Converter:
+def _make_nearest(*, exact: bool) -> Converter:
     """A converter to the elements that are nearest, or left of the nearest."""
 
     def convert(at: Emitter, x: SSAValue, sizes: Any, *scales: Any) -> SSAValue:
         axes = _resampled_axes(x)
-        for axis, factor in zip(axes, _factors(scales, len(axes)), strict=True):
+        for axis, factor in zip(axes, _scale_factors(scales, len(axes)), strict=True):
             extent, count = shape_of(x)[axis], at.shape[axis]
-            find = _places if len(axes) == 2 else _places_along
+            find = _image_sources if len(axes) == 2 else _row_sources
             places = find(extent, count, factor, at.wide, exact=exact)
             times = max(count // extent, 1)
             if places == [place // times for place in range(count)]:
-                x = _repeated(at, at.slice(x, axis, 0, count // times), axis, times)
+                x = _repeat_axis(at, at.slice(x, axis, 0, count // times), axis, times)
             else:
                 x = at.take(x, places, axis)
         return x
@@ -49,10 +49,10 @@ def _nearest(*, exact: bool) -> Converter:
 for _rank in (1, 2, 3):
     for _form in ("default", "vec"):
         for _name, _exact in (("upsample_nearest", 0), ("_upsample_nearest_exact", 1)):
-            converts(f"{_name}{_rank}d.{_form}")(_nearest(exact=bool(_exact)))
+            converts(f"{_name}{_rank}d.{_form}")(_make_nearest(exact=bool(_exact)))
 
 
-def _places(
+def _image_sources(
     extent: int, count: int, factor: float | None, element: Attribute, *, exact: bool
 ) -> list[int]:
     """
@@ -63,10 +63,10 @@ def _places(
         return [place * extent // count for place in range(count)]
     step = np.float32(extent / count if factor is None else 1 / factor)
     places = (np.arange(count, dtype=np.float32) + np.float32(exact / 2)) * step
-    return _within(places, extent)
+    return _clamp_indices(places, extent)
 
 
-def _places_along(
+def _row_sources(
     extent: int, count: int, factor: float | None, element: Attribute, *, exact: bool
 ) -> list[int]:
     """
@@ -79,15 +79,15 @@ def _places_along(
     if exact:
         centres = (np.arange(count, dtype=np.float64) + 0.5) * step - 0.5
         places = np.maximum(centres.astype(wide), 0).astype(np.float64) + 0.5
-    return _within(places.astype(wide).astype(np.float32), extent)
+    return _clamp_indices(places.astype(wide).astype(np.float32), extent)
 
 
-def _within(places: Array, extent: int) -> list[int]:
+def _clamp_indices(places: Array, extent: int) -> list[int]:
     """Whole indices of an axis."""
     return [int(place) for place in np.minimum(np.floor(places), extent - 1)]
 
 
-def _repeated(at: Emitter, x: SSAValue, axis: int, count: int) -> SSAValue:
+def _repeat_axis(at: Emitter, x: SSAValue, axis: int, count: int) -> SSAValue:
     if count == 1:
         return x
     shape = shape_of(x)
@@ -105,20 +105,20 @@ def _repeated(at: Emitter, x: SSAValue, axis: int, count: int) -> SSAValue:
     "upsample_bilinear2d.vec",
     "upsample_trilinear3d.vec",
 )
-def _linear(
+def _interpolate_linear(
     at: Emitter, x: SSAValue, sizes: Any, align_corners: bool, *scales: Any
 ) -> SSAValue:
     axes = _resampled_axes(x)
     value = at.cast(x, at.wide)
-    for axis, factor in zip(axes, _factors(scales, len(axes)), strict=True):
+    for axis, factor in zip(axes, _scale_factors(scales, len(axes)), strict=True):
         extent, count = shape_of(value)[axis], at.shape[axis]
         if extent != count:
-            weights = _weights(extent, count, align_corners, factor)
-            value = along_axis(at, value, axis, weights)
-    return at.finish(value)
+            weights = _interpolation_weights(extent, count, align_corners, factor)
+            value = weighted_sums(at, value, axis, weights)
+    return at.to_result(value)
 
 
-def _weights(
+def _interpolation_weights(
     extent: int, count: int, align_corners: bool, factor: float | None
 ) -> Array:
     """

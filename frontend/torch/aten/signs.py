@@ -1,4 +1,4 @@
-"""Signs of numbers, which zeros and NaN have, too."""
+"""Conversion of sign-bit operations, for zeros and NaN, too."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
 from tlf.dialects import graph
-from tlf.dialects.graph.tensors import element_of
+from tlf.dialects.graph.tensor_types import element_of
 from tlf.dialects.types import is_float
 from tlf.frontend.torch.emitter import Emitter, Operand
 from tlf.frontend.torch.registry import converts
@@ -16,7 +16,7 @@ from tlf.frontend.torch.registry import converts
 def _signbit(at: Emitter, x: SSAValue) -> SSAValue:
     element = element_of(x)
     if element == i1:
-        return at.broadcast(at.number(False, i1), at.shape)
+        return at.broadcast(at.scalar(False, i1), at.shape)
     if not is_float(element):
         return at.compare(x, 0, "lt", element)
     signs = at.apply(graph.CopySignOp, 1, x, element=element)

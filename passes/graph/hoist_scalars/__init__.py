@@ -1,1 +1,1 @@
-"""Scale factors moved through linear operations."""
+"""Rewrites that move scale factors across contractions and exponentials."""

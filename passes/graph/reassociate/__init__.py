@@ -1,1 +1,1 @@
-"""Linear combinations reassociated."""
+"""Reassociation of sums and linear combinations, checked by the target's cost model."""

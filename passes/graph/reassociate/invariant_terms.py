@@ -1,4 +1,4 @@
-"""Sums of a value and of two that are the same at every call."""
+"""Reassociation of `(x + a) + b` as `x + (a + b)`, where `a` and `b` are invariant."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from xdsl.ir import Block, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import graph
-from tlf.dialects.invariants import invariant_values
-from tlf.dialects.rewriting import replace_op
+from tlf.dialects.call_invariants import invariant_values
+from tlf.dialects.located_rewriting import replace_op
 from tlf.dialects.types import accumulator_of, tensor_type
 
 
-def join_invariant(value: SSAValue) -> None:
+def combine_invariant_terms(value: SSAValue) -> None:
     """
-    Let `(x + a) + b` be `x + (a + b)`, if `value` is the first sum, and `a` and `b` are
-    the same at every call: they are added up once then. Nothing happens where elements
-    are narrower than what is added up in, or the first sum is needed for more.
+    Rewrite `(x + a) + b` as `x + (a + b)`, if `value` is the first sum, and `a` and `b`
+    are the same at every call: they are added up once then. Nothing happens where
+    elements are narrower than what is added up in, or the first sum is needed for more.
     """
     inner, element = value.owner, tensor_type(value).element_type
     uses = list(value.uses)

@@ -1,1 +1,1 @@
-"""Reductions split into partial ones."""
+"""Split-K: rewrites of a reduction into partial reductions and their combination."""

@@ -1,1 +1,1 @@
-"""Software pipelining of loops over tiles."""
+"""Software pipelining of loops over tiles: multi-buffering and prefetch distances."""

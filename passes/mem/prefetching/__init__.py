@@ -1,1 +1,1 @@
-"""Loads moved up."""
+"""Hoisting of loads outside of loops as far as their memory level has capacity."""

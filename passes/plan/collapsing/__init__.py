@@ -1,1 +1,1 @@
-"""Neighbouring dimensions collapsed."""
+"""Rewrite of a group on tensors whose two neighbouring dimensions are collapsed."""

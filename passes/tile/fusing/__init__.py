@@ -1,1 +1,1 @@
-"""Loops over tiles fused."""
+"""Steps of loop fusion: sink slices, fuse two nests, erase dead tiles."""

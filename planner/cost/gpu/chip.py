@@ -1,14 +1,18 @@
-"""A GPU in numbers, as a target description gives them."""
+"""Rates and capacities of a GPU, read from its target description."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tlf.analysis.work.engines import Engines, figures_of, number_of
-from tlf.dialects.target import LevelKind, Target
-from tlf.dialects.target.gpu import Gpu
-from tlf.dialects.target.schema import Figures
+from tlf.analysis.work.engine_throughput import (
+    Engines,
+    engine_figures_of,
+    figure_or_default,
+)
+from tlf.dialects.target import LevelKind, TargetSpec
+from tlf.dialects.target.gpu import GpuProcessor
+from tlf.dialects.target.schema import EngineFigures
 
 FALLBACK = "f32"
 """The precision looked up for one of f32 that has no rate of its own."""
@@ -30,7 +34,7 @@ class Chip:
     cycle, as far as kernels reach them.
     """
 
-    gpu: Gpu
+    gpu: GpuProcessor
     processors: int
     lanes: float
     """Steps of the lanes in a cycle."""
@@ -48,7 +52,7 @@ class Chip:
     """Bytes that memories move at least."""
 
     @staticmethod
-    def of(target: Target) -> Chip | None:
+    def of(target: TargetSpec) -> Chip | None:
         """The GPU of a target, or None where its description does not say enough."""
         gpu = target.gpu
         if gpu is None or not {"matrix", "vector"} <= set(target.engines):
@@ -59,13 +63,15 @@ class Chip:
             each for each in target.levels.values() if each.kind is LevelKind.CACHE
         ]
         cache = cached[-1] if cached else far
-        lanes = number_of(figures_of(target, "vector"), "lanes")
+        lanes = figure_or_default(engine_figures_of(target, "vector"), "lanes")
         return Chip(
             gpu=gpu,
             processors=Engines.of(target).cores,
             lanes=lanes * gpu.reached.vector,
-            special=number_of(figures_of(target, "vector"), "special", 0.0),
-            tensor=_tensor(figures_of(target, "matrix"), lanes, gpu),
+            special=figure_or_default(
+                engine_figures_of(target, "vector"), "special", 0.0
+            ),
+            tensor=_matrix_rates(engine_figures_of(target, "matrix"), lanes, gpu),
             memory=Memory(
                 far.bandwidth * gpu.reached.memory, far.latency, far.capacity
             ),
@@ -77,7 +83,7 @@ class Chip:
             sector=far.burst,
         )
 
-    def rate(self, kind: str) -> float | None:
+    def matrix_rate(self, kind: str) -> float | None:
         """
         Operations of matrix instructions in a cycle for a type, or for a precision of
         f32 such as `tf32x3`, which takes three products for one. None where there are
@@ -91,7 +97,9 @@ class Chip:
         return None
 
 
-def _tensor(matrix: Figures, lanes: float, gpu: Gpu) -> dict[str, float]:
+def _matrix_rates(
+    matrix: EngineFigures, lanes: float, gpu: GpuProcessor
+) -> dict[str, float]:
     """The rates of types that more than the lanes multiply."""
     table = matrix.get("flops_per_cycle", {})
     rates = table if isinstance(table, dict) else {}

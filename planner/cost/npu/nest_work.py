@@ -1,15 +1,15 @@
-"""Work of a nest over inner tiles, for a tile of an outer level."""
+"""Work of a nest over inner tiles for one tile of an outer level."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tlf.machine.costs import Cost
+from tlf.machine.instruction_costs import Cost
 
 
 @dataclass(frozen=True)
-class Pace:
+class NestThroughput:
     """Throughput limits of nests over inner tiles."""
 
     issue: float
@@ -37,44 +37,43 @@ class NestWork:
     each nearer tile, where sums that need each other come in pieces.
     """
 
-    def add(self, cost: Cost, cycles: float) -> None:
+    def add_instruction(self, cost: Cost, cycles: float) -> None:
         """Count an instruction."""
         self.busy[cost.queue] = self.busy.get(cost.queue, 0) + cycles
         known = self.latencies.get(cost.queue, 0)
         self.latencies[cost.queue] = max(known, cost.latency)
         self.instructions += 1
 
-    def cycles(self, pace: Pace) -> float:
+    def estimate_cycles(self, pace: NestThroughput) -> float:
         """
         Cycles of the busiest engine, or of the control processor. The first and the
         last of the nearer tiles overlap nothing: all latencies, and what the other
         engines do for them.
         """
-        most, others = self.parts()
-        tiles = max(1.0, self._least_tiles(pace))
+        most, others = self.busiest_and_other_cycles()
+        tiles = max(1.0, self._min_inner_tiles(pace))
         issued = tiles * self.instructions * pace.issue
-        around = min(others, max(self.around(pace), self.alone * others))
+        around = min(others, max(self.head_tail_cycles(pace), self.alone * others))
         return max(most + around, issued) + sum(self.latencies.values())
 
-    def parts(self) -> tuple[float, float]:
-        """Cycles of the busiest engine, and of all others together."""
+    def busiest_and_other_cycles(self) -> tuple[float, float]:
+        """Return the cycles of the busiest engine, and those of all others."""
         most = max(self.busy.values())
         return most, sum(self.busy.values()) - most
 
-    def around(self, pace: Pace) -> float:
+    def head_tail_cycles(self, pace: NestThroughput) -> float:
         """
-        At most so long do other engines work for the first and the last nearer tile,
-        whatever part of the tile a nest is for. Tiles of products fill the array, and
-        the memory as far as need be; others are as thin as the control processor can
-        follow.
+        Return the head and tail latency that other engines add to a nest. Tiles of
+        products fill the array, and the memory as far as need be; others are as thin as
+        the control processor can follow.
         """
         if pace.array in self.busy:
             return pace.fill
-        most, others = self.parts()
+        most, others = self.busiest_and_other_cycles()
         thinnest = most / (self.instructions * pace.issue)
-        return others / max(self._least_tiles(pace), thinnest)
+        return others / max(self._min_inner_tiles(pace), thinnest)
 
-    def _least_tiles(self, pace: Pace) -> float:
+    def _min_inner_tiles(self, pace: NestThroughput) -> float:
         """The nearer tiles that there are at least, of which two fill the memory."""
         moved = sum(self.busy.get(queue, 0) for queue in pace.moves)
         return moved / pace.fill

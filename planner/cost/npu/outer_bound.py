@@ -1,6 +1,5 @@
 """
-Lower bounds of the cost of a group at an outer level over all tilings, from the largest
-and the smallest tiles.
+Lower bounds of a group's cost at an outer level over all of its tilings.
 
 Source: the two bounds of a roofline (Williams et al. 2009), moves and work, each of
 them what all tiles together take at least.
@@ -32,15 +31,15 @@ import numpy as np
 from numpy.typing import NDArray
 from xdsl.ir import Operation, SSAValue
 
-from tlf.analysis.tiling.model import Loop, Scope, first_start, last_end
+from tlf.analysis.tiling.group_tiling import LoopLevel, TileLoop, max_end, min_start
 from tlf.dialects.types import byte_count, dtype_of, tensor_type
-from tlf.planner.cost.covered import clipped, covered_extent
-from tlf.planner.cost.npu.exchanges import exchanges
-from tlf.planner.cost.npu.keeping import Keeping
+from tlf.planner.cost.covered_extents import clip_extent, covered_extent
+from tlf.planner.cost.npu.channel_traffic import ChannelTraffic
+from tlf.planner.cost.npu.inner_transfers import collect_transfers
+from tlf.planner.cost.npu.level_residency import Residency
 from tlf.planner.cost.npu.nest_work import NestWork
 from tlf.planner.cost.npu.tiled_group import TiledGroup
-from tlf.planner.cost.npu.traffic import Traffic
-from tlf.support.affine.access import Box, Interval
+from tlf.support.affine.index_access import Box, Interval
 
 Numbers: TypeAlias = NDArray[np.float64]
 
@@ -52,20 +51,20 @@ EXACT = 1e-6
 
 
 @dataclass(frozen=True)
-class Bound:
+class CostBound:
     """Lower bounds of the cost of a group."""
 
     cycles: int
     """If early loads are over before."""
     bytes: int
     """Payload of the farther memory."""
-    moved: float
+    channel_time: float
     """Cycles of its channel."""
 
     @property
-    def channel(self) -> int:
+    def channel_cycles(self) -> int:
         """Whole cycles of the channel."""
-        return round(self.moved)
+        return round(self.channel_time)
 
 
 class OuterBound:
@@ -79,79 +78,85 @@ class OuterBound:
         self.smallest = smallest
         self.model = largest.model
 
-    def of(self, keeping: Keeping) -> Bound:
+    def bound_with(self, keeping: Residency) -> CostBound:
         """
         Return the lower bounds of the cost of the group with some values resident in
         the level.
         """
-        near = keeping.near
-        loads = {v: n for v, n in self._loads.items() if v not in near}
+        near = keeping.inner_inputs
+        loads = {v: n for v, n in self._min_load_bytes.items() if v not in near}
         loads |= {v: byte_count(tensor_type(v)) for v in keeping.loaded}
-        stores = [n for v, n in self._stores.items() if v not in keeping.unstored]
+        stores = [n for v, n in self._store_bytes.items() if v not in keeping.unstored]
         late = [n for value, n in loads.items() if value not in keeping.early]
         waits = bool(late) + bool(stores)
-        moved = self._channel(late) + self._channel(stores)
-        cycles = waits * self.model.latency + self._several(moved)
-        return Bound(
-            round(min(cycles, self._one(keeping)) - EXACT),
+        moved = self._min_channel_cycles(late) + self._min_channel_cycles(stores)
+        cycles = waits * self.model.latency + self._multi_tile_bound(moved)
+        return CostBound(
+            round(min(cycles, self._single_tile_bound(keeping)) - EXACT),
             sum(loads.values()) + sum(stores),
-            self._channel([*loads.values(), *stores]) - EXACT,
+            self._min_channel_cycles([*loads.values(), *stores]) - EXACT,
         )
 
-    def streamable(self, values: AbstractSet[SSAValue]) -> int:
+    def streamable_cycles(self, values: AbstractSet[SSAValue]) -> int:
         """The cycles of the channel for those of some inputs of which tiles are cut."""
-        return self._loaded(values & self._cut)
+        return self._min_load_cycles(values & self._sliced_inputs)
 
-    def early(self, keeping: Keeping) -> int:
+    def min_early_cycles(self, keeping: Residency) -> int:
         """The least cycles of early loads: of inputs of which no tiles are cut."""
-        values = keeping.early - keeping.near - self._cut
-        return self._loaded(values)
+        values = keeping.early - keeping.inner_inputs - self._sliced_inputs
+        return self._min_load_cycles(values)
 
-    def _loaded(self, values: AbstractSet[SSAValue]) -> int:
+    def _min_load_cycles(self, values: AbstractSet[SSAValue]) -> int:
         """The least cycles of the channel for loads of some inputs."""
-        known = [self._loads[value] for value in values if value in self._loads]
-        return round(self._channel(known) - EXACT)
+        known = [
+            self._min_load_bytes[value]
+            for value in values
+            if value in self._min_load_bytes
+        ]
+        return round(self._min_channel_cycles(known) - EXACT)
 
-    def _channel(self, sizes: Sequence[int]) -> float:
+    def _min_channel_cycles(self, sizes: Sequence[int]) -> float:
         """The least cycles of the channel for values of so many bytes each."""
-        return sum(map(self.model.far.least, sizes))
+        return sum(map(self.model.far.min_channel_cycles, sizes))
 
-    def _one(self, keeping: Keeping) -> float:
+    def _single_tile_bound(self, keeping: Residency) -> float:
         """The least cycles of the largest tile: whatever can is loaded early."""
-        loads: dict[SSAValue, Traffic] = {}
-        for value, _, moved in self.largest.all_loads(keeping):
+        loads: dict[SSAValue, ChannelTraffic] = {}
+        for value, _, moved in self.largest.loads_with_residency(keeping):
             if value not in keeping.early:
-                loads[value] = loads.get(value, Traffic()) + moved
+                loads[value] = loads.get(value, ChannelTraffic()) + moved
         stores = {v: n for v, n in self.largest.stores if v not in keeping.unstored}
-        return self.largest.time(1, loads, {}, stores)
+        return self.largest.time_from_first_load(1, loads, {}, stores)
 
-    def _several(self, moved: float) -> float:
+    def _multi_tile_bound(self, moved: float) -> float:
         """The least cycles of several tiles that move so long, without latencies."""
-        counts, works = self._works
+        counts, works = self._work_bounds
         times = np.maximum(works + moved / counts, moved + works[0] / counts)
         times[-1] = max(works[-1], moved)
         return float(times.min())
 
     @cached_property
-    def _works(self) -> tuple[Numbers, Numbers]:
+    def _work_bounds(self) -> tuple[Numbers, Numbers]:
         """Two tiles, three and up to the most, and the least cycles of computation."""
         tiling, nests = self.largest.tiling, self.largest.nests
-        done = [*exchanges(tiling.tiles, nests, self._thinned)]
-        works = self.model.works(tiling, nests, done, self.model.least)
-        shares = [(each, self._share(number)) for number, each in works.items()]
+        done = [*collect_transfers(tiling.tiles, nests, self._shrinking_values)]
+        works = self.model.work_by_nest(tiling, nests, done, self.model.least)
+        shares = [
+            (each, self._sliding_share_of(number)) for number, each in works.items()
+        ]
         counts = np.arange(2, MOST + 1, dtype=np.float64)
         least = np.zeros_like(counts)
         for each, share in shares:
-            least += self._least_work(each, share, counts)
+            least += self._min_nest_cycles(each, share, counts)
         return counts, least
 
-    def _least_work(self, work: NestWork, share: float, tiles: Numbers) -> Numbers:
+    def _min_nest_cycles(self, work: NestWork, share: float, tiles: Numbers) -> Numbers:
         """
         The least cycles of a nest, of which this share is not computed apart, for
         numbers of tiles.
         """
-        most, others = work.parts()
-        all_, fill = most + others, work.around(self.model.pace)
+        most, others = work.busiest_and_other_cycles()
+        all_, fill = most + others, work.head_tail_cycles(self.model.pace)
         issue = self.model.pace.issue
         busy = np.maximum(
             share * np.minimum(all_, most + tiles * fill),
@@ -160,11 +165,11 @@ class OuterBound:
         least = np.maximum(busy, min(all_, most + fill))
         return least + tiles * sum(work.latencies.values())
 
-    def _share(self, number: int) -> float:
-        """Of what a nest computes, how much at least tiles that roll do not first."""
+    def _sliding_share_of(self, number: int) -> float:
+        """Return the least share of a nest's work that sliding tiles do not reuse."""
         large, small = self.largest, self.smallest.tiling
         shares = [
-            _steady(least, whole)
+            _sliding_share(least, whole)
             for op, tiled in large.tiling.tiles.items()
             if large.nests[op] == number
             for least, whole in zip(small.tiles[op].box, tiled.box, strict=True)
@@ -172,80 +177,80 @@ class OuterBound:
         return min(shares, default=1.0)
 
     @cached_property
-    def _cut(self) -> frozenset[SSAValue]:
+    def _sliced_inputs(self) -> frozenset[SSAValue]:
         """The inputs of which loops load tiles, were they small."""
-        loads = self.smallest.all_loads()
+        loads = self.smallest.loads_with_residency()
         return frozenset(value for value, depth, _ in loads if depth)
 
     @cached_property
-    def _loads(self) -> dict[SSAValue, int]:
+    def _min_load_bytes(self) -> dict[SSAValue, int]:
         """The least bytes that are loaded of each input."""
-        return {key[0]: self._least(key) for key in self.largest.tiling.reads}
+        return {key[0]: self._min_input_bytes(key) for key in self.largest.tiling.reads}
 
     @cached_property
-    def _stores(self) -> dict[SSAValue, int]:
+    def _store_bytes(self) -> dict[SSAValue, int]:
         """The bytes that are stored of each result."""
         results = self.largest.tiling.results
         return {value: byte_count(tensor_type(value)) for value in results}
 
     @cached_property
-    def _thinned(self) -> set[Operation | SSAValue]:
-        """Operations of which small tiles compute less, and such values."""
+    def _shrinking_values(self) -> set[Operation | SSAValue]:
+        """Operations and values of which small tiles compute less."""
         large, small = self.largest.tiling, self.smallest.tiling
         found = set[Operation | SSAValue]()
         for op, tiled in large.tiles.items():
             least = small.tiles[op]
-            if _is_less(least.box, tiled.box):
+            if _is_covering_less(least.box, tiled.box):
                 found.add(op)
-            if _is_less(least.result, tiled.result):
+            if _is_covering_less(least.result, tiled.result):
                 found.update(op.results)
         for key, boxes in large.reads.items():
             least = small.reads[key]
-            if len(least) > 1 or _is_less(least[0], boxes[0]):
+            if len(least) > 1 or _is_covering_less(least[0], boxes[0]):
                 found.add(key[0])
         return found
 
-    def _least(self, key: tuple[SSAValue, Scope]) -> int:
+    def _min_input_bytes(self, key: tuple[SSAValue, LoopLevel]) -> int:
         """The least bytes of an input that any tiles read."""
         type_ = tensor_type(key[0])
         shape = type_.get_shape()
         counts = [
-            prod(map(_least_extent, box, shape))
+            prod(map(_min_extent, box, shape))
             for box in self.smallest.tiling.reads[key]
         ]
         return max(counts) * dtype_of(type_.element_type).itemsize
 
 
-def _least_extent(interval: Interval, extent: int) -> int:
+def _min_extent(interval: Interval, extent: int) -> int:
     """The indices of an axis that tiles of any size hold, over all iterations."""
-    first = first_start(interval)
-    whole = clipped(first, last_end(interval) - first, extent)
+    first = min_start(interval)
+    whole = clip_extent(first, max_end(interval) - first, extent)
     return min(whole, covered_extent(interval, extent))
 
 
-def _steady(small: Interval, large: Interval) -> float:
+def _sliding_share(small: Interval, large: Interval) -> float:
     """The share of an axis that tiles do not have in common with those before."""
     steps = [
         abs(factor) * symbol.tile
         for symbol, factor in small.offset.terms
-        if isinstance(symbol, Loop)
+        if isinstance(symbol, TileLoop)
     ]
-    shared = small.room - min(steps, default=small.room)
-    return 1 - max(0, shared) / max(1, large.room)
+    shared = small.tile_extent - min(steps, default=small.tile_extent)
+    return 1 - max(0, shared) / max(1, large.tile_extent)
 
 
-def _is_less(small: Box, large: Box) -> bool:
+def _is_covering_less(small: Box, large: Box) -> bool:
     """
     Return `True` if all iterations of a small tile together cover fewer indices than
     the large one, on some axis.
     """
     pairs = zip(small, large, strict=True)
-    return any(_total(each) < whole.room for each, whole in pairs)
+    return any(_total_extent(each) < whole.tile_extent for each, whole in pairs)
 
 
-def _total(interval: Interval) -> int:
+def _total_extent(interval: Interval) -> int:
     """The indices that an interval holds in all iterations together."""
     symbols = (symbol for symbol, _ in interval.offset.terms)
-    return interval.room * prod(
-        symbol.trips for symbol in symbols if isinstance(symbol, Loop)
+    return interval.tile_extent * prod(
+        symbol.trips for symbol in symbols if isinstance(symbol, TileLoop)
     )

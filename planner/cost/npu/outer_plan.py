@@ -1,4 +1,4 @@
-"""A plan of a group at an outer level."""
+"""Tile plan of a group at an outer level, with its cost and rank."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from tlf.dialects import graph
-from tlf.planner.cost.npu.footprint import Footprint
+from tlf.planner.cost.npu.tile_footprint import Footprint
 from tlf.planner.cost.npu.tiled_group import OuterCost
 
 Sizes: TypeAlias = tuple[int, ...]
@@ -31,26 +31,26 @@ class OuterPlan:
     """Tiling of a group, and its cost."""
 
     tile: Sizes
-    roll: int | None
+    sliding: int | None
     stages: int
     """Iterations in flight: over pieces of a reduction, or over tiles."""
     cost: OuterCost
-    needed: int
+    required_bytes: int
     """Bytes of the level."""
     reduce: Sizes = ()
     """The sizes of the pieces of a reduction, if it does not run whole."""
-    leads: bool = False
+    has_prefetch: bool = False
     """True if the values that windows read are computed an iteration ahead."""
 
     @property
     def key(self) -> PlanKey:
-        """Key of the plan in `OuterSearch.plan`."""
-        return (*self.tile, *self.reduce), self.roll, self.stages, self.leads
+        """Key of the plan in `OuterSearch.plan_for`."""
+        return (*self.tile, *self.reduce), self.sliding, self.stages, self.has_prefetch
 
     @property
-    def floor(self) -> int:
+    def min_rank(self) -> int:
         """The first number of its rank, if nothing but moves took time."""
-        moved = round(self.cost.moved)
+        moved = round(self.cost.channel_cycles)
         return moved + moved // TRAFFIC
 
     @cached_property
@@ -59,10 +59,14 @@ class OuterPlan:
         Plans are better the faster they are, and a part of that the less they move;
         then the less memory they need.
         """
-        moved = round(self.cost.moved)
-        return self.cost.cycles + moved // TRAFFIC, self.cost.bytes, self.needed
+        moved = round(self.cost.channel_cycles)
+        return (
+            self.cost.total_cycles + moved // TRAFFIC,
+            self.cost.payload_bytes,
+            self.required_bytes,
+        )
 
-    def attribute(
+    def to_attribute(
         self,
         level: str,
         keep: Sequence[int] = (),
@@ -79,32 +83,35 @@ class OuterPlan:
             self.reduce,
             stages=1 if self.reduce else self.stages,
             reduce_stages=self.stages,
-            sliding=() if self.roll is None else (self.roll,),
+            sliding=() if self.sliding is None else (self.sliding,),
             retain=keep,
             resident=hold,
             reload=reload,
-            prefetch_distance=int(self.leads),
+            prefetch_distance=int(self.has_prefetch),
         )
 
 
-Known: TypeAlias = "dict[PlanKey, OuterPlan | None]"
+KnownPlans: TypeAlias = "dict[PlanKey, OuterPlan | None]"
 """Plans by what tells them apart."""
 
-Rooms: TypeAlias = "dict[PlanKey, tuple[Footprint, int] | None]"
+KnownFootprints: TypeAlias = "dict[PlanKey, tuple[Footprint, int] | None]"
 """Memory that such plans take: the buffers, and their bytes."""
 
 
-def floor_of(only: OuterCost | None) -> float:
+def min_cycles_of(only: OuterCost | None) -> float:
     """
     Return a lower bound of the cycles of any tiling, from the cost with one tile; 0
     where that is not known.
     """
     if only is None:
         return 0
-    return max(only.moved, only.compute)
+    return max(only.channel_cycles, only.compute_cycles)
 
 
-def is_enough(plan: OuterPlan, only: OuterCost) -> bool:
+def is_near_optimal(plan: OuterPlan, only: OuterCost) -> bool:
     """Return `True` if a plan can hardly be beaten, neither in traffic nor in time."""
     cost = plan.cost
-    return cost.cycles <= floor_of(only) * ENOUGH and cost.bytes <= only.bytes * ENOUGH
+    return (
+        cost.total_cycles <= min_cycles_of(only) * ENOUGH
+        and cost.payload_bytes <= only.payload_bytes * ENOUGH
+    )

@@ -1,4 +1,4 @@
-"""Tiles for an outer level, with reductions whole or in pieces."""
+"""Search for the best plan at an outer level, with whole or staged reductions."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import Self
 
-from tlf.planner.cost.npu.keeping import Keeping
+from tlf.planner.cost.npu.level_residency import Residency
 from tlf.planner.cost.npu.outer_plan import OuterPlan, Sizes
-from tlf.planner.cost.npu.sizes import halves
+from tlf.planner.cost.npu.size_options import halving_sizes
 from tlf.planner.cost.npu.tile_search import STAGES, TileSearch
 
 POOR = 1.25
@@ -24,84 +24,84 @@ PATIENCE = 2
 
 @dataclass
 class OuterSearch(TileSearch):
-    """
-    Looks for the fastest plan of a group, whatever its reduction: whole, or in pieces
-    where factors are so long that only thin tiles of them have room.
-    """
+    """Search for the fastest plan of a group, with whole or staged reductions."""
 
-    _cut: dict[Sizes, OuterSearch] = field(default_factory=dict[Sizes, "OuterSearch"])
+    _staged: dict[Sizes, OuterSearch] = field(
+        default_factory=dict[Sizes, "OuterSearch"]
+    )
     """The searches for plans with pieces of some sizes."""
-    _cut_by_keeping: dict[Keeping, dict[Sizes, OuterSearch]] = field(
-        default_factory=dict[Keeping, "dict[Sizes, OuterSearch]"]
+    _staged_by_residency: dict[Residency, dict[Sizes, OuterSearch]] = field(
+        default_factory=dict[Residency, "dict[Sizes, OuterSearch]"]
     )
 
-    def around(self, keeping: Keeping, room: int) -> Self:
-        made = super().around(keeping, room)
-        made._cut = self._cut_by_keeping.setdefault(keeping, {})
+    def with_residency(self, keeping: Residency, room: int) -> Self:
+        made = super().with_residency(keeping, room)
+        made._staged = self._staged_by_residency.setdefault(keeping, {})
         return made
 
-    def best(self) -> OuterPlan | None:
-        best = super().best()
-        pieces = [] if self.reduce else self._pieces()
+    def find_best(self) -> OuterPlan | None:
+        best = super().find_best()
+        pieces = [] if self.reduce else self._candidate_stage_sizes()
         if not pieces or (best is not None and not self._is_poor(best)):
             return best
         worse = 0
         for reduce in pieces:
-            plan = self._in_pieces(reduce).best()
+            plan = self._search_stages(reduce).find_best()
             if plan is not None and (best is None or plan.rank < best.rank):
                 best, worse = plan, 0
             elif best is not None and (worse := worse + 1) == PATIENCE:
                 break
         return best
 
-    def ranked(self, count: int) -> list[OuterPlan]:
+    def rank_plans(self, count: int) -> list[OuterPlan]:
         """
         The best few of the plans that are on the way to the best one, of those near the
         best with tiles in flight, and of those that compute products anew.
         """
-        for roll in (None, *self._rolled_axes()):
-            for stages in self.freedom.counts((STAGES, 1)):
-                for start in self._starts(roll, stages):
-                    self._climb(start)
-        self.whole()
-        in_flight = (plan for plan in self._priced() if plan.stages >= STAGES)
+        for roll in (None, *self._sliding_axes()):
+            for stages in self.search_space.restrict_stages((STAGES, 1)):
+                for start in self._start_plans(roll, stages):
+                    self._hill_climb(start)
+        self.single_tile_plan()
+        in_flight = (plan for plan in self._evaluated_plans() if plan.stages >= STAGES)
         if (best := min(in_flight, key=_rank_of, default=None)) is not None:
-            self._refined(best)
+            self._refine_plan(best)
         if not self.reduce:
-            self._price_anew()
-        plans = [*self._priced()]
-        for search in self._cut.values():
-            plans += search.ranked(count)
+            self._evaluate_recomputing()
+        plans = [*self._evaluated_plans()]
+        for search in self._staged.values():
+            plans += search.rank_plans(count)
         return sorted(plans, key=_rank_of)[:count]
 
-    def _priced(self) -> Iterator[OuterPlan]:
+    def _evaluated_plans(self) -> Iterator[OuterPlan]:
         """The plans that were priced and fit, but for those that lead."""
         for plan in self.known.values():
-            if plan is not None and not plan.leads and plan.needed <= self.capacity:
+            if (
+                plan is not None
+                and not plan.has_prefetch
+                and plan.required_bytes <= self.capacity
+            ):
                 yield plan
 
-    def _price_anew(self) -> None:
-        """
-        Price two tiles in flight along each axis along which products are computed anew
-        for every tile: what is moved may take longer than that.
-        """
+    def _evaluate_recomputing(self) -> None:
+        """Evaluate two tiles in flight along axes that recompute products per tile."""
         whole = self.axes.parallel
         for axis, size in enumerate(whole):
-            if size % 2 or self.axes.free[axis] or not self.freedom.may_cut(axis):
+            if size % 2 or self.axes.free[axis] or not self.search_space.can_tile(axis):
                 continue
             sizes = (*whole[:axis], size // 2, *whole[axis + 1 :])
-            for stages in self.freedom.counts((STAGES,)):
-                self.plan(sizes, None, stages)
+            for stages in self.search_space.restrict_stages((STAGES,)):
+                self.plan_for(sizes, None, stages)
 
-    def least(self) -> int | None:
-        least = super().least()
+    def min_bytes(self) -> int | None:
+        least = super().min_bytes()
         if self.reduce or (least is not None and least <= self.capacity):
             return least
-        *_, smallest = self._pieces() or [None]
-        cut = None if smallest is None else self._in_pieces(smallest).least()
+        *_, smallest = self._candidate_stage_sizes() or [None]
+        cut = None if smallest is None else self._search_stages(smallest).min_bytes()
         return min((each for each in (least, cut) if each is not None), default=None)
 
-    def plan(
+    def plan_for(
         self,
         sizes: Sequence[int],
         roll: int | None,
@@ -114,17 +114,20 @@ class OuterSearch(TileSearch):
         """
         count = len(self.axes.parallel)
         if len(sizes) == count:
-            return super().plan(sizes, roll, stages, leads)
+            return super().plan_for(sizes, roll, stages, leads)
         reduce = tuple(sizes[count:])
-        return self._in_pieces(reduce).plan(sizes[:count], roll, stages, leads)
+        return self._search_stages(reduce).plan_for(sizes[:count], roll, stages, leads)
 
     def _is_poor(self, plan: OuterPlan) -> bool:
         """Return `True` if the time of a plan is far from the lower bound."""
-        if self.bound is None:
+        if self.lower_bounds is None:
             return True
-        return plan.cost.cycles > POOR * self.bound.of(self.keeping).cycles
+        return (
+            plan.cost.total_cycles
+            > POOR * self.lower_bounds.bound_with(self.residency).cycles
+        )
 
-    def _pieces(self) -> list[Sizes]:
+    def _candidate_stage_sizes(self) -> list[Sizes]:
         """Pieces along the longest axis of the reduction that is free, long first."""
         axes = self.axes
         free = [at for at, is_free in enumerate(axes.reduction_free) if is_free]
@@ -133,15 +136,15 @@ class OuterSearch(TileSearch):
         longest = max(free, key=axes.reduction.__getitem__)
         return [
             (*axes.reduction[:longest], size, *axes.reduction[longest + 1 :])
-            for size in reversed(halves(axes.reduction[longest], 1)[:-1])
+            for size in reversed(halving_sizes(axes.reduction[longest], 1)[:-1])
         ]
 
-    def _in_pieces(self, reduce: Sizes) -> OuterSearch:
+    def _search_stages(self, reduce: Sizes) -> OuterSearch:
         """The search for plans with pieces of some sizes."""
-        if reduce not in self._cut:
-            made = self._cut[reduce] = copy(self)
-            made.reduce, made.known, made._rooms, made._cut = reduce, {}, {}, {}
-        found = self._cut[reduce]
+        if reduce not in self._staged:
+            made = self._staged[reduce] = copy(self)
+            made.reduce, made.known, made._footprints, made._staged = reduce, {}, {}, {}
+        found = self._staged[reduce]
         found.capacity = self.capacity
         return found
 

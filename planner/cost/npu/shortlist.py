@@ -1,4 +1,4 @@
-"""The best few of many choices of tiles, by estimate."""
+"""Shortlist of the best tile candidates by estimate."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tlf.planner.cost.npu.in_flight import InFlight
+from tlf.planner.cost.npu.iterations_in_flight import IterationsInFlight
 
 Sizes: TypeAlias = tuple[int, ...]
 """Of the parallel axes, then of the reduction if it has a loop."""
 
 
 @dataclass(frozen=True)
-class Choice:
+class TileCandidate:
     """Tile sizes, and what they cost."""
 
     tile: Sizes
     reduce: Sizes
-    stages: InFlight
+    stages: IterationsInFlight
     cycles: int
     bytes: int
 
@@ -27,18 +27,20 @@ class Choice:
 class Shortlist:
     """Keeps so many choices for each number of iterations in flight."""
 
-    def __init__(self, kinds: Iterable[InFlight], count: int) -> None:
+    def __init__(self, kinds: Iterable[IterationsInFlight], count: int) -> None:
         self._count = count
-        self._best: dict[InFlight, list[Choice]] = {each: [] for each in kinds}
+        self._best: dict[IterationsInFlight, list[TileCandidate]] = {
+            each: [] for each in kinds
+        }
 
-    def __iter__(self) -> Iterator[Choice]:
+    def __iter__(self) -> Iterator[TileCandidate]:
         for choices in self._best.values():
             yield from choices
 
-    def add(self, choice: Choice) -> None:
+    def add_candidate(self, choice: TileCandidate) -> None:
         """Keep a choice, if it is one of the best so far."""
         known = self._best[choice.stages]
-        insort(known, choice, key=rank)
+        insort(known, choice, key=rank_of_candidate)
         del known[self._count :]
 
     def is_beaten(self, cycles: float) -> bool:
@@ -49,6 +51,6 @@ class Shortlist:
         )
 
 
-def rank(choice: Choice) -> tuple[int, int]:
+def rank_of_candidate(choice: TileCandidate) -> tuple[int, int]:
     """By which choices are compared: less is better."""
     return choice.cycles, choice.bytes

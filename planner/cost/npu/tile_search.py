@@ -1,4 +1,4 @@
-"""Tiles, halo policy and iterations in flight for a group at an outer level."""
+"""Search for tile sizes, sliding axis and stages of a group at an outer level."""
 
 from __future__ import annotations
 
@@ -12,30 +12,35 @@ from typing import Self, TypeAlias
 
 from xdsl.ir import SSAValue
 
-from tlf.analysis.tiling.group import Members
-from tlf.analysis.tiling.model import GroupTiling, TilingError
-from tlf.analysis.tiling.rolling import Rolling
-from tlf.planner.cost.npu.footprint import Footprint
-from tlf.planner.cost.npu.keeping import Keeping
-from tlf.planner.cost.npu.nests import Nests
-from tlf.planner.cost.npu.outer import OuterModel
+from tlf.analysis.tiling.group_analysis import GroupMembers
+from tlf.analysis.tiling.group_tiling import GroupTiling, TilingError
+from tlf.analysis.tiling.rolling_windows import RollingPolicy
+from tlf.planner.cost.npu.execution_steps import ExecutionSteps
+from tlf.planner.cost.npu.level_residency import Residency
+from tlf.planner.cost.npu.nest_prediction import Nests
 from tlf.planner.cost.npu.outer_bound import OuterBound
+from tlf.planner.cost.npu.outer_model import OuterModel
 from tlf.planner.cost.npu.outer_plan import (
     TRAFFIC,
-    Known,
+    KnownFootprints,
+    KnownPlans,
     OuterPlan,
     PlanKey,
-    Rooms,
     Sizes,
-    floor_of,
-    is_enough,
+    is_near_optimal,
+    min_cycles_of,
 )
-from tlf.planner.cost.npu.sizes import divisors, halves, nearby, options
-from tlf.planner.cost.npu.steps import Steps
+from tlf.planner.cost.npu.size_options import (
+    divisor_sizes,
+    halving_sizes,
+    nearby_sizes,
+    size_options,
+)
+from tlf.planner.cost.npu.tile_footprint import Footprint
 from tlf.planner.cost.npu.tiled_group import OuterCost, TiledGroup
-from tlf.planner.freedom import ANYTHING, Freedom
+from tlf.planner.search_space import UNRESTRICTED, SearchSpace
 
-TilingKey: TypeAlias = "tuple[Sizes, Sizes, Rolling | None]"
+TilingKey: TypeAlias = "tuple[Sizes, Sizes, RollingPolicy | None]"
 """Sizes, those of pieces of a reduction, and how tiles roll, if they do."""
 
 Tilings: TypeAlias = "dict[TilingKey, GroupTiling | None]"
@@ -52,144 +57,161 @@ STAGES = 2
 
 @dataclass
 class TileSearch:
-    """
-    Looks for the fastest plan of a group whose reductions run whole, or in given
-    pieces: from the largest tiles that fit, grown in a few orders of axes, to better
-    neighbours.
-    """
+    """Hill climb for the fastest plan whose reductions run whole or in given stages."""
 
-    members: Members
+    members: GroupMembers
     nests: Nests
     model: OuterModel
     capacity: int
-    keeping: Keeping = field(default_factory=Keeping)
-    freedom: Freedom = ANYTHING
+    residency: Residency = field(default_factory=Residency)
+    search_space: SearchSpace = UNRESTRICTED
     reduce: Sizes = ()
     """The sizes of the pieces of a reduction, if it does not run whole."""
-    known: Known = field(default_factory=dict[PlanKey, "OuterPlan | None"])
+    known: KnownPlans = field(default_factory=dict[PlanKey, "OuterPlan | None"])
     tilings: Tilings = field(default_factory=dict[TilingKey, "GroupTiling | None"])
     """The tiles of the group, by their sizes and what rolls."""
-    _rooms: Rooms = field(default_factory=dict[PlanKey, "tuple[Footprint, int] | None"])
+    _footprints: KnownFootprints = field(
+        default_factory=dict[PlanKey, "tuple[Footprint, int] | None"]
+    )
     _tiled: dict[TilingKey, TiledGroup | None] = field(
         default_factory=dict[TilingKey, "TiledGroup | None"]
     )
-    _by_keeping: dict[Keeping, tuple[Known, Rooms]] = field(
-        default_factory=dict[Keeping, "tuple[Known, Rooms]"]
+    _by_residency: dict[Residency, tuple[KnownPlans, KnownFootprints]] = field(
+        default_factory=dict[Residency, "tuple[KnownPlans, KnownFootprints]"]
     )
 
     def __post_init__(self) -> None:
         self.limit = self.capacity
-        self.steps = Steps(self.members.operations, self.nests)
-        self.axes = self.freedom.cut(self.members.axes(self.model.rules))
+        self.steps = ExecutionSteps(self.members.operations, self.nests)
+        self.axes = self.search_space.restrict_axes(
+            self.members.tileable_axes(self.model.rules)
+        )
         self.chains = [
-            halves(extent, 1) if free else (extent,)
+            halving_sizes(extent, 1) if free else (extent,)
             for extent, free in zip(self.axes.parallel, self.axes.free, strict=True)
         ]
 
-    def whole(self) -> OuterPlan | None:
+    def single_tile_plan(self) -> OuterPlan | None:
         """The plan with one tile, or None where it does not fit."""
-        return self.plan(self.axes.parallel, None, 1)
+        return self.plan_for(self.axes.parallel, None, 1)
 
-    def around(self, keeping: Keeping, room: int) -> Self:
+    def with_residency(self, keeping: Residency, room: int) -> Self:
         """The search for a plan that fits so much room, with values in the level."""
         # What bounds the group holds for any values that are in the level.
-        _ = self.bound
+        _ = self.lower_bounds
         made = copy(self)
-        made.keeping, made.capacity = keeping, room
-        if keeping.kept:
-            made.chains = [divisors(each) for each in self.chains]
-        made.known, made._rooms = self._by_keeping.setdefault(keeping, ({}, {}))
+        made.residency, made.capacity = keeping, room
+        if keeping.retained:
+            made.chains = [divisor_sizes(each) for each in self.chains]
+        made.known, made._footprints = self._by_residency.setdefault(keeping, ({}, {}))
         return made
 
-    def best(self) -> OuterPlan | None:
+    def find_best(self) -> OuterPlan | None:
         """The best plan, or None where not even the smallest tiles fit."""
-        whole = self.whole()
-        if whole is not None and self._is_unbeaten(whole):
+        whole = self.single_tile_plan()
+        if whole is not None and self._is_optimal(whole):
             return whole
-        only = self._only_tile() if whole is None else whole.cost
-        floor = floor_of(only)
+        only = self._single_tile_cost() if whole is None else whole.cost
+        floor = min_cycles_of(only)
         if whole is not None and floor <= LITTLE * self.model.latency:
             return whole
         found = [whole] if whole is not None else []
-        for roll in (None, *self._rolled_axes()):
-            for stages in self.freedom.counts((STAGES, 1)):
-                for start in self._starts(roll, stages):
-                    found.append(self._climb(start))
-                    if only is not None and is_enough(found[-1], only):
+        for roll in (None, *self._sliding_axes()):
+            for stages in self.search_space.restrict_stages((STAGES, 1)):
+                for start in self._start_plans(roll, stages):
+                    found.append(self._hill_climb(start))
+                    if only is not None and is_near_optimal(found[-1], only):
                         return found[-1]
                 if found and found[-1].stages == STAGES:
                     break
-        least = min((plan.cost.cycles for plan in found), default=0)
-        near = (plan for plan in found if plan.cost.cycles <= least * CLOSE)
-        best = min(map(self._refined, near), key=lambda plan: plan.rank, default=None)
-        return best and self._deepened(best)
+        least = min((plan.cost.total_cycles for plan in found), default=0)
+        near = (plan for plan in found if plan.cost.total_cycles <= least * CLOSE)
+        best = min(
+            map(self._refine_plan, near), key=lambda plan: plan.rank, default=None
+        )
+        return best and self._deepen_pipeline(best)
 
     @cached_property
-    def bound(self) -> OuterBound | None:
+    def lower_bounds(self) -> OuterBound | None:
         """
         Lower bounds over all tiles; `None` where the largest or the smallest are
         illegal.
         """
-        largest = self._tiling(self.axes.parallel, None)
-        smallest = self._tiling(tuple(chain[0] for chain in self.chains), None)
+        largest = self._tiled_group_for(self.axes.parallel, None)
+        smallest = self._tiled_group_for(tuple(chain[0] for chain in self.chains), None)
         if largest is None or smallest is None:
             return None
         return OuterBound(largest, smallest)
 
-    def _is_unbeaten(self, plan: OuterPlan) -> bool:
+    def _is_optimal(self, plan: OuterPlan) -> bool:
         """
         Return `True` if no other plan can take less time, or move fewer bytes as fast.
         """
-        if self.bound is None:
+        if self.lower_bounds is None:
             return False
-        least = self.bound.of(self.keeping)
-        cycles = max(least.cycles, least.channel) + least.channel // TRAFFIC
+        least = self.lower_bounds.bound_with(self.residency)
+        cycles = (
+            max(least.cycles, least.channel_cycles) + least.channel_cycles // TRAFFIC
+        )
         return plan.rank[:2] <= (cycles, least.bytes)
 
-    def streamable(self, values: AbstractSet[SSAValue]) -> int:
+    def streamable_cycles(self, values: AbstractSet[SSAValue]) -> int:
         """The cycles in which loops of small tiles could load some of the inputs."""
-        return 0 if self.bound is None else self.bound.streamable(values)
+        return (
+            0
+            if self.lower_bounds is None
+            else self.lower_bounds.streamable_cycles(values)
+        )
 
-    def led(self, plan: OuterPlan) -> OuterPlan | None:
-        """The plan with windows computed an iteration ahead, if they can be."""
-        if plan.roll is None or plan.leads:
+    def with_prefetch(self, plan: OuterPlan) -> OuterPlan | None:
+        """Return the plan with windows computed one iteration ahead, if possible."""
+        if plan.sliding is None or plan.has_prefetch:
             return None
-        return self.plan(plan.tile, plan.roll, plan.stages, True)
+        return self.plan_for(plan.tile, plan.sliding, plan.stages, True)
 
-    def least(self) -> int | None:
+    def min_bytes(self) -> int | None:
         """
         The bytes that the smallest tiles take, or the only one where smaller ones are
         illegal; None where there are none.
         """
         sizes = tuple(chain[0] for chain in self.chains)
-        rolls = (None, *self._rolled_axes())
-        plans = [self.whole(), *(self.plan(sizes, roll, 1) for roll in rolls)]
-        return min((plan.needed for plan in plans if plan is not None), default=None)
+        rolls = (None, *self._sliding_axes())
+        plans = [
+            self.single_tile_plan(),
+            *(self.plan_for(sizes, roll, 1) for roll in rolls),
+        ]
+        return min(
+            (plan.required_bytes for plan in plans if plan is not None), default=None
+        )
 
-    def _only_tile(self) -> OuterCost | None:
+    def _single_tile_cost(self) -> OuterCost | None:
         """
         Return the cost with one tile, whether or not it fits; `None` where it is
         illegal.
         """
-        if (only := self._tiling(self.axes.parallel, None)) is None:
+        if (only := self._tiled_group_for(self.axes.parallel, None)) is None:
             return None
-        return only.cost(1, only.footprint(1, self.keeping), self.keeping)
+        return only.cost_of(1, only.footprint_of(1, self.residency), self.residency)
 
-    def _rolled_axes(self) -> Iterator[int]:
+    def _sliding_axes(self) -> Iterator[int]:
         """The axes along which tiles overlap."""
-        if not self.freedom.roll:
+        if not self.search_space.sliding:
             return
         for axis, extent in enumerate(self.axes.parallel):
             if not self.axes.free[axis] or extent == 1:
                 continue
             sizes = list(self.axes.parallel)
             sizes[axis] = (extent + 1) // 2
-            tiled = self._tiling(tuple(sizes), axis)
+            tiled = self._tiled_group_for(tuple(sizes), axis)
             if tiled is not None and tiled.tiling.windows:
                 yield axis
 
-    def _starts(self, roll: int | None, stages: int) -> Iterator[OuterPlan]:
-        if stages == 1 and roll is None and (whole := self.whole()) is not None:
+    def _start_plans(self, roll: int | None, stages: int) -> Iterator[OuterPlan]:
+        if (
+            stages == 1
+            and roll is None
+            and (whole := self.single_tile_plan()) is not None
+        ):
             yield whole
             return
         axes = list(range(len(self.chains)))
@@ -197,115 +219,119 @@ class TileSearch:
             orders = [axes[::-1], axes]
         else:
             # Many strips of one image after the other, or strips of many images.
-            rolled = _last(axes[::-1], roll)
-            orders = [_last(rolled, 0), rolled]
+            rolled = _move_to_end(axes[::-1], roll)
+            orders = [_move_to_end(rolled, 0), rolled]
         seen = set[Sizes]()
         for order in orders:
             sizes = tuple(each[0] for each in self.chains)
-            if self._room(sizes, roll, stages) is None:
+            if self._footprint_for(sizes, roll, stages) is None:
                 continue
             for axis in order:
-                sizes = self._grown(sizes, axis, roll, stages)
-            if sizes not in seen and (plan := self.plan(sizes, roll, stages)):
+                sizes = self._expand_axis(sizes, axis, roll, stages)
+            if sizes not in seen and (plan := self.plan_for(sizes, roll, stages)):
                 seen.add(sizes)
                 yield plan
 
-    def _grown(self, sizes: Sizes, axis: int, roll: int | None, stages: int) -> Sizes:
-        """The sizes with the largest option along an axis that fits."""
-        chain = self._fine(axis)
+    def _expand_axis(
+        self, sizes: Sizes, axis: int, roll: int | None, stages: int
+    ) -> Sizes:
+        """Return the sizes with the largest option along an axis that fits."""
+        chain = self._fine_sizes(axis)
         # A tile of the whole axis does not roll.
         low, high = 0, max(0, len(chain) - 1 - (axis == roll))
         while low < high:
             middle = (low + high + 1) // 2
             grown = (*sizes[:axis], chain[middle], *sizes[axis + 1 :])
-            if self._room(grown, roll, stages) is not None:
+            if self._footprint_for(grown, roll, stages) is not None:
                 low = middle
             else:
                 high = middle - 1
         return (*sizes[:axis], chain[low], *sizes[axis + 1 :])
 
-    def _climb(self, best: OuterPlan) -> OuterPlan:
+    def _hill_climb(self, best: OuterPlan) -> OuterPlan:
         """The plan that no neighbour is better than, nor an exchange, on the way up."""
         while True:
-            better = _best(self._neighbours(best), best)
+            better = _select_best(self._neighbour_plans(best), best)
             if better is best:
-                better = _best(self._exchanges(best), best)
+                better = _select_best(self._traded_plans(best), best)
             if better is best:
                 return best
             best = better
 
-    def _refined(self, best: OuterPlan) -> OuterPlan:
+    def _refine_plan(self, best: OuterPlan) -> OuterPlan:
         """The plan, or a better one with tiles of about its sizes."""
         if best.stages == 1:
             return best
-        while (better := _best(self._nearby(best), best)) is not best:
+        while (better := _select_best(self._nearby_plans(best), best)) is not best:
             best = better
         return best
 
-    def _deepened(self, plan: OuterPlan) -> OuterPlan:
-        """
-        The plan with more iterations in flight, as many as there is room for and make
-        it faster; with one more if it is as fast: by the formula, which does not tell
-        that moves of neighbours collide.
-        """
-        if plan.stages < STAGES or not self.freedom.counts((plan.stages + 1,)):
+    def _deepen_pipeline(self, plan: OuterPlan) -> OuterPlan:
+        """Return the plan with as many stages as fit and make it faster."""
+        if plan.stages < STAGES or not self.search_space.restrict_stages(
+            (plan.stages + 1,)
+        ):
             return plan
-        deeper = self.plan(plan.tile, plan.roll, plan.stages + 1)
-        if deeper is None or deeper.cost.cycles > plan.cost.cycles:
+        deeper = self.plan_for(plan.tile, plan.sliding, plan.stages + 1)
+        if deeper is None or deeper.cost.total_cycles > plan.cost.total_cycles:
             return plan
-        if plan.stages > STAGES and deeper.cost.cycles == plan.cost.cycles:
+        if plan.stages > STAGES and deeper.cost.total_cycles == plan.cost.total_cycles:
             return plan
-        return self._deepened(deeper)
+        return self._deepen_pipeline(deeper)
 
-    def _nearby(self, plan: OuterPlan) -> Iterator[OuterPlan | None]:
+    def _nearby_plans(self, plan: OuterPlan) -> Iterator[OuterPlan | None]:
         """The plans with any size worth a try along an axis."""
         for axis, size in enumerate(plan.tile):
-            for other in self._fine(axis, nearby):
+            for other in self._fine_sizes(axis, nearby_sizes):
                 if other != size:
-                    yield self._resized(plan, {axis: other})
+                    yield self._resize_plan(plan, {axis: other})
 
-    def _fine(self, axis: int, sizes: Callable[[int], Sizes] = options) -> Sizes:
+    def _fine_sizes(
+        self, axis: int, sizes: Callable[[int], Sizes] = size_options
+    ) -> Sizes:
         """All sizes worth a try along an axis, of those of an extent."""
         chain = self.chains[axis]
-        if self.keeping.kept or len(chain) < 2:
+        if self.residency.retained or len(chain) < 2:
             return chain
         return sizes(max(chain))
 
-    def _neighbours(self, plan: OuterPlan) -> Iterator[OuterPlan | None]:
+    def _neighbour_plans(self, plan: OuterPlan) -> Iterator[OuterPlan | None]:
         """
         The plans with the next size up or down along an axis, and any along that where
         tiles roll: whether strips fill the array changes from one size to the next.
         """
         for axis in range(len(self.chains)):
-            below, above = self._options(plan.tile, axis)
-            if axis != plan.roll:
+            below, above = self._adjacent_sizes(plan.tile, axis)
+            if axis != plan.sliding:
                 below, above = below[-1:], above[:1]
             for size in (*below, *above):
-                yield self._resized(plan, {axis: size})
+                yield self._resize_plan(plan, {axis: size})
 
-    def _exchanges(self, plan: OuterPlan) -> Iterator[OuterPlan | None]:
+    def _traded_plans(self, plan: OuterPlan) -> Iterator[OuterPlan | None]:
         """The plans with the next size up along one axis, room made along another."""
         for grown, cut in permutations(range(len(self.chains)), 2):
-            _, above = self._options(plan.tile, grown)
-            below, _ = self._options(plan.tile, cut)
+            _, above = self._adjacent_sizes(plan.tile, grown)
+            below, _ = self._adjacent_sizes(plan.tile, cut)
             for size in above[:1]:
                 smaller = (
-                    self._resized(plan, {grown: size, cut: other})
+                    self._resize_plan(plan, {grown: size, cut: other})
                     for other in reversed(below)
                 )
                 yield next((each for each in smaller if each is not None), None)
 
-    def _options(self, sizes: Sizes, axis: int) -> tuple[Sizes, Sizes]:
+    def _adjacent_sizes(self, sizes: Sizes, axis: int) -> tuple[Sizes, Sizes]:
         """The smaller and the larger sizes along an axis."""
         size, chain = sizes[axis], self.chains[axis]
         below = tuple(each for each in chain if each < size)
         return below, tuple(each for each in chain if each > size)
 
-    def _resized(self, plan: OuterPlan, sizes: Mapping[int, int]) -> OuterPlan | None:
+    def _resize_plan(
+        self, plan: OuterPlan, sizes: Mapping[int, int]
+    ) -> OuterPlan | None:
         tile = (sizes.get(axis, size) for axis, size in enumerate(plan.tile))
-        return self.plan(tuple(tile), *plan.key[1:])
+        return self.plan_for(tuple(tile), *plan.key[1:])
 
-    def plan(
+    def plan_for(
         self,
         sizes: Sequence[int],
         roll: int | None,
@@ -314,88 +340,92 @@ class TileSearch:
     ) -> OuterPlan | None:
         """The plan with some sizes, or None where it is illegal or does not fit."""
         key = tuple(sizes), roll, stages, leads
-        if self._room(*key) is None:
+        if self._footprint_for(*key) is None:
             return None
         if key not in self.known:
-            self.known[key] = self._plan(*key)
+            self.known[key] = self._make_plan(*key)
         return self.known[key]
 
-    def _plan(
+    def _make_plan(
         self, sizes: Sizes, roll: int | None, stages: int, leads: bool
     ) -> OuterPlan | None:
-        tiled = self._tiling(sizes, roll, leads)
-        room = self._room(sizes, roll, stages, leads)
+        tiled = self._tiled_group_for(sizes, roll, leads)
+        room = self._footprint_for(sizes, roll, stages, leads)
         if tiled is None or room is None:
             return None
         footprint, needed = room
-        cost = tiled.cost(stages, footprint, self.keeping)
+        cost = tiled.cost_of(stages, footprint, self.residency)
         return OuterPlan(sizes, roll, stages, cost, needed, self.reduce, leads)
 
-    def _room(
+    def _footprint_for(
         self, sizes: Sizes, roll: int | None, stages: int, leads: bool = False
     ) -> tuple[Footprint, int] | None:
         """The buffers of legal sizes and their bytes, or None where they do not fit."""
         key = sizes, roll, stages, leads
-        if key not in self._rooms:
-            self._rooms[key] = self._new_room(*key)
-        found = self._rooms[key]
+        if key not in self._footprints:
+            self._footprints[key] = self._compute_footprint(*key)
+        found = self._footprints[key]
         return None if found is None or found[1] > self.capacity else found
 
-    def _new_room(
+    def _compute_footprint(
         self, sizes: Sizes, roll: int | None, stages: int, leads: bool
     ) -> tuple[Footprint, int] | None:
-        if (tiled := self._tiling(sizes, roll, leads)) is None:
+        if (tiled := self._tiled_group_for(sizes, roll, leads)) is None:
             return None
         if roll is not None and not tiled.tiling.windows:
             return None
-        if leads and not tiled.tiling.ahead:
+        if leads and not tiled.tiling.prefetch_distances:
             return None
         if stages > 1 and not (tiled.tiling.loops or tiled.tiling.inner_loops):
             return None
-        if not tiled.is_legal(self.keeping):
+        if not tiled.is_legal(self.residency):
             return None
-        footprint = tiled.footprint(stages, self.keeping)
-        needed = footprint.needed
+        footprint = tiled.footprint_of(stages, self.residency)
+        needed = footprint.peak_bytes
         return None if needed > self.limit else (footprint, needed)
 
-    def _tiling(
+    def _tiled_group_for(
         self, sizes: Sizes, roll: int | None, leads: bool = False
     ) -> TiledGroup | None:
         """The group with tiles of some sizes, or None where these are illegal."""
-        rolling = None if roll is None else Rolling(roll, self.keeping.near, leads)
+        rolling = (
+            None
+            if roll is None
+            else RollingPolicy(roll, self.residency.inner_inputs, leads)
+        )
         key = sizes, self.reduce, rolling
         if key not in self._tiled:
-            self._tiled[key] = self._new_tiling(key)
+            self._tiled[key] = self._make_tiled_group(key)
         return self._tiled[key]
 
-    def _new_tiling(self, key: TilingKey) -> TiledGroup | None:
+    def _make_tiled_group(self, key: TilingKey) -> TiledGroup | None:
         if key not in self.tilings:
-            self.tilings[key] = self._analysed(*key)
+            self.tilings[key] = self._analyse_tiling(*key)
         tiling = self.tilings[key]
         if tiling is None:
             return None
         return TiledGroup(self.model, tiling, self.nests, self.steps)
 
-    def _analysed(
-        self, sizes: Sizes, reduce: Sizes, rolling: Rolling | None
+    def _analyse_tiling(
+        self, sizes: Sizes, reduce: Sizes, rolling: RollingPolicy | None
     ) -> GroupTiling | None:
         try:
-            return self.members.tiling(sizes, reduce, self.model.rules, rolling)
+            return self.members.tiling_with(sizes, reduce, self.model.rules, rolling)
         except TilingError:
             return None
 
 
-def _best(plans: Iterable[OuterPlan | None], best: OuterPlan) -> OuterPlan:
+def _select_best(plans: Iterable[OuterPlan | None], best: OuterPlan) -> OuterPlan:
     """The best of some plans, the given one where none is better."""
     for plan in plans:
         # What is computed in tiles is priced only where moves leave a chance.
-        if plan is None or plan.floor > best.rank[0]:
+        if plan is None or plan.min_rank > best.rank[0]:
             continue
         if plan.rank < best.rank:
             best = plan
     return best
 
 
-def _last(axes: Sequence[int], axis: int) -> list[int]:
+def _move_to_end(axes: Sequence[int], axis: int) -> list[int]:
     """Axes with one of them at the end."""
     return [*(each for each in axes if each != axis), axis]

@@ -1,4 +1,4 @@
-"""Loads that nests use chunk by chunk, as `mem-chunk-loads` cuts them."""
+"""Split loads that nests consume chunk by chunk, as `mem-chunk-loads` does."""
 
 from __future__ import annotations
 
@@ -6,43 +6,43 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import add
 
-from tlf.analysis.buffers.chunks import Cut, period_of
+from tlf.analysis.buffers.dma_chunks import Chunking, consume_period_of
 from tlf.dialects.target import Level
-from tlf.planner.cost.program.in_chunks import (
-    cut_of,
-    in_chunks,
-    is_quiet,
-    shift_along,
-    taking,
+from tlf.planner.cost.program.chunked_moves import (
+    chunk_move,
+    drop_move,
+    find_best_cut,
+    is_wait_or_move,
+    offset_between,
     users_of,
-    without,
+    with_chunk_access,
 )
-from tlf.planner.cost.program.moves import MovePrice, Side
-from tlf.planner.cost.program.program import (
+from tlf.planner.cost.program.instruction_nests import (
     Buffer,
-    Chunk,
+    ChunkBox,
+    Instruction,
     Item,
     Nest,
-    Step,
-    iterations,
-    value_of,
+    counter_values,
+    evaluate_index,
 )
-from tlf.support.affine.access import Linear
+from tlf.planner.cost.program.move_cost import MoveCost, MoveSide
+from tlf.support.affine.index_access import AffineSum
 
 
 @dataclass(frozen=True)
-class Use:
-    """A load of a box, and the one move that reads it in a nest behind."""
+class ChunkedLoad:
+    """Load of a box and the only move that reads it in a later nest."""
 
-    load: Step
-    loading: MovePrice
-    move: Step
-    reading: MovePrice
+    load: Instruction
+    loading: MoveCost
+    move: Instruction
+    reading: MoveCost
     nest: Nest
 
 
 @dataclass(frozen=True)
-class Pace:
+class ConsumeRate:
     """Rate at which a move in nests uses chunks."""
 
     loops: tuple[Nest, ...]
@@ -55,51 +55,55 @@ class Pace:
 
 
 def load_in_chunks(items: list[Item], far: Level) -> None:
-    """Cut loads whose user need not wait for all of them."""
+    """Split loads that their user need not wait for as a whole."""
     for nest in [item for item in items if isinstance(item, Nest)]:
-        for use in list(_uses(items, nest, far)):
+        for use in list(_chunkable_loads(items, nest, far)):
             load = use.loading
-            cut = cut_of(load.source, load.box, far, _paces(use))
-            if cut is not None and _ends_with(load, cut):
-                _cut(items, use, cut)
+            cut = find_best_cut(load.source, load.box, far, _consume_rates(use))
+            if cut is not None and _is_covering(load, cut):
+                _insert_chunk_nest(items, use, cut)
 
 
-def _uses(items: Sequence[Item], nest: Nest, far: Level) -> Iterator[Use]:
+def _chunkable_loads(
+    items: Sequence[Item], nest: Nest, far: Level
+) -> Iterator[ChunkedLoad]:
     """The loads right before a nest that may be cut, in order."""
 
     def is_load(_: Buffer, destination: Buffer) -> bool:
         return destination.level != far.name
 
     first = at = items.index(nest)
-    while first and is_quiet(items[first - 1], is_load):
+    while first and is_wait_or_move(items[first - 1], is_load):
         first -= 1
     for number, load in enumerate(items[first:at], first + 1):
-        if not isinstance(load, Step) or not _is_from(load, far):
+        if not isinstance(load, Instruction) or not _is_load_from(load, far):
             continue
-        if not isinstance(price := load.price, MovePrice) or not _is_fixed(load, price):
+        if not isinstance(price := load.cost, MoveCost) or not _has_fixed_target(
+            load, price
+        ):
             continue
-        if (user := _reader(load, items, number, at)) is None:
+        if (user := _find_reader(load, items, number, at)) is None:
             continue
         move, reading = user
-        yield Use(load, _filling(price), move, reading, nest)
+        yield ChunkedLoad(load, _clip_to_source(price), move, reading, nest)
 
 
-def _is_from(load: Step, far: Level) -> bool:
+def _is_load_from(load: Instruction, far: Level) -> bool:
     return load.moves is not None and load.moves[0].level == far.name
 
 
-def _is_fixed(load: Step, price: MovePrice) -> bool:
+def _has_fixed_target(load: Instruction, price: MoveCost) -> bool:
     """Return `True` if a load fills a box of a buffer outside of all loops."""
     buffer = price.destination.place.buffer
-    if load.ahead or buffer.home is not None or buffer.turns is not None:
+    if load.ahead or buffer.home is not None or buffer.multibuffer_nest is not None:
         return False
     sides = price.source, price.destination
     return all(not offset.terms for side in sides for offset in side.offsets)
 
 
-def _reader(
-    load: Step, items: Sequence[Item], behind: int, nest: int
-) -> tuple[Step, MovePrice] | None:
+def _find_reader(
+    load: Instruction, items: Sequence[Item], behind: int, nest: int
+) -> tuple[Instruction, MoveCost] | None:
     """The one move that reads what a load filled, behind it and up to a nest."""
     assert load.moves is not None
     users = users_of(load.moves[1], items[behind:])
@@ -110,37 +114,37 @@ def _reader(
     if users_of(load.moves[1], items[: behind - 1]):
         return None
     (found,) = inside
-    return (found, found.price) if isinstance(found.price, MovePrice) else None
+    return (found, found.cost) if isinstance(found.cost, MoveCost) else None
 
 
-def _filling(price: MovePrice) -> MovePrice:
+def _clip_to_source(price: MoveCost) -> MoveCost:
     """A load, without what lies before its source begins."""
     left = [max(0, -each.constant) for each in price.source.offsets]
     if not any(left):
         return price
     sides = [
-        Side(side.place, tuple(map(add, side.offsets, map(Linear, left))))
+        MoveSide(side.place, tuple(map(add, side.offsets, map(AffineSum, left))))
         for side in (price.source, price.destination)
     ]
     box = tuple(size - cut for size, cut in zip(price.box, left, strict=True))
-    return MovePrice(price.costs, price.engine, sides[0], sides[1], box)
+    return MoveCost(price.costs, price.engine, sides[0], sides[1], box)
 
 
-def _ends_with(load: MovePrice, cut: Cut[Pace]) -> bool:
+def _is_covering(load: MoveCost, cut: Chunking[ConsumeRate]) -> bool:
     """Return `True` if chunks fill no more than the load does."""
     size, axis = load.box[cut.axis], cut.axis
     end = load.destination.offsets[axis].constant + size
     return size % cut.size == 0 or end >= load.destination.place.shape[axis]
 
 
-def _paces(use: Use) -> Callable[[int, range], Pace | None]:
+def _consume_rates(use: ChunkedLoad) -> Callable[[int, range], ConsumeRate | None]:
     """Return a function for the rate at which chunks along an axis are used."""
-    path = _path(use)
+    path = _nests_around(use)
 
-    def pace(axis: int, starts: range) -> Pace | None:
+    def rate_along(axis: int, starts: range) -> ConsumeRate | None:
         offset, size = use.reading.source.offsets[axis], use.reading.box[axis]
         first = use.loading.destination.offsets[axis].constant
-        shift = shift_along(
+        shift = offset_between(
             use.loading.destination.place, use.reading.source.place, axis
         )
         if shift is None:
@@ -152,59 +156,71 @@ def _paces(use: Use) -> Callable[[int, range], Pace | None]:
                 return None
             if any(symbol not in nest.variables for symbol, _ in offset.terms):
                 continue
-            found = [value_of(offset, values) for values in iterations(nest)]
-            period = period_of(found, size, chunks)
-            return None if period is None else Pace(path[:depth], period)
+            found = [evaluate_index(offset, values) for values in counter_values(nest)]
+            period = consume_period_of(found, size, chunks)
+            return None if period is None else ConsumeRate(path[:depth], period)
         return None
 
-    return pace
+    return rate_along
 
 
-def _path(use: Use) -> tuple[Nest, ...]:
+def _nests_around(use: ChunkedLoad) -> tuple[Nest, ...]:
     """The nests around the move of a use, from the outermost one on."""
     path, body = [use.nest], use.nest.body
     while use.move not in body:
         inner = next(
-            item for item in body if isinstance(item, Nest) and use.move in item.steps()
+            item
+            for item in body
+            if isinstance(item, Nest) and use.move in item.instructions()
         )
         path.append(inner)
         body = inner.body
     return tuple(path)
 
 
-def _cut(items: list[Item], use: Use, cut: Cut[Pace]) -> None:
+def _insert_chunk_nest(
+    items: list[Item], use: ChunkedLoad, cut: Chunking[ConsumeRate]
+) -> None:
     """Put a nest over chunks of a load right before the one that uses it."""
-    made, step = in_chunks(use.load, use.loading, cut.axis, cut.size, None)
+    made, step = chunk_move(use.load, use.loading, cut.axis, cut.size, None)
     buffer = use.loading.destination.place.buffer
-    queues = {s.queue for s in use.nest.body if isinstance(s, Step) and s.ahead}
+    queues = {s.queue for s in use.nest.body if isinstance(s, Instruction) and s.ahead}
     if queues <= {use.load.queue}:
         made.opens = use.nest
-    taking(step, buffer, Chunk(use.load, made, 1, made.trips))
-    taking(
+    with_chunk_access(step, buffer, ChunkBox(use.load, made, 1, made.trips))
+    with_chunk_access(
         use.move,
         buffer,
-        Chunk(use.load, cut.pace.loops[-1], cut.pace.period, made.trips),
+        ChunkBox(use.load, cut.rate.loops[-1], cut.rate.period, made.trips),
     )
-    at = _place(items, use)
-    items[:] = [*without(items[:at], use.load), made, *without(items[at:], use.load)]
+    at = _insert_position(items, use)
+    items[:] = [
+        *drop_move(items[:at], use.load),
+        made,
+        *drop_move(items[at:], use.load),
+    ]
 
 
-def _place(items: Sequence[Item], use: Use) -> int:
+def _insert_position(items: Sequence[Item], use: ChunkedLoad) -> int:
     """
     Return the position of chunks: after other loads for a nest, before those for later
     ones.
     """
     at, nest = items.index(use.load), items.index(use.nest)
-    needed = {access.buffer for step in use.nest.steps() for access in step.touched}
+    needed = {
+        access.buffer
+        for step in use.nest.instructions()
+        for access in step.reads_and_writes
+    }
     for item in items[nest - 1 : at : -1]:
-        if (ends := _ends(item)) is not None and ends[1] in needed:
+        if (ends := _endpoints_of(item)) is not None and ends[1] in needed:
             needed.add(ends[0])
     for number, item in enumerate(items[at + 1 : nest], at + 1):
-        if (ends := _ends(item)) is not None and ends[1] not in needed:
+        if (ends := _endpoints_of(item)) is not None and ends[1] not in needed:
             return number
     return nest
 
 
-def _ends(item: Item) -> tuple[Buffer, Buffer] | None:
+def _endpoints_of(item: Item) -> tuple[Buffer, Buffer] | None:
     """Between which buffers an item moves boxes."""
     return None if isinstance(item, Nest) or item.indexed else item.moves

@@ -1,5 +1,5 @@
 """
-Runs a schedule on the event model of the machine.
+Run a schedule on the event model of the machine.
 
 Instructions of different engines are ordered where they touch the same slot or slices
 of a buffer and one writes. A nest waits as a whole for what is done before it, as the
@@ -11,16 +11,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tlf.machine.costs import Costs, Key
-from tlf.machine.model import EventModel
-from tlf.planner.cost.program.layout import Layout, Touch
-from tlf.planner.cost.program.lines import ADVANCE, Lines
-from tlf.planner.cost.program.planning import Sharing
-from tlf.planner.cost.program.program import Item, Nest, Step, Variable
-from tlf.planner.cost.program.steady import Sweep
+from tlf.machine.event_model import EventModel
+from tlf.machine.instruction_costs import InstructionCosts, Key
+from tlf.planner.cost.program.buffer_sharing import Sharing
+from tlf.planner.cost.program.instruction_nests import (
+    Instruction,
+    Item,
+    LoopCounter,
+    Nest,
+)
+from tlf.planner.cost.program.issue_slots import ADVANCE, IssueSlots
+from tlf.planner.cost.program.loop_extrapolation import NestSweep
+from tlf.planner.cost.program.timestamp_layout import TimestampAccess, TimestampLayout
 
 
-class TooManyStepsError(Exception):
+class TooManyInstructionsError(Exception):
     """A schedule that takes more instructions than are to be run."""
 
 
@@ -28,13 +33,15 @@ class TooManyStepsError(Exception):
 class Clock:
     """The time of a machine that runs a schedule."""
 
-    costs: Costs
-    layout: Layout
-    lines: Lines
+    costs: InstructionCosts
+    layout: TimestampLayout
+    lines: IssueSlots
     most: int | None = None
     """The instructions that are to be run, not only counted, at most."""
     model: EventModel = field(init=False)
-    values: dict[Variable, int] = field(init=False, default_factory=dict[Variable, int])
+    values: dict[LoopCounter, int] = field(
+        init=False, default_factory=dict[LoopCounter, int]
+    )
     slot: dict[Nest, int] = field(init=False, default_factory=dict[Nest, int])
     """The slot that the iteration of a nest takes."""
     first: dict[Nest, int] = field(init=False, default_factory=dict[Nest, int])
@@ -51,133 +58,133 @@ class Clock:
         self.totals = []
         self._issue = self.costs.machine.issue_cycles
         self.model.time = self._issue * self.lines.start
-        self._sweeps: dict[Nest, Sweep] = {}
+        self._sweeps: dict[Nest, NestSweep] = {}
         self._opened: set[Nest] = set()
 
-    def run(self, items: Sequence[Item]) -> None:
+    def run_items(self, items: Sequence[Item]) -> None:
         """Run items one after the other."""
         for item in items:
             if isinstance(item, Nest):
                 if item.opens is not None:
-                    self._open(item.opens)
-                self._nest(item)
+                    self._run_prologue(item.opens)
+                self._run_nest(item)
             else:
-                self._step(item)
+                self._run_instruction(item)
 
-    def _step(self, step: Step) -> None:
+    def _run_instruction(self, step: Instruction) -> None:
         if step.finishes:
             return
         self.steps += 1
         model, queue = self.model, step.queue
         model.time += self._issue * self.lines.before[step]
         touch = self.layout.steps[step]
-        ready = self._ready(touch)
+        ready = self._ready_time(touch)
         if ready > model.free[queue]:
             model.free[queue] = ready
-        for cost in step.price.of(self.values):
-            model.work(cost)
-            self._count(cost.tally)
+        for cost in step.cost.costs_at(self.values):
+            model.execute(cost)
+            self._add_tally(cost.tally)
         model.time += self._issue * self.lines.after[step]
-        self._mark(touch, model.done[queue])
+        self._record_completion(touch, model.done[queue])
 
-    def _mark(self, touch: Touch, done: int) -> None:
+    def _record_completion(self, touch: TimestampAccess, done: int) -> None:
         """Keep when something is done."""
         times = self.times
         for place in touch.marks:
             times[place] = done
         for marks in touch.moving_marks:
-            for place in marks.of(self.values, self.slot):
+            for place in marks.positions_at(self.values, self.slot):
                 times[place] = done
 
-    def _ready(self, touch: Touch) -> int:
-        """Return the time at which all that an instruction waits for is done."""
+    def _ready_time(self, touch: TimestampAccess) -> int:
+        """Return the time at which all that an instruction depends on is complete."""
         ready, times = 0, self.times
         for place in touch.waits:
             if times[place] > ready:
                 ready = times[place]
         for marks in touch.moving_waits:
-            for place in marks.of(self.values, self.slot):
+            for place in marks.positions_at(self.values, self.slot):
                 if times[place] > ready:
                     ready = times[place]
         return ready
 
-    def _count(self, tally: Sequence[tuple[Key, int]]) -> None:
+    def _add_tally(self, tally: Sequence[tuple[Key, int]]) -> None:
         for key, number in tally:
             if (at := self.keys.get(key)) is None:
                 at = self.keys[key] = len(self.totals)
                 self.totals.append(0)
             self.totals[at] += number
 
-    def _open(self, nest: Nest) -> None:
+    def _run_prologue(self, nest: Nest) -> None:
         """Issue the work before the first iteration of a nest: its prologue."""
         if nest in self._opened:
             return
         self._opened.add(nest)
-        self._enter(self.layout.entries[nest])
+        self._wait_before_nest(self.layout.entries[nest])
         first = self.first.get(nest, 0)
         for ahead in self.layout.ahead[nest]:
             for number in range(min(ahead, nest.trips)):
                 self._issue_ahead(nest, first, number, ahead)
 
-    def _nest(self, nest: Nest) -> None:
-        self._open(nest)
+    def _run_nest(self, nest: Nest) -> None:
+        self._run_prologue(nest)
         self._opened.discard(nest)
         first = self.first.get(nest, 0)
-        self._enter(self.layout.late[nest])
+        self._wait_before_nest(self.layout.late[nest])
         self.model.time += self._issue
-        self._sweep(nest).run(self, first)
+        self._sweep_nest(nest).run_nest(self, first)
         self.first[nest] = (first + nest.trips) % nest.slots
         for queue, touch in self.layout.exits[nest]:
-            self._mark(touch, self.model.done[queue])
+            self._record_completion(touch, self.model.done[queue])
 
-    def _enter(self, waiting: Sequence[tuple[int, Touch]]) -> None:
+    def _wait_before_nest(self, waiting: Sequence[tuple[int, TimestampAccess]]) -> None:
         """Let engines wait for what stands before a nest."""
         free = self.model.free
         for queue, touch in waiting:
-            free[queue] = max(free[queue], self._ready(touch))
+            free[queue] = max(free[queue], self._ready_time(touch))
 
-    def _sweep(self, nest: Nest) -> Sweep:
+    def _sweep_nest(self, nest: Nest) -> NestSweep:
         if nest not in self._sweeps:
-            self._sweeps[nest] = Sweep(nest)
+            self._sweeps[nest] = NestSweep(nest)
         return self._sweeps[nest]
 
-    def iteration(self, nest: Nest, first: int, number: int) -> None:
+    def run_iteration(self, nest: Nest, first: int, number: int) -> None:
         """One iteration of a nest whose slots start at `first`."""
         if self.most is not None and self.steps > self.most:
-            raise TooManyStepsError
+            raise TooManyInstructionsError
         self.model.time += self._issue * ADVANCE * len(self.layout.ahead[nest])
         turned, trips = -1, nest.trips
         for item in nest.body:
-            at = number + (item.ahead if isinstance(item, Step) else 0)
+            at = number + (item.ahead if isinstance(item, Instruction) else 0)
             if at >= trips:
                 continue
             if at != turned:
-                self._turn(nest, first, turned := at)
+                self._bind_iteration(nest, first, turned := at)
             if isinstance(item, Nest):
-                self._nest(item)
+                self._run_nest(item)
             else:
-                self._step(item)
+                self._run_instruction(item)
 
     def _issue_ahead(self, nest: Nest, first: int, number: int, ahead: int) -> None:
         """
         Issue the steps of an iteration that come `ahead` iterations before its own.
         """
-        self._turn(nest, first, number)
+        self._bind_iteration(nest, first, number)
         for item in nest.body:
-            if isinstance(item, Step) and item.ahead == ahead:
+            if isinstance(item, Instruction) and item.ahead == ahead:
                 if ahead == 1:
                     # Which iteration this is, is known.
                     self.model.time -= self._issue * self.lines.folded[item]
-                self._step(item)
+                self._run_instruction(item)
 
-    def _turn(self, nest: Nest, first: int, number: int) -> None:
+    def _bind_iteration(self, nest: Nest, first: int, number: int) -> None:
         """Let counters and slots be those of an iteration."""
         self.slot[nest] = (first + number) % nest.slots
         for variable in reversed(nest.variables):
             number, place = divmod(number, variable.trips)
             self.values[variable] = variable.lower + variable.step * place
 
-    def state(self) -> list[int]:
+    def save_state(self) -> list[int]:
         """All times and totals."""
         model = self.model
         return [
@@ -189,7 +196,7 @@ class Clock:
             *self.totals,
         ]
 
-    def restore(self, state: Sequence[int]) -> None:
+    def restore_state(self, state: Sequence[int]) -> None:
         """Go back, or ahead, to a state."""
         model, rest = self.model, iter(state)
         model.time = next(rest)
@@ -202,13 +209,16 @@ class Clock:
         return {key: self.totals[at] for key, at in self.keys.items()}
 
 
-def run(
-    items: Sequence[Item], costs: Costs, sharing: Sharing, most: int | None = None
+def run_schedule(
+    items: Sequence[Item],
+    costs: InstructionCosts,
+    sharing: Sharing,
+    most: int | None = None,
 ) -> Clock:
     """
-    Run a schedule from rest, whose buffers share bytes. Raises `TooManyStepsError`
-    where that takes more instructions than `most`.
+    Run a schedule from rest, whose buffers share bytes. Raises
+    `TooManyInstructionsError` where that takes more instructions than `most`.
     """
-    clock = Clock(costs, Layout.of(items, sharing), Lines.of(items), most)
-    clock.run(items)
+    clock = Clock(costs, TimestampLayout.of(items, sharing), IssueSlots.of(items), most)
+    clock.run_items(items)
     return clock

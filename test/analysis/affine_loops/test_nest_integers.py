@@ -5,29 +5,29 @@ from itertools import product
 
 import pytest
 
-from tlf.analysis.affine_loops.integers import (
-    FAR,
+from tlf.analysis.affine_loops.integer_solver import (
+    UNBOUNDED,
     Constraint,
     Domains,
     UndecidedError,
-    solution,
+    find_solution,
 )
-from tlf.support.affine.access import Linear
+from tlf.support.affine.index_access import AffineSum
 
 NAMES = "ijkl"
 
 
-def form(generator: random.Random, names: str) -> Linear:
+def form(generator: random.Random, names: str) -> AffineSum:
     """A random linear form."""
-    total = Linear(generator.randint(-4, 4))
+    total = AffineSum(generator.randint(-4, 4))
     for name in names:
-        total += Linear.of(name) * generator.choice([0, 0, 1, 1, -1, 2, -3, 4, 6])
+        total += AffineSum.of(name) * generator.choice([0, 0, 1, 1, -1, 2, -3, 4, 6])
     return total
 
 
-def value(of: Linear, point: dict[str, int]) -> int:
+def value(of: AffineSum, point: dict[str, int]) -> int:
     """Return the value of a form at a point."""
-    return of.substitute({key: Linear(each) for key, each in point.items()}).constant
+    return of.substitute({key: AffineSum(each) for key, each in point.items()}).constant
 
 
 @pytest.mark.parametrize("seed", range(200))
@@ -56,7 +56,7 @@ def test_agrees_with_trying_all(seed: int):
             each.low <= value(each.form, point) <= each.high for each in constraints
         )
 
-    found = solution(bounds, constraints)
+    found = find_solution(bounds, constraints)
 
     assert (found is not None) == any(map(satisfies, points))
     if found is not None:
@@ -66,21 +66,23 @@ def test_agrees_with_trying_all(seed: int):
 
 def test_far_variables_that_contradict():
     """A contradiction that bounds alone approach in small steps is found at once."""
-    i, j = Linear.of("i"), Linear.of("j")
-    domains: Domains = {"i": (-FAR, FAR), "j": (-FAR, FAR)}
+    i, j = AffineSum.of("i"), AffineSum.of("j")
+    domains: Domains = {"i": (-UNBOUNDED, UNBOUNDED), "j": (-UNBOUNDED, UNBOUNDED)}
 
     assert (
-        solution(domains, [Constraint(i - j, 1, FAR), Constraint(j - i, 0, FAR)])
+        find_solution(
+            domains, [Constraint(i - j, 1, UNBOUNDED), Constraint(j - i, 0, UNBOUNDED)]
+        )
         is None
     )
-    assert solution(domains, [Constraint(i * 2 - j * 4, 1, 1)]) is None
+    assert find_solution(domains, [Constraint(i * 2 - j * 4, 1, 1)]) is None
 
 
 def test_undecided():
     """No bound tells that twice the sum of integers is never odd."""
-    i, j, k = (Linear.of(name) for name in "ijk")
-    domains: Domains = {name: (-FAR, FAR) for name in "ijk"}
+    i, j, k = (AffineSum.of(name) for name in "ijk")
+    domains: Domains = {name: (-UNBOUNDED, UNBOUNDED) for name in "ijk"}
     constraints = [Constraint(i - j + k * 2, 0, 0), Constraint(i + j, 1, 1)]
 
     with pytest.raises(UndecidedError):
-        solution(domains, constraints)
+        find_solution(domains, constraints)

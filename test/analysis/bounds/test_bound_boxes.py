@@ -9,9 +9,13 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tlf.analysis.bounds.runs import Run, reached_box, reshaped_box
-from tlf.analysis.bounds.touches import touch
-from tlf.support.affine.access import Access, Accesses
+from tlf.analysis.bounds.reading_iterations import min_reading_iterations
+from tlf.analysis.bounds.strided_runs import (
+    StridedRun,
+    min_reached_box,
+    reshape_run_box,
+)
+from tlf.support.affine.index_access import Accesses, IndexAccess
 
 EXTENTS = st.tuples(*[st.integers(1, 5)] * 3)
 RUNS = st.tuples(*[st.tuples(st.integers(1, 5), st.integers(1, 2))] * 3)
@@ -21,7 +25,7 @@ RUNS = st.tuples(*[st.tuples(st.integers(1, 5), st.integers(1, 2))] * 3)
 def accesses(draw: st.DrawFn) -> Accesses:
     """One or two axes; an iterator may move along both."""
     return tuple(
-        Access(
+        IndexAccess(
             tuple(
                 (each, draw(st.integers(1, 3)))
                 for each in draw(st.sets(st.integers(0, 2), max_size=2))
@@ -33,13 +37,13 @@ def accesses(draw: st.DrawFn) -> Accesses:
     )
 
 
-def read(each: Access, iteration: Sequence[int], extent: int) -> range:
+def read(each: IndexAccess, iteration: Sequence[int], extent: int) -> range:
     """The indices of an axis that an iteration reads."""
     start = each.offset + sum(c * iteration[number] for number, c in each.terms)
     return range(max(0, start), min(extent, start + each.width))
 
 
-def places(runs: Sequence[Run], extents: Sequence[int]) -> Iterator[list[range]]:
+def places(runs: Sequence[StridedRun], extents: Sequence[int]) -> Iterator[list[range]]:
     """All places of a box."""
     yield from map(
         list,
@@ -55,10 +59,10 @@ def places(runs: Sequence[Run], extents: Sequence[int]) -> Iterator[list[range]]
     )
 
 
-def within(run: tuple[int, int], extent: int) -> Run:
+def within(run: tuple[int, int], extent: int) -> StridedRun:
     """A run that an axis has room for."""
     length, step = run
-    return Run(min(length, (extent - 1) // step + 1), step)
+    return StridedRun(min(length, (extent - 1) // step + 1), step)
 
 
 @settings(max_examples=300, deadline=None)
@@ -72,7 +76,7 @@ def test_no_box_reads_less(
     shape = shape[: len(found)]
     box = [within(run, extent) for run, extent in zip(runs, extents, strict=True)]
 
-    reached = reached_box(found, box, extents, shape)
+    reached = min_reached_box(found, box, extents, shape)
 
     for place in places(box, extents):
         elements = {
@@ -98,9 +102,9 @@ def test_no_box_is_read_less(
     shape = sizes[: len(found)]
     lengths = [min(pair) for pair in zip(sizes[2:], shape, strict=False)]
 
-    touched = touch(found, lengths, extents, shape)
+    touched = min_reading_iterations(found, lengths, extents, shape)
 
-    for place in places([Run(each) for each in lengths], shape):
+    for place in places([StridedRun(each) for each in lengths], shape):
         iterations = {
             iteration
             for iteration in product(*map(range, extents))
@@ -112,35 +116,41 @@ def test_no_box_is_read_less(
         if touched is None:
             continue
         assert touched.iterations <= len(iterations)
-        for number, count in enumerate(touched.values):
+        for number, count in enumerate(touched.values_per_iterator):
             assert count <= len({each[number] for each in iterations})
 
 
 def test_windows_at_a_border_read_less():
-    window = (Access(((0, 1), (1, 1)), -1),)
+    window = (IndexAccess(((0, 1), (1, 1)), -1),)
 
-    assert reached_box(window, [Run(1), Run(3)], (8, 3), (8,)) == (Run(2),)
-    assert reached_box(window, [Run(8), Run(3)], (8, 3), (8,)) == (Run(8),)
-    assert reached_box((Access(((0, 2),)),), [Run(3)], (4,), (8,)) == (Run(3, 2),)
+    assert min_reached_box(window, [StridedRun(1), StridedRun(3)], (8, 3), (8,)) == (
+        StridedRun(2),
+    )
+    assert min_reached_box(window, [StridedRun(8), StridedRun(3)], (8, 3), (8,)) == (
+        StridedRun(8),
+    )
+    assert min_reached_box((IndexAccess(((0, 2),)),), [StridedRun(3)], (4,), (8,)) == (
+        StridedRun(3, 2),
+    )
 
 
 def test_strides_leave_taps_out():
-    window = (Access(((0, 2), (1, 1)), -1),)
+    window = (IndexAccess(((0, 2), (1, 1)), -1),)
 
-    found = touch(window, [1], (4, 3), (8,))
+    found = min_reading_iterations(window, [1], (4, 3), (8,))
     assert found is not None
-    assert (found.values, found.iterations) == ((1, 1), 1)
-    found = touch(window, [3], (4, 3), (8,))
+    assert (found.values_per_iterator, found.iterations) == ((1, 1), 1)
+    found = min_reading_iterations(window, [3], (4, 3), (8,))
     assert found is not None
-    assert (found.values, found.iterations) == ((2, 3), 4)
+    assert (found.values_per_iterator, found.iterations) == ((2, 3), 4)
 
 
 def test_other_shapes_keep_whole_axes():
     groups = [((0,), (0, 1)), ((1, 2), (2,))]
 
     def box(*lengths: int):
-        return tuple(map(Run, lengths))
+        return tuple(map(StridedRun, lengths))
 
-    assert reshaped_box(groups, box(2, 3, 8), (2, 3, 8), (6, 4, 2)) == box(6, 4, 2)
-    assert reshaped_box(groups, box(2, 1, 8), (2, 3, 8), (6, 4, 2)) == box(1, 4, 2)
-    assert reshaped_box(groups, box(2, 3, 7), (2, 3, 8), (6, 4, 2)) == box(6, 1, 1)
+    assert reshape_run_box(groups, box(2, 3, 8), (2, 3, 8), (6, 4, 2)) == box(6, 4, 2)
+    assert reshape_run_box(groups, box(2, 1, 8), (2, 3, 8), (6, 4, 2)) == box(1, 4, 2)
+    assert reshape_run_box(groups, box(2, 3, 7), (2, 3, 8), (6, 4, 2)) == box(6, 1, 1)

@@ -9,20 +9,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tlf.analysis.bounds.products import Products, share
-from tlf.analysis.bounds.reuse import least_words
-from tlf.analysis.bounds.touched import bursts, count, touched
-from tlf.analysis.work.engines import Engines, least_cycles
+from tlf.analysis.bounds.access_footprint import (
+    access_footprint_of,
+    footprint_size,
+    min_bursts,
+)
+from tlf.analysis.bounds.array_passes import ContractionSteps, min_cells_of_row
+from tlf.analysis.bounds.matmul_traffic import min_words_moved
+from tlf.analysis.work.engine_throughput import Engines, min_balanced_cycles
 from tlf.compiler.driver.driver import new_context, parse
 from tlf.compiler.driver.source import Source
 from tlf.dialects.graph import Conv2dOp
-from tlf.dialects.target import load
-from tlf.support.affine.access import Access
+from tlf.dialects.target import load_target_spec
+from tlf.support.affine.index_access import IndexAccess
 
-NPU = load("npu")
+NPU = load_target_spec("npu")
 
 ACCESSES = st.builds(
-    Access,
+    IndexAccess,
     st.lists(st.tuples(st.integers(0, 3), st.integers(1, 5)), max_size=2).map(
         lambda terms: tuple({iterator: (iterator, c) for iterator, c in terms}.values())
     ),
@@ -32,7 +36,7 @@ ACCESSES = st.builds(
 
 
 def reached(
-    accesses: Sequence[Access], extents: Sequence[int], shape: Sequence[int]
+    accesses: Sequence[IndexAccess], extents: Sequence[int], shape: Sequence[int]
 ) -> set[tuple[int, ...]]:
     """The indices that iterations touch, one by one."""
     found: set[tuple[int, ...]] = set()
@@ -59,22 +63,25 @@ def reached(
     st.sampled_from([1, 4, 16]),
 )
 def test_touched_elements_are_counted(
-    accesses: list[Access], extents: tuple[int, ...], room: tuple[int, ...], burst: int
+    accesses: list[IndexAccess],
+    extents: tuple[int, ...],
+    room: tuple[int, ...],
+    burst: int,
 ):
     shape = room[: len(accesses)]
     exact = reached(accesses, extents, shape)
     moving = [{i for i, _ in access.terms if extents[i] > 1} for access in accesses]
-    found = touched(tuple(accesses), extents, shape)
+    found = access_footprint_of(tuple(accesses), extents, shape)
 
     if sum(map(len, moving)) == len(set[int]().union(*moving)):
-        assert count(found) == len(exact)
-    assert count(found) <= len(exact)
+        assert footprint_size(found) == len(exact)
+    assert footprint_size(found) <= len(exact)
     weights = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
     places = {2 * sum(np.multiply(index, weights)) for index in exact}
     with_one = {(place + byte) // burst for place in places for byte in (0, 1)}
-    if count(found) == len(exact):
-        assert ceil(2 * len(exact) / burst) <= bursts(found, shape, 2, burst)
-        assert bursts(found, shape, 2, burst) <= len(with_one)
+    if footprint_size(found) == len(exact):
+        assert ceil(2 * len(exact) / burst) <= min_bursts(found, shape, 2, burst)
+        assert min_bursts(found, shape, 2, burst) <= len(with_one)
 
 
 def test_products_with_padding_are_left_out():
@@ -95,8 +102,8 @@ func.func @f(%x: tensor<2x6x9x7xf32>, %w: tensor<4x3x3x5xf32>) -> tensor<2x4x5x6
     rows = sum(0 <= 2 * h + r - 1 < 9 for h in range(5) for r in range(3))
     columns = sum(0 <= w + s - 2 < 7 for w in range(6) for s in range(5))
 
-    assert Products.of(op).macs == 2 * 4 * 3 * rows * columns
-    assert 2 * Products.of(op).macs < op.flops()
+    assert ContractionSteps.of(op).macs == 2 * 4 * 3 * rows * columns
+    assert 2 * ContractionSteps.of(op).macs < op.flops()
 
 
 @settings(max_examples=200, deadline=None)
@@ -117,8 +124,10 @@ def test_no_tiling_needs_fewer_passes(data: st.DataObject):
         for wide in pieces(n):
             ways = ((rows, cols), (cols, rows))
             total += min(ceil(high / r) * ceil(wide / c) for r, c in ways)
-    assert Products(3, (m,), n).passes(rows, cols) <= 3 * total
-    assert Products(3, (m,), n).passes(rows, cols) >= 3 * ceil(m * n / (rows * cols))
+    assert ContractionSteps(3, (m,), n).min_passes(rows, cols) <= 3 * total
+    assert ContractionSteps(3, (m,), n).min_passes(rows, cols) >= 3 * ceil(
+        m * n / (rows * cols)
+    )
 
 
 def test_passes_where_rows_need_not_be_neighbours():
@@ -130,21 +139,21 @@ def test_passes_where_rows_need_not_be_neighbours():
     }
     assert len(cells) == 9
 
-    assert Products(1, (3,), 3).passes(2, 2) == 3
+    assert ContractionSteps(1, (3,), 3).min_passes(2, 2) == 3
 
 
 @pytest.mark.parametrize(
     ("m", "n", "passes"), [(64, 64, 1), (65, 64, 2), (1, 4096, 64), (128, 100, 4)]
 )
 def test_passes_of_a_square_array(m: int, n: int, passes: int):
-    assert Products(1, (m,), n).passes(64, 64) == passes
+    assert ContractionSteps(1, (m,), n).min_passes(64, 64) == passes
 
 
 def test_shares_of_an_oblong_array():
     # 40 columns on an array of 8 by 32: 32 along its columns, 8 along its rows.
-    assert share(40, 8, 32) == 40
-    assert share(33, 8, 32) == 40
-    assert share(64, 8, 32) == 64
+    assert min_cells_of_row(40, 8, 32) == 40
+    assert min_cells_of_row(33, 8, 32) == 40
+    assert min_cells_of_row(64, 8, 32) == 64
 
 
 @pytest.mark.parametrize(("mebibytes", "megabytes"), [(1, 377.5), (16, 61.3)])
@@ -152,7 +161,7 @@ def test_words_of_a_large_product(mebibytes: int, megabytes: float):
     """4096 cubed in 16 bits: 2 m n k / sqrt(S) - 2 S words."""
     words = mebibytes * 2**20 // 2
 
-    moved = 2 * least_words(4096, 4096, 4096, words)
+    moved = 2 * min_words_moved(4096, 4096, 4096, words)
     assert abs(moved / 1e6 - megabytes) < 0.2
     assert moved <= 2 * (2 * 4096**3 / words**0.5 - 2 * words)
 
@@ -168,7 +177,7 @@ def test_products_divide_between_engines(
     """No other way to give parts of products to the engines is quicker."""
     products = [(cycles, macs) for cycles, macs in products if cycles > 1e-3]
     engines = Engines.of(NPU)
-    found = least_cycles(products, vector, engines)
+    found = min_balanced_cycles(products, vector, engines)
 
     for parts in product(np.linspace(0, 1, 9), repeat=len(products)):
         matrix, other = 0.0, vector

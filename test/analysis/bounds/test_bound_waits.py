@@ -7,21 +7,21 @@ from bounded import bounds_in, read
 from needed_elements import Elements
 from xdsl.ir import SSAValue
 
-from tlf.analysis.bounds.bounds import bounds_of, near_bytes
-from tlf.analysis.bounds.cones import Cones
-from tlf.analysis.bounds.dataflow import Dataflow, width_of
-from tlf.analysis.bounds.efforts import Efforts
-from tlf.analysis.bounds.ends import NO_ENDS
-from tlf.analysis.bounds.fans import Fans
-from tlf.analysis.bounds.loads import Origins
-from tlf.analysis.bounds.needs import needs_of
-from tlf.analysis.bounds.reads import Reads, shape_of
-from tlf.analysis.bounds.runs import any_element
+from tlf.analysis.bounds.backward_slices import BackwardSlices
+from tlf.analysis.bounds.dataflow import DataflowGraph, itemsize_of
+from tlf.analysis.bounds.forward_slices import ForwardSlices
+from tlf.analysis.bounds.head_tail_latency import NO_LATENCY
+from tlf.analysis.bounds.lower_bounds import inner_capacity_of, lower_bounds_of
+from tlf.analysis.bounds.op_work import OpWork
+from tlf.analysis.bounds.operand_reads import OperandReads, shape_of
+from tlf.analysis.bounds.outer_loads import StepLoads
+from tlf.analysis.bounds.strided_runs import single_element_box
+from tlf.analysis.bounds.tensor_demand import tensor_demands_of
 from tlf.analysis.bounds.vector_steps import VectorSteps
-from tlf.analysis.work.engines import Engines
-from tlf.dialects.target import load
+from tlf.analysis.work.engine_throughput import Engines
+from tlf.dialects.target import load_target_spec
 
-TINY = load("npu-tiny")
+TINY = load_target_spec("npu-tiny")
 WAY = (4 + 500) + (1 + 50)
 """Cycles of a burst between the outermost memory and the nearest."""
 
@@ -59,45 +59,47 @@ func.func @rows(%x: tensor<3x4xf16>, %w: tensor<4x5xf16>, %v: tensor<5x6xf16>)
 
 @pytest.mark.parametrize("text", [IMAGES, ROWS])
 def test_no_element_needs_less_or_is_needed_less(text: str):
-    flow = Dataflow.of(read(text))
-    needs, reads = needs_of(flow, 1), Reads(flow)
-    efforts = Efforts(Engines.of(TINY), needs, VectorSteps(flow, needs, TINY))
-    cones = Cones(reads, efforts, flow.inputs)
-    fans = Fans(reads, efforts, Origins(flow, flow.inputs, efforts), {})
+    flow = DataflowGraph.of(read(text))
+    needs, reads = tensor_demands_of(flow, 1), OperandReads(flow)
+    efforts = OpWork(Engines.of(TINY), needs, VectorSteps(flow, needs, TINY))
+    cones = BackwardSlices(reads, efforts, flow.inputs)
+    fans = ForwardSlices(reads, efforts, StepLoads(flow, flow.inputs, efforts), {})
     elements = Elements(flow)
 
     for number, op in enumerate(flow.operations):
         result, shape = op.results[0], shape_of(op.results[0])
         places = [(result, index) for index in product(*map(range, shape))]
-        cone = cones.of(number, any_element(shape))
+        cone = cones.slice_of(number, single_element_box(shape))
         before = [elements.before(each) for each in places]
-        assert sum(each.macs for each in cone.efforts) <= min(n for _, n in before)
-        assert cone.bytes <= min(read_of(flow, found) for found, _ in before)
-        assert cone.bytes > 0
-        fan = fans.of(number, any_element(shape))
+        assert sum(each.macs for each in cone.engine_work) <= min(n for _, n in before)
+        assert cone.read_bytes <= min(read_of(flow, found) for found, _ in before)
+        assert cone.read_bytes > 0
+        fan = fans.slice_of(number, single_element_box(shape))
         after = [elements.after(each) for each in places]
-        assert sum(each.macs for each in fan.efforts) <= min(n for _, n in after)
-        assert fan.read <= min(read_of(flow, found) for found, _ in after)
+        assert sum(each.macs for each in fan.engine_work) <= min(n for _, n in after)
+        assert fan.read_bytes <= min(read_of(flow, found) for found, _ in after)
 
 
-def read_of(flow: Dataflow, found: set[tuple[SSAValue, tuple[int, ...]]]) -> int:
+def read_of(flow: DataflowGraph, found: set[tuple[SSAValue, tuple[int, ...]]]) -> int:
     """The bytes of inputs among elements."""
-    return sum(width_of(value) for value, _ in found if value in flow.inputs)
+    return sum(itemsize_of(value) for value, _ in found if value in flow.inputs)
 
 
 def test_an_element_in_a_corner_needs_less_of_its_windows():
-    flow = Dataflow.of(read(IMAGES))
-    needs, reads = needs_of(flow, 1), Reads(flow)
-    efforts = Efforts(Engines.of(TINY), needs, VectorSteps(flow, needs, TINY))
+    flow = DataflowGraph.of(read(IMAGES))
+    needs, reads = tensor_demands_of(flow, 1), OperandReads(flow)
+    efforts = OpWork(Engines.of(TINY), needs, VectorSteps(flow, needs, TINY))
 
-    cone = Cones(reads, efforts, flow.inputs).of(2, any_element((1, 3, 3, 3)))
+    cone = BackwardSlices(reads, efforts, flow.inputs).slice_of(
+        2, single_element_box((1, 3, 3, 3))
+    )
 
     # 2 x 2 of the 3 x 3 taps, twice: the first time for each of 2 x 2 elements.
-    products = [each.macs for each in cone.efforts if each.macs]
+    products = [each.macs for each in cone.engine_work if each.macs]
     assert products == [3 * 2 * 2, 3 * 2 * (2 * 2) * (2 * 2)]
     # One element or the other reads each of the 3 x 3 weights.
     image, weights, others = 2 * 3 * 3, 3 * 2 * 3 * 3, 3 * 2 * 2
-    assert cone.bytes == 2 * (image + weights + others)
+    assert cone.read_bytes == 2 * (image + weights + others)
 
 
 STAGES = """
@@ -124,20 +126,20 @@ def test_what_cannot_be_near_is_read_afterwards():
     """
     bounds = bounds_in(STAGES, TINY)
 
-    late = WEIGHTS + 64 * 2 - near_bytes(TINY)
+    late = WEIGHTS + 64 * 2 - inner_capacity_of(TINY)
     assert bounds.binding == "capacity"
-    assert bounds.parts.waiting.late == late
+    assert bounds.breakdown.stall.late_bytes == late
     before = WAY + 1024 * 64 * 64 // 64
     assert bounds.cycles == before + (late + 4096 * 2) // 64 + 500
 
 
 @pytest.mark.parametrize("kib", [64, 128, 512, 4096])
 def test_the_more_is_near_the_less_is_read_afterwards(kib: int):
-    target = TINY.resized({"L2": kib << 10})
+    target = TINY.with_capacities({"L2": kib << 10})
 
     found = bounds_in(STAGES, target)
 
-    late = max(0, WEIGHTS + 64 * 2 - near_bytes(target))
+    late = max(0, WEIGHTS + 64 * 2 - inner_capacity_of(target))
     all_products = (1024 * 64 + 64 + 4096) * 64 // 64
     in_turn = WAY + 1024 * 64 + (late + 4096 * 2) // 64 + 500
     assert found.cycles == max(in_turn, WAY + all_products + WAY + 14)
@@ -160,7 +162,7 @@ func.func @f(%x: tensor<64x4096xf16>, %v: tensor<4096x64xf16>) -> tensor<64x64xf
 """,
         TINY,
     )
-    assert bounds.parts.waiting.late == 0
+    assert bounds.breakdown.stall.late_bytes == 0
 
 
 def test_what_comes_before_and_after_all_work():
@@ -171,15 +173,19 @@ func.func @f(%x: tensor<8x8xf16>, %w: tensor<8x8xf16>) -> tensor<8x8xf16> {
   func.return %0 : tensor<8x8xf16>
 }
 """
-    ends = bounds_in(text, TINY).parts.ends
+    ends = bounds_in(text, TINY).breakdown.latency
 
     assert ends.heads == (WAY - 4, WAY, WAY)
     assert ends.tails == (500, WAY + 14, WAY + 4)
     assert bounds_in(text, TINY).cycles == WAY + 8 + WAY + 14
     function = read(text)
     (x, _) = function.body.block.args
-    assert bounds_of(function, TINY, {x}).parts.ends == NO_ENDS
-    assert bounds_in(text, load("h200")).parts.ends.heads == (0, 0, 0)
+    assert lower_bounds_of(function, TINY, {x}).breakdown.latency == NO_LATENCY
+    assert bounds_in(text, load_target_spec("h200")).breakdown.latency.heads == (
+        0,
+        0,
+        0,
+    )
 
 
 def test_an_engine_may_start_with_numbers_of_the_program():
@@ -193,24 +199,26 @@ func.func @f(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
 }
 """,
         TINY,
-    ).parts.ends
+    ).breakdown.latency
 
     assert ends.heads.vector == 0
     assert ends.heads.matrix == WAY
 
 
 def test_registers_of_a_gpu_are_near():
-    target = load("h200")
+    target = load_target_spec("h200")
 
     assert target.gpu is not None
     cores = Engines.of(target).cores
     registers = 4 * target.gpu.registers * cores
     shared = target.levels["L1"].capacity * cores
-    assert near_bytes(target) == registers + shared + target.levels["L2"].capacity
+    assert (
+        inner_capacity_of(target) == registers + shared + target.levels["L2"].capacity
+    )
 
 
 def test_conversions_may_be_near_in_their_narrowest_form():
-    flow = Dataflow.of(
+    flow = DataflowGraph.of(
         read(
             """
 func.func @f(%x: tensor<6x8xf16>, %w: tensor<6x8xf32>, %s: tensor<8xf16>)
@@ -224,9 +232,9 @@ func.func @f(%x: tensor<6x8xf16>, %w: tensor<6x8xf32>, %s: tensor<8xf16>)
 """
         )
     )
-    needs = needs_of(flow, 1)
-    efforts = Efforts(Engines.of(TINY), needs, VectorSteps(flow, needs, TINY))
+    needs = tensor_demands_of(flow, 1)
+    efforts = OpWork(Engines.of(TINY), needs, VectorSteps(flow, needs, TINY))
 
-    loads = Origins(flow, flow.inputs, efforts).loads()
+    loads = StepLoads(flow, flow.inputs, efforts).loads_of_operations()
 
     assert loads.users == [[(2, 96)], [(2, 16)], [(3, 96)]]

@@ -3,18 +3,18 @@
 import pytest
 from bounded import bounds_in
 
-from tlf.dialects.target import Target, load
+from tlf.dialects.target import TargetSpec, load_target_spec
 
 
 @pytest.mark.parametrize(
     ("kind", "chip", "is_moved"),
     [
-        *[(kind, load("npu"), True) for kind in ("set", "add")],
-        *[(kind, load("npu"), False) for kind in ("max", "mul")],
-        ("add", load("h200"), False),
+        *[(kind, load_target_spec("npu"), True) for kind in ("set", "add")],
+        *[(kind, load_target_spec("npu"), False) for kind in ("max", "mul")],
+        ("add", load_target_spec("h200"), False),
     ],
 )
-def test_moves_write_where_indices_say(kind: str, chip: Target, is_moved: bool):
+def test_moves_write_where_indices_say(kind: str, chip: TargetSpec, is_moved: bool):
     """With such moves, nothing is compared, and no position per index is counted."""
     bounds = bounds_in(
         f"""

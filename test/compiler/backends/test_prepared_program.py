@@ -11,10 +11,10 @@ import torch
 from torch import Tensor, nn
 
 import tlf
-from tlf.compiler.api.compiled import CompiledProgram
-from tlf.compiler.backends.executables import OnHost, Outcome
+from tlf.compiler.api.compiled_program import CompiledProgram
+from tlf.compiler.backends.argument_snapshots import ArgumentSnapshot
+from tlf.compiler.backends.executables import HostExecutable, Outcome
 from tlf.compiler.backends.prepared_program import PreparedProgram
-from tlf.compiler.backends.seen import Seen
 from tlf.runtime.triton.executable import Executable as TritonExecutable
 
 TEXT = """
@@ -35,7 +35,7 @@ T: Any = torch
 TARGETS = ("npu-tiny", "triton")
 
 
-class Counting(OnHost):
+class Counting(HostExecutable):
     """Counts how often a preparation runs."""
 
     def __init__(self, compiled: CompiledProgram) -> None:
@@ -332,9 +332,9 @@ CHANGES = (transpose, resize, move, move_twice, tlf.refresh, refresh_a_view)
 def test_what_is_seen_without_a_counter(change: Any, made: Any):
     with made():
         weight = T.ones(4, 4)
-        seen = Seen(weight)
-        assert seen.is_still(weight)
-        assert seen.is_still(weight.view(4, 4))
+        seen = ArgumentSnapshot(weight)
+        assert seen.is_unchanged(weight)
+        assert seen.is_unchanged(weight.view(4, 4))
         change(weight)
-        assert not seen.is_still(weight)
-        assert Seen(weight).is_still(weight)
+        assert not seen.is_unchanged(weight)
+        assert ArgumentSnapshot(weight).is_unchanged(weight)

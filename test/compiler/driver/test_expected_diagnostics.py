@@ -5,8 +5,8 @@ import pytest
 from tlf.compiler.driver.diagnostics import Diagnostic, Position
 from tlf.compiler.driver.expected_diagnostics import (
     ExpectationError,
-    compare,
     find_expectations,
+    match_diagnostics,
 )
 from tlf.compiler.driver.source import Source
 
@@ -50,11 +50,11 @@ def test_each_expectation_stands_for_one_error():
     expectations = find_expectations(Source("op // expected-error {{x}}", "a.mlir"))
     error = Diagnostic(Position("a.mlir", 1, 5), "x y")
 
-    assert compare(expectations, [error]) == []
-    assert [str(each) for each in compare(expectations, [error, error])] == [
+    assert match_diagnostics(expectations, [error]) == []
+    assert [str(each) for each in match_diagnostics(expectations, [error, error])] == [
         "a.mlir:1:5: error: unexpected error: x y"
     ]
-    assert [str(each) for each in compare(expectations, [])] == [
+    assert [str(each) for each in match_diagnostics(expectations, [])] == [
         "a.mlir:1:1: error: expected error `x` on line 1, got none"
     ]
 
@@ -64,5 +64,8 @@ def test_errors_without_a_place():
         Source("// expected-error@unknown {{x}}", "a.mlir")
     )
 
-    assert compare(expectations, [Diagnostic(None, "x")]) == []
-    assert len(compare(expectations, [Diagnostic(Position("a", 1, 1), "x")])) == 2
+    assert match_diagnostics(expectations, [Diagnostic(None, "x")]) == []
+    assert (
+        len(match_diagnostics(expectations, [Diagnostic(Position("a", 1, 1), "x")]))
+        == 2
+    )

@@ -15,7 +15,7 @@ from tlf.compiler.driver.driver import PASSES, new_context, parse
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
 from tlf.compiler.driver.source import Source
-from tlf.dialects.rewriting import replace_op, rewrite_module
+from tlf.dialects.located_rewriting import replace_op, rewrite_module
 
 SOURCE = Source(
     """

@@ -39,7 +39,7 @@ class TripleOp(UnaryOperation):
         (x,) = operands
         return np.multiply(x, x.dtype.type(3))
 
-    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
         (x,) = elements
         assert isinstance(x.type, AnyFloat)
         three = builder.insert(arith.ConstantOp(FloatAttr(3.0, x.type)))
@@ -75,15 +75,15 @@ NOT_A_UNIVERSE = "text"
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
     Path("f.mlir").write_text(PROGRAM, encoding="utf-8")
-    plugins.plugins.cache_clear()
+    plugins.load_plugins.cache_clear()
     yield
-    plugins.plugins.cache_clear()
+    plugins.load_plugins.cache_clear()
 
 
 def install(monkeypatch: pytest.MonkeyPatch, **objects: str) -> None:
     """Let these objects, by the names of plugins, be the entry points there are."""
     points = [
-        EntryPoint(name, f"{__name__}:{value}", plugins.GROUP)
+        EntryPoint(name, f"{__name__}:{value}", plugins.ENTRY_POINT_GROUP)
         for name, value in objects.items()
     ]
     loaded = {name: globals().get(value) for name, value in objects.items()}
@@ -132,7 +132,7 @@ def test_the_list_names_passes(
     install(monkeypatch, mine="MY")
     tlf_opt.main(["--list"])
     assert "passes of plugins:\n  my-fold-triple\n" in capsys.readouterr().out
-    plugins.plugins.cache_clear()
+    plugins.load_plugins.cache_clear()
     install(monkeypatch)
     tlf_opt.main(["--list"])
     assert "plugins" not in capsys.readouterr().out
@@ -145,10 +145,10 @@ def test_own_names_come_first(monkeypatch: pytest.MonkeyPatch):
     x = np.zeros(40, np.float32)
     result = tlf.compile(text)(x)
     np.testing.assert_array_equal(result, np.ones(40))
-    plugins.plugins.cache_clear()
+    plugins.load_plugins.cache_clear()
     install(monkeypatch, shadowing="SHADOWING")
     assert graph.Graph is plugins.DIALECTS["graph"]()
-    assert plugins.DIALECTS.of_plugins() == []
+    assert plugins.DIALECTS.plugin_names() == []
 
 
 @pytest.mark.parametrize(

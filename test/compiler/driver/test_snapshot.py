@@ -14,7 +14,7 @@ from xdsl.rewriter import Rewriter
 from tlf.compiler.driver import pass_manager
 from tlf.compiler.driver.driver import new_context, parse
 from tlf.compiler.driver.pass_manager import PassManager
-from tlf.compiler.driver.snapshot import snapshot
+from tlf.compiler.driver.snapshot import take_snapshot
 from tlf.compiler.driver.source import Source
 
 TEXT = """
@@ -124,16 +124,16 @@ CHANGES = [
 @pytest.mark.parametrize("change", CHANGES, ids=lambda each: each.__name__)
 def test_changes_are_seen(change: Callable[[Program], None]):
     program = Program()
-    before = snapshot(program.module)
-    assert snapshot(program.module) == before
+    before = take_snapshot(program.module)
+    assert take_snapshot(program.module) == before
 
     change(program)
 
-    assert snapshot(program.module) != before
+    assert take_snapshot(program.module) != before
 
 
 def test_equal_modules_differ():
-    assert snapshot(Program().module) != snapshot(Program().module)
+    assert take_snapshot(Program().module) != take_snapshot(Program().module)
 
 
 @dataclass(frozen=True)

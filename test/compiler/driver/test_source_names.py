@@ -6,7 +6,7 @@ from xdsl.dialects import func
 
 from tlf.compiler.driver.driver import new_context, parse
 from tlf.compiler.driver.source import read_source
-from tlf.compiler.driver.source_names import SourceNames, spelled
+from tlf.compiler.driver.source_names import SourceNames, title_of
 
 PROGRAM = """
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -27,6 +27,6 @@ def test_constants_name_no_group_that_computes(tmp_path: Path):
     half, a, b, _ = function.body.block.ops
     names = SourceNames(source)
 
-    assert spelled(names, [half, a, b]) == "%a to %b"
-    assert spelled(names, [half, a]) == "%a"
-    assert spelled(names, [half]) == "%half"
+    assert title_of(names, [half, a, b]) == "%a to %b"
+    assert title_of(names, [half, a]) == "%a"
+    assert title_of(names, [half]) == "%half"

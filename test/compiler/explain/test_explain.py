@@ -14,20 +14,20 @@ from tlf.compiler.driver.driver import PASSES, new_context, parse
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
 from tlf.compiler.driver.source import Source
-from tlf.compiler.explain.apart import Binding, Verdict, why_apart
-from tlf.compiler.explain.choices import Choice, Cost, RecordingPartitionPass
-from tlf.compiler.explain.memory import Use
-from tlf.compiler.explain.pricing import Pricing
-from tlf.compiler.explain.report import FunctionReport, reports
+from tlf.compiler.explain.cost_estimates import GroupEstimator
+from tlf.compiler.explain.partition_choices import Choice, Cost, RecordingPartitionPass
+from tlf.compiler.explain.peak_memory import Use
+from tlf.compiler.explain.plan_report import FunctionReport, report_functions
+from tlf.compiler.explain.why_not_fused import Binding, Verdict, explain_why_not_fused
 from tlf.dialects import graph
 from tlf.dialects.interfaces import ContractionInterface, ElementwiseInterface
-from tlf.dialects.target import load
+from tlf.dialects.target import load_target_spec
 from tlf.lowering.pipelines import PIPELINES
 from tlf.passes.plan.graph_partition import GraphPartitionPass
-from tlf.planner.layout.declared import free_values
-from tlf.planner.partition.merged import MergedGroup
-from tlf.planner.partition.problem import problems_of
-from tlf.planner.partition.refinement import Rehearsed
+from tlf.planner.layout.declared_layouts import free_values
+from tlf.planner.partition.block_problem import problems_of
+from tlf.planner.partition.merged_group import MergedGroup
+from tlf.planner.partition.schedule_refinement import EvaluatedTimes
 from tlf.support.partition import search
 
 PAIR = """
@@ -66,7 +66,7 @@ def grouped(program: str, target: str, passes: str = "") -> ModuleOp:
     """A program after `graph-group` and other passes."""
     context = new_context()
     module = parse(context, Source(program, "program.mlir"))
-    load(target).attach(module)
+    load_target_spec(target).attach(module)
     pipeline = f"graph-pipeline,graph-group{{level=L2}}{passes}"
     PassManager(build_passes(pipeline, PASSES, PIPELINES)).run(context, module)
     return module
@@ -81,13 +81,13 @@ def one_group(plan: graph.PlanAttr) -> FunctionReport:
     """The report on `PAIR` on `npu`, in one group with a plan."""
     module = grouped(PAIR, "npu")
     first, second = (op for op in module.walk() if isinstance(op, graph.GroupOp))
-    merged = MergedGroup([first, second]).operation()
+    merged = MergedGroup([first, second]).to_operation()
     merged.plan = plan
     Rewriter.insert_op(merged, InsertPoint.after(second))
     second.results[0].replace_all_uses_with(merged.results[0])
     Rewriter.erase_op(second)
     Rewriter.erase_op(first)
-    (report,) = reports(module)
+    (report,) = report_functions(module)
     return report
 
 
@@ -116,7 +116,7 @@ def test_what_overlaps_is_halo_and_what_waits_is_a_skip():
 
 def brute(report: FunctionReport, of: type[object]) -> tuple[int, int]:
     """Return the work of all iterations, counted one by one, and the least possible."""
-    price = report.groups[0].price
+    price = report.groups[0].estimate
     done = once = 0
     loops = list(price.tiling.loops.values())
     assert len(loops) == 1
@@ -127,7 +127,7 @@ def brute(report: FunctionReport, of: type[object]) -> tuple[int, int]:
         for trip in range(loops[0].trips):
             done += terms * prod(
                 max(0, min(first + each.size, extent) - max(first, 0))
-                for each, extent in zip(tiled.computed, (1, 8, 20, 16), strict=True)
+                for each, extent in zip(tiled.computed_box, (1, 8, 20, 16), strict=True)
                 for first in [
                     each.offset.constant
                     + sum(f * trip * loops[0].tile for _, f in each.offset.terms)
@@ -140,7 +140,7 @@ def brute(report: FunctionReport, of: type[object]) -> tuple[int, int]:
 @pytest.mark.parametrize("rows", [5, 7])
 def test_what_is_computed_again_is_counted(rows: int):
     report = one_group(plan_of(rows))
-    found = report.groups[0].recomputed
+    found = report.groups[0].recomputation
 
     assert (found.products, found.products_once) == brute(report, ContractionInterface)
     assert (found.elements, found.elements_once) == brute(report, ElementwiseInterface)
@@ -150,7 +150,7 @@ def test_what_is_computed_again_is_counted(rows: int):
 
 def test_nothing_is_computed_again_where_tiles_roll():
     for plan in plan_of(5, 1, (2,)), plan_of(20):
-        assert one_group(plan).groups[0].recomputed.product_share == 0
+        assert one_group(plan).groups[0].recomputation.product_share == 0
 
 
 def test_bounds_of_groups_leave_out_what_stays_near():
@@ -158,16 +158,16 @@ def test_bounds_of_groups_leave_out_what_stays_near():
     first, second = (op for op in module.walk() if isinstance(op, graph.GroupOp))
     assert first.plan is not None
     tensor = 64 * 64 * 4
-    pricing = Pricing(load("npu"))
-    apart = [pricing.price(each) for each in (first, second)]
+    pricing = GroupEstimator(load_target_spec("npu"))
+    apart = [pricing.estimate_group(each) for each in (first, second)]
     first.plan = graph.PlanAttr("L2", first.plan.tile_sizes, retain=[0])
     second.plan = graph.PlanAttr("L2", first.plan.tile_sizes, resident=[0])
-    near = [pricing.price(each) for each in (first, second)]
+    near = [pricing.estimate_group(each) for each in (first, second)]
 
     assert [p.bounds.payload_bytes for p in apart if p] == [3 * tensor, 3 * tensor]
     assert [p.bounds.payload_bytes for p in near if p] == [2 * tensor, 2 * tensor]
-    assert [p.spent.bytes for p in near if p] == [2 * tensor, 2 * tensor]
-    (report,) = reports(module)
+    assert [p.predicted.bytes for p in near if p] == [2 * tensor, 2 * tensor]
+    (report,) = report_functions(module)
     assert [each.peak.uses[Use.KEPT] for each in report.groups] == [tensor, tensor]
     assert report.bounds.payload_bytes == report.bytes == 4 * tensor
 
@@ -179,7 +179,9 @@ def verdict(
     module = grouped(program, target)
     first, second, *_ = [op for op in module.walk() if of(op)]
     partitioner = replace(GraphPartitionPass(level="L2"), **options)
-    return why_apart(module, (first, second), load(target), partitioner)
+    return explain_why_not_fused(
+        module, (first, second), load_target_spec(target), partitioner
+    )
 
 
 @pytest.mark.parametrize("is_chosen", [True, False])
@@ -187,18 +189,20 @@ def test_what_the_event_model_decided(is_chosen: bool):
     """It may choose what is not the best by the formula."""
     module = grouped(PAIR, "npu")
     first, second, *_ = (op for op in module.walk() if is_product(op))
-    target = load("npu")
+    target = load_target_spec("npu")
     (function,) = (op for op in module.walk() if isinstance(op, func.FuncOp))
     free = frozenset(free_values(function))
     (stated,) = problems_of(function.body.block, target.levels["L2"], free)
     partitioner = GraphPartitionPass(level="L2")
-    costs = partitioner.costs(stated, target, target.levels["L2"])
+    costs = partitioner.cost_model_of(stated, target, target.levels["L2"])
     best, apart = (search(stated.problem, costs, each) for each in ("dp", "unfused"))
     chosen = best.schedule if is_chosen else apart.schedule
     cost = Cost(chosen.time, chosen.bytes)
-    told = Rehearsed(5, 100, 120)
+    told = EvaluatedTimes(5, 100, 120)
     choice = Choice((), (), cost, None, best.statistics, stated.problem, chosen, told)
-    found = why_apart(module, (first, second), target, partitioner, [choice])
+    found = explain_why_not_fused(
+        module, (first, second), target, partitioner, [choice]
+    )
 
     if is_chosen:
         assert found.binding is Binding.NOTHING
@@ -253,18 +257,18 @@ def test_what_was_rehearsed():
     formula.
     """
     module = grouped(PAIR, "npu:L2=16K")
-    recording = RecordingPartitionPass.like(GraphPartitionPass(level="L2"))
+    recording = RecordingPartitionPass.with_options_of(GraphPartitionPass(level="L2"))
     PassManager([recording]).run(new_context(), module)
     (choice,) = recording.choices
 
-    assert choice.rehearsed is not None
-    assert choice.rehearsed.cycles < choice.rehearsed.first
-    assert choice.rehearsed.programs > 2
+    assert choice.evaluation is not None
+    assert choice.evaluation.cycles < choice.evaluation.first
+    assert choice.evaluation.programs > 2
 
 
 def test_what_was_chosen_from():
     module = grouped(PAIR, "npu:L2=16K")
-    recording = RecordingPartitionPass.like(
+    recording = RecordingPartitionPass.with_options_of(
         GraphPartitionPass(level="L2", max_evaluations=0)
     )
     PassManager([recording]).run(new_context(), module)
@@ -274,9 +278,9 @@ def test_what_was_chosen_from():
     assert choice.cost.cycles <= choice.unfused.cycles
     assert all(
         choice.cost.cycles <= other.cost.cycles
-        for others in choice.others
+        for others in choice.alternatives
         for other in others
     )
-    (report,) = reports(module)
+    (report,) = report_functions(module)
     assert report.cycles == choice.cost.cycles
     assert report.bytes == choice.cost.bytes

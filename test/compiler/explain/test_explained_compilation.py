@@ -17,7 +17,7 @@ import tlf
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.explain.group_costs import GroupTable
 from tlf.dialects.graph import GroupOp
-from tlf.dialects.prepared import is_preparation
+from tlf.dialects.prepack import is_preparation
 from tlf.tools.tlf_explain import main as explain
 from tlf.tools.tlf_run import main as run
 
@@ -132,13 +132,13 @@ def test_groups_are_those_that_run(
     explain([*arguments, "--json"])
     (function,) = json.loads(capsys.readouterr().out)
     seen: list[tuple[list[int], list[int]]] = []
-    see = GroupTable.see
+    see = GroupTable.record_module
 
     def seeing(self: GroupTable, module: ModuleOp) -> None:
         seen.extend(tiles_in(module))
         see(self, module)
 
-    monkeypatch.setattr(GroupTable, "see", seeing)
+    monkeypatch.setattr(GroupTable, "record_module", seeing)
     run([*arguments, "--timing", "--groups"])
     table = capsys.readouterr().out
     rows = dict(re.findall(r"^(group \d+|groups) +(.*)", table, re.MULTILINE))

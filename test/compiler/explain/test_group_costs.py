@@ -4,17 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from tlf.compiler.api.compiled import CompiledProgram, read_program
-from tlf.compiler.explain.group_costs import figures_of, simulated
+from tlf.compiler.api.compiled_program import CompiledProgram, read_program
+from tlf.compiler.explain.group_costs import attribute_cycles, format_cycles
 from tlf.runtime import npu
-from tlf.runtime.npu.figures import Stretch
+from tlf.runtime.npu.run_metrics import Segment
 from tlf.tools.tlf_opt import main as opt
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
-def stretch(end: int, *origins: str) -> Stretch:
-    return Stretch(1, end, frozenset(origins))
+def stretch(end: int, *origins: str) -> Segment:
+    return Segment(1, end, frozenset(origins))
 
 
 def test_cycles_belong_to_the_group_that_moves_the_end():
@@ -28,20 +28,20 @@ def test_cycles_belong_to_the_group_that_moves_the_end():
         stretch(160),
     ]
 
-    assert simulated(groups, parts) == {0: 120, 1: 40}
+    assert attribute_cycles(groups, parts) == {0: 120, 1: 40}
 
 
 def test_a_gap_is_told_of_what_takes_longer_than_its_bound():
-    assert figures_of(100, 150, 120).endswith("simulated 120; gap 1.20x")
-    assert figures_of(100, 150, None).endswith("predicted 150; gap 1.50x")
-    assert figures_of(100, 150, 80).endswith("simulated 80 beside others")
+    assert format_cycles(100, 150, 120).endswith("simulated 120; gap 1.20x")
+    assert format_cycles(100, 150, None).endswith("predicted 150; gap 1.50x")
+    assert format_cycles(100, 150, 80).endswith("simulated 80 beside others")
 
 
 def test_nothing_is_told_of_groups_that_are_not_found():
     same = [frozenset({"a:1:1"}), frozenset({"a:1:1"})]
 
-    assert simulated(same, [stretch(100, "a:1:1")]) == {}
-    assert simulated(same, []) == {}
+    assert attribute_cycles(same, [stretch(100, "a:1:1")]) == {}
+    assert attribute_cycles(same, []) == {}
 
 
 @pytest.mark.one_in(1)
@@ -57,9 +57,9 @@ def test_stretches_are_those_of_a_run_step_by_step(example: str, tmp_path: Path)
     fast = npu.run(program, {}, functional=False)
     slow = npu.run(program, {}, functional=False, step_by_step=True)
 
-    assert fast.stretches == slow.stretches
-    assert fast.stretches[-1].end == fast.cycles
-    ends = [each.end for each in fast.stretches]
+    assert fast.segments == slow.segments
+    assert fast.segments[-1].end == fast.cycles
+    ends = [each.end for each in fast.segments]
     assert ends == sorted(ends)
 
 

@@ -22,7 +22,7 @@ from xdsl.ir import Operation
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from tlf.dialects import graph
-from tlf.dialects.graph.window import Window
+from tlf.dialects.graph.image_windows import Window
 from tlf.dialects.types import tensor_type
 
 ROUNDS = 16

@@ -18,14 +18,20 @@ from tlf.dialects.interfaces import (
     AccumulatingInterface,
     Array,
     DecompositionInterface,
-    IteratorKind,
+    IteratorType,
     ReductionInterface,
     ReferenceInterface,
     TilingInterface,
     WindowInterface,
 )
 from tlf.dialects.types import dtype_of, tensor_type
-from tlf.support.affine.access import Box, Interval, Linear, iterations, region
+from tlf.support.affine.index_access import (
+    AffineSum,
+    Box,
+    Interval,
+    accessed_box,
+    producing_iterations,
+)
 
 Cases: TypeAlias = list[tuple[Operation, Generator]]
 Program: TypeAlias = Callable[[Builder], Sequence[SSAValue]]
@@ -121,13 +127,13 @@ def tiles_of(
     """Exactly what iterations read, borders filled in and the rest of it garbage."""
     tiles: list[Array] = []
     for position, (accesses, array) in enumerate(
-        zip(op.operand_accesses(), operands, strict=True)
+        zip(op.indexing_maps(), operands, strict=True)
     ):
         assert accesses is not None
-        part = region(accesses, box)
+        part = accessed_box(accesses, box)
         element = tensor_type(op.operands[position]).element_type
         outside = garbage(rng, sizes(part), element, op)
-        if (border := op.border(position)) is not None:
+        if (border := op.padding_value(position)) is not None:
             outside = np.full(sizes(part), border, array.dtype)
         tiles.append(cut(array, part, outside))
     return tiles
@@ -137,37 +143,39 @@ def compute_tile(op: TilingInterface, tiles: Sequence[Array], box: Box) -> Array
     """Run the tiled operation."""
     element = [tensor_type(each).element_type for each in (*op.operands, *op.results)]
     shapes = [tile.shape for tile in tiles]
-    shapes.append(tuple(sizes(region(op.result_accesses()[0], box))))
+    shapes.append(tuple(sizes(accessed_box(op.result_indexing_maps()[0], box))))
     types = [TensorType(*each) for each in zip(element, shapes, strict=True)]
     inputs = [value(type_.get_shape(), type_.element_type) for type_ in types[:-1]]
-    tiled = op.tiled(inputs, types[-1:])
+    tiled = op.tiled_implementation(inputs, types[-1:])
     tiled.verify()
     assert isinstance(tiled, type(op))
-    return tiled.reference(*tiles)[0]
+    return tiled.compute_reference(*tiles)[0]
 
 
 def some_interval(rng: Generator, extent: int, overhang: int = 0) -> Interval:
     first = int(rng.integers(0, extent))
-    return Interval(Linear(first), int(rng.integers(1, extent - first + 1 + overhang)))
+    return Interval(
+        AffineSum(first), int(rng.integers(1, extent - first + 1 + overhang))
+    )
 
 
 def wanted_box(op: TilingInterface, rng: Generator) -> Box:
     """The iterations that compute a random box of the result."""
     shape = tensor_type(op.results[0]).get_shape()
     wanted = tuple(some_interval(rng, extent, overhang=2) for extent in shape)
-    extents = [iterator.extent for iterator in op.iterators()]
-    return iterations(op.result_accesses()[0], extents, wanted)
+    extents = [iterator.extent for iterator in op.iteration_domain()]
+    return producing_iterations(op.result_indexing_maps()[0], extents, wanted)
 
 
 def parallel_box(op: TilingInterface, rng: Generator) -> Box:
     """A random box of parallel iterations."""
-    whole = op.untileable()
+    whole = op.untileable_dims()
     assert all(isinstance(reason, str) and reason for reason in whole.values())
     return tuple(
         Interval.whole(iterator.extent)
-        if iterator.kind is IteratorKind.REDUCTION or position in whole
+        if iterator.kind is IteratorType.REDUCTION or position in whole
         else some_interval(rng, iterator.extent, overhang=2)
-        for position, iterator in enumerate(op.iterators())
+        for position, iterator in enumerate(op.iteration_domain())
     )
 
 
@@ -187,11 +195,11 @@ def assert_close(found: Array, expected: Array) -> None:
 def test_tile_equals_part_of_the_whole(cases: Cases, some_box: Callable[..., Box]):
     for op, rng in having(cases, TilingInterface):
         operands = operands_of(op, rng)
-        (whole,) = op.reference(*operands)
+        (whole,) = op.compute_reference(*operands)
         box = some_box(op, rng)
         tile = compute_tile(op, tiles_of(op, rng, operands, box), box)
 
-        part = region(op.result_accesses()[0], box)
+        part = accessed_box(op.result_indexing_maps()[0], box)
         assert_close(cut(tile, inverse(part, whole.shape), whole), whole)
 
 
@@ -224,8 +232,8 @@ def test_regions_are_minimal(cases: Cases, some_box: Callable[..., Box]):
         box = some_box(op, rng)
         elements = [tensor_type(operand).element_type for operand in op.operands]
         tiles = [
-            numbers(rng, sizes(region(accesses, box)), element)
-            for accesses, element in zip(op.operand_accesses(), elements, strict=True)
+            numbers(rng, sizes(accessed_box(accesses, box)), element)
+            for accesses, element in zip(op.indexing_maps(), elements, strict=True)
             if accesses is not None
         ]
         tile = compute_tile(op, tiles, box).astype(float)
@@ -245,21 +253,21 @@ def test_regions_are_minimal(cases: Cases, some_box: Callable[..., Box]):
 def pieces(op: TilingInterface, rng: Generator) -> list[Box]:
     """All iterations, cut along reductions that tile."""
     cuts: list[list[Interval]] = []
-    for position, iterator in enumerate(op.iterators()):
+    for position, iterator in enumerate(op.iteration_domain()):
         size = iterator.extent
-        reduces = iterator.kind is IteratorKind.REDUCTION
-        if reduces and position not in op.untileable():
+        reduces = iterator.kind is IteratorType.REDUCTION
+        if reduces and position not in op.untileable_dims():
             size = int(rng.integers(1, iterator.extent + 1))
         starts = range(0, iterator.extent, size)
-        cuts.append([Interval(Linear(start), size) for start in starts])
+        cuts.append([Interval(AffineSum(start), size) for start in starts])
     return list(product(*cuts))
 
 
 def test_reductions_can_be_computed_in_pieces(cases: Cases):
     for op, rng in having(cases, AccumulatingInterface):
         operands = operands_of(op, rng)
-        (whole,) = op.reference(*operands)
-        total = np.full_like(whole, op.neutral())
+        (whole,) = op.compute_reference(*operands)
+        total = np.full_like(whole, op.neutral_element())
         if op.init_value is None:
             op.operands = [*op.operands, value(whole.shape)]
             operands.append(total)
@@ -280,9 +288,9 @@ def check_program(op: ReferenceInterface, program: Program, rng: Generator) -> B
         step.verify()
         assert isinstance(step, ReferenceInterface)
         inputs = [known[operand] for operand in step.operands]
-        known.update(zip(step.results, step.reference(*inputs), strict=True))
+        known.update(zip(step.results, step.compute_reference(*inputs), strict=True))
     assert [result.type for result in results] == list(op.result_types)
-    for result, expected in zip(results, op.reference(*operands), strict=True):
+    for result, expected in zip(results, op.compute_reference(*operands), strict=True):
         assert_close(known[result], expected)
     return block
 
@@ -294,13 +302,13 @@ def test_decomposition_computes_the_same(cases: Cases):
 
 def test_operations_without_windows_compute_the_same(cases: Cases):
     for op, rng in having(cases, WindowInterface):
-        block = check_program(op, op.without_windows, rng)
+        block = check_program(op, op.decompose_windows, rng)
         assert not any(isinstance(step, WindowInterface) for step in block.ops)
 
 
 def test_reference_has_the_declared_type(cases: Cases):
     for op, rng in having(cases, ReferenceInterface):
-        results = op.reference(*operands_of(op, rng))
+        results = op.compute_reference(*operands_of(op, rng))
         for array, result in zip(results, op.results, strict=True):
             type_ = tensor_type(result)
             assert array.shape == type_.get_shape()
@@ -334,20 +342,20 @@ def test_results_inherit_the_first_encoding():
 
 
 def test_tiles_of_constants():
-    constant = graph.ConstantOp.filled(2.5, TensorType(bf16, [4, 6]))
-    assert constant.untileable() == {}
-    tile = constant.tiled([], [TensorType(bf16, [3, 2])])
+    constant = graph.ConstantOp.from_splat(2.5, TensorType(bf16, [4, 6]))
+    assert constant.untileable_dims() == {}
+    tile = constant.tiled_implementation([], [TensorType(bf16, [3, 2])])
     tile.verify()
     assert isinstance(tile, graph.ConstantOp)
-    assert (tile.array() == np.float32(2.5)).all()
+    assert (tile.to_array() == np.float32(2.5)).all()
 
     several = graph.ConstantOp(np.arange(6, dtype=np.float32).reshape(2, 3))
-    assert several.splat() is None
-    assert set(several.untileable()) == {0, 1}
-    assert all(several.untileable().values())
-    same = several.tiled([], [several.result.type])
+    assert several.splat_value() is None
+    assert set(several.untileable_dims()) == {0, 1}
+    assert all(several.untileable_dims().values())
+    same = several.tiled_implementation([], [several.result.type])
     assert isinstance(same, graph.ConstantOp)
-    assert (same.array() == several.array()).all()
+    assert (same.to_array() == several.to_array()).all()
 
 
 def test_flops():
@@ -364,13 +372,13 @@ def test_linear_operands(cases: Cases):
         operands = operands_of(op, rng)
         if isinstance(op, AccumulatingInterface) and op.init_value is not None:
             operands[-1][...] = 0
-        (once,) = op.reference(*operands)
-        for position in op.linear_in():
+        (once,) = op.compute_reference(*operands)
+        for position in op.linear_operands():
             if operands[position].dtype != np.float32:
                 continue
             doubled = [*operands]
             doubled[position] = np.multiply(doubled[position], np.float32(2))
-            (twice,) = op.reference(*doubled)
+            (twice,) = op.compute_reference(*doubled)
             assert_close(twice, np.add(once, once))
 
 
@@ -391,4 +399,4 @@ def test_reshape_tiles_as_finely_as_rows_allow(
     source: tuple[int, ...], result: tuple[int, ...], extents: list[int]
 ):
     op = graph.ReshapeOp(value(source), result)
-    assert [iterator.extent for iterator in op.iterators()] == extents
+    assert [iterator.extent for iterator in op.iteration_domain()] == extents

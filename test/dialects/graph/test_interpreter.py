@@ -12,7 +12,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.compiler.driver.driver import new_context
 from tlf.dialects import graph
-from tlf.dialects.graph.side_file import digest
+from tlf.dialects.graph.side_file import compute_digest
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.graph import GraphFunctions
 
@@ -85,7 +85,7 @@ def test_constants_of_a_side_file(weights: Path):
     narrow = constant(weights, "narrow", "tensor<3x4xbf16>")
     assert narrow.dtype == ml_dtypes.bfloat16
     np.testing.assert_array_equal(narrow, stored["narrow"].view(ml_dtypes.bfloat16))
-    wide = constant(weights, "wide", "tensor<4xf32>", digest(stored["wide"]))
+    wide = constant(weights, "wide", "tensor<4xf32>", compute_digest(stored["wide"]))
     np.testing.assert_array_equal(wide, np.arange(4, dtype=np.float32))
 
 
@@ -143,10 +143,10 @@ def test_constants(text: str, expected: Array):
     (found,) = run(program, "f")
     assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
     np.testing.assert_array_equal(found, expected)
-    assert graph.ConstantOp(expected).array().tolist() == expected.tolist()
+    assert graph.ConstantOp(expected).to_array().tolist() == expected.tolist()
 
 
 def test_splat():
-    assert graph.ConstantOp(np.full((2, 3), -0.0, np.float32)).splat() is not None
-    assert graph.ConstantOp(np.array([0.0, -0.0], np.float32)).splat() is None
-    assert graph.ConstantOp(np.array([1, 2], np.int32)).splat() is None
+    assert graph.ConstantOp(np.full((2, 3), -0.0, np.float32)).splat_value() is not None
+    assert graph.ConstantOp(np.array([0.0, -0.0], np.float32)).splat_value() is None
+    assert graph.ConstantOp(np.array([1, 2], np.int32)).splat_value() is None

@@ -12,8 +12,8 @@ from xdsl.ir.affine import AffineMap
 from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import graph
-from tlf.dialects.graph.tensors import NUMBERS
-from tlf.dialects.graph.window import Window
+from tlf.dialects.graph.image_windows import Window
+from tlf.dialects.graph.tensor_types import NUMBERS
 from tlf.dialects.interfaces import ReferenceInterface
 from tlf.dialects.types import ELEMENT_TYPES, dtype_of
 
@@ -67,7 +67,7 @@ def test_concat(element: Attribute, axis: int, rng: Generator):
         arrays[0][0, 0, :4] = np.array([np.inf, -np.inf, np.nan, -0.0])
     op = graph.ConcatOp(values(*arrays, elements=[element] * 3), axis)
     op.verify()
-    (found,) = op.reference(*arrays)
+    (found,) = op.compute_reference(*arrays)
     expected = torch.cat([double(array) for array in arrays], axis)
     check(found, expected, element)
 
@@ -84,7 +84,7 @@ def test_parts_of_a_concat_keep_their_bits(element: Attribute, rng: Generator):
     for step in block.ops:
         assert isinstance(step, ReferenceInterface)
         inputs = [known[operand] for operand in step.operands]
-        known[step.results[0]] = step.reference(*inputs)[0]
+        known[step.results[0]] = step.compute_reference(*inputs)[0]
     assert known[joined].tobytes() == np.concatenate(arrays).tobytes()
 
 
@@ -94,7 +94,7 @@ def test_iota(element: Attribute, axis: int):
     shape = (3, 90, 4)
     op = graph.IotaOp(TensorType(element, shape), axis)
     op.verify()
-    (found,) = op.reference()
+    (found,) = op.compute_reference()
     expected = np.broadcast_to(np.indices(shape)[axis], shape)
     assert found.dtype == dtype_of(element)
     check(found, double(expected), element)
@@ -110,7 +110,7 @@ def test_unfold(element: Attribute, rng: Generator):
     (x,) = values(array, elements=[element])
     op = graph.UnfoldOp(x, map_, shape, 1)
     op.verify()
-    (found,) = op.reference(array)
+    (found,) = op.compute_reference(array)
     expected = np.full(shape, 1, array.dtype)
     for n, kh, kw, oh, ow in np.ndindex(*shape):
         row, column = oh * 2 + kh * 3 - 1, ow + kw - 2
@@ -123,8 +123,8 @@ def test_unfolded_images_are_columns(rng: Generator):
     images = some(rng, (2, 3, 7, 6), ELEMENT_TYPES[0])
     window = Window((3, 2), (2, 1), (1, 0, 1, 0), (1, 3))
     (x,) = values(images, elements=ELEMENT_TYPES[:1])
-    op = window.unfolded(x, 0)
-    (found,) = op.reference(images)
+    op = window.build_unfold(x, 0)
+    (found,) = op.compute_reference(images)
     expected = torch.nn.functional.unfold(
         double(images), (3, 2), dilation=(1, 3), padding=(1, 0), stride=(2, 1)
     )

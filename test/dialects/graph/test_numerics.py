@@ -152,7 +152,7 @@ def test_compare(element: Attribute, relation: str, rng: Generator):
     a, b = values(lhs, rhs, elements=[element] * 2)
     op = graph.CompareOp(a, b, relation)
     op.verify()
-    (found,) = op.reference(lhs, rhs)
+    (found,) = op.compute_reference(lhs, rhs)
     check(found, getattr(torch, relation)(double(lhs), double(rhs)), i1)
 
 
@@ -162,7 +162,7 @@ def test_select(element: Attribute, rng: Generator):
     condition, a, b = values(*arrays, elements=[i1, element, element])
     op = graph.SelectOp(condition, a, b)
     op.verify()
-    (found,) = op.reference(*arrays)
+    (found,) = op.compute_reference(*arrays)
     chosen = torch.tensor(arrays[0])
     expected = torch.where(chosen, double(arrays[1]), double(arrays[2]))
     check(found, expected, element)
@@ -219,7 +219,7 @@ def test_matmul(element: Attribute, with_init: bool, wide: bool, rng: Generator)
     op = graph.MatmulOp(a, b, init=c[0] if c else None, element=result)
     op.verify()
     expected = double(lhs) @ double(rhs) + (double(init) if with_init else 0)
-    check(op.reference(*arrays)[0], expected, result, error=1e-6)
+    check(op.compute_reference(*arrays)[0], expected, result, error=1e-6)
 
 
 @numbers
@@ -279,7 +279,7 @@ def test_product(element: Attribute, axes: list[int], rng: Generator):
     x, start = values(array, init, elements=[element, element])
     op = graph.ReduceOp(x, "prod", axes, init=start)
     op.verify()
-    check(op.reference(array, init)[0], expected * 3, element, error=1e-6)
+    check(op.compute_reference(array, init)[0], expected * 3, element, error=1e-6)
 
 
 @floats
@@ -293,7 +293,7 @@ def test_reduce_from_init(element: Attribute, rng: Generator):
         x, start = values(array, init, elements=[element, element])
         op = graph.ReduceOp(x, kind, [1], init=start)
         op.verify()
-        check(op.reference(array, init)[0], expected, element, error=1e-6)
+        check(op.compute_reference(array, init)[0], expected, element, error=1e-6)
 
 
 @floats
@@ -363,7 +363,7 @@ def test_parameters_may_be_wider(rng: Generator):
     op = graph.LayerNormOp(x, w)
     op.verify()
     expected = torch.nn.functional.layer_norm(double(array), (6,), double(weight))
-    check(op.reference(array, weight)[0], expected, bf16, error=1e-6)
+    check(op.compute_reference(array, weight)[0], expected, bf16, error=1e-6)
 
 
 @pytest.mark.parametrize("element", ELEMENT_TYPES, ids=str)

@@ -82,9 +82,14 @@ def test_pools_from_init(element: Attribute, rng: Generator):
         x, start = values(images, init, elements=[element] * 2)
         op = kind(x, (3, 3), init=start)
         op.verify()
-        plain = kind(x, (3, 3)).reference(images.astype(np.float64))[0]
+        plain = kind(x, (3, 3)).compute_reference(images.astype(np.float64))[0]
         wide = np.asarray(merge(plain.astype(np.float64), init.astype(np.float64)))
-        check(op.reference(images, init)[0], torch.tensor(wide), element, error=1e-2)
+        check(
+            op.compute_reference(images, init)[0],
+            torch.tensor(wide),
+            element,
+            error=1e-2,
+        )
 
 
 VOLUMES: list[dict[str, Any]] = [

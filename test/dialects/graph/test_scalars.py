@@ -14,9 +14,9 @@ from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import graph, mem
 from tlf.dialects.graph.elementwise import BinaryOperation
-from tlf.dialects.graph.functions import error_function
-from tlf.dialects.graph.quotients import truncated_quotient
-from tlf.dialects.graph.tensors import NUMBERS
+from tlf.dialects.graph.integer_division import truncated_quotient
+from tlf.dialects.graph.tensor_types import NUMBERS
+from tlf.dialects.graph.unary_functions import error_function
 from tlf.dialects.interfaces import (
     Array,
     ElementwiseInterface,
@@ -177,9 +177,9 @@ def test_scalar(kind: Any, element: Attribute, options: dict[str, Any]):
     types = [TensorType(each, [64]) for each in elements]
     operands = test.TestOp(result_types=types).results
     op = kind(*operands, **options)
-    (expected,) = op.reference(*arrays)
+    (expected,) = op.compute_reference(*arrays)
     found = evaluate(
-        lambda builder, scalars: op.scalar(builder, *scalars),
+        lambda builder, scalars: op.build_scalar(builder, *scalars),
         elements,
         arrays,
     )
@@ -204,9 +204,9 @@ def test_combine(kind: str, element: Attribute):
         [op.accumulator_type] * 2,
         list(wide),
     )
-    (expected,) = op.reference(array)
+    (expected,) = op.compute_reference(array)
     np.testing.assert_array_equal(combined.astype(expected.dtype), expected)
-    start = np.full_like(wide[0], op.neutral())
+    start = np.full_like(wide[0], op.neutral_element())
     same = evaluate(
         lambda builder, elements: op.combine(builder, *elements),
         [op.accumulator_type] * 2,

@@ -7,7 +7,7 @@ from xdsl.utils.exceptions import InterpretationError
 from tlf.compiler.driver.driver import new_context, parse
 from tlf.compiler.driver.source import Source
 from tlf.dialects.interfaces import Array
-from tlf.dialects.interpreters.run import interpret
+from tlf.dialects.interpreters.interpret import interpret
 
 NEST = """
 func.func @f(%x: tensor<12x8x{element}>, %n: index, %m: index)

@@ -22,7 +22,7 @@ from xdsl.utils.exceptions import VerifyException
 from tlf.compiler.driver.driver import new_context
 from tlf.dialects import tile
 from tlf.dialects.interfaces import Array
-from tlf.dialects.interpreters.run import interpret
+from tlf.dialects.interpreters.interpret import interpret
 
 L1 = tile.EncodingAttr("L1")
 TILE = TensorType(f32, [3, 4], L1)
@@ -85,13 +85,13 @@ def test_a_loop_knows_its_parts():
     kind, mapping = tile.LoopKind.PARALLEL, tile.Mapping.CORE
     nest = tile.WhileOp([0, 1], [upper, 8], [2, 3], [init], body, kind, mapping, [1, 0])
     nest.verify()
-    assert nest.parallel
+    assert nest.is_parallel
     assert nest.mixed_lower == (0, 1)
     assert nest.mixed_upper == (upper, 8)
     assert nest.step_values == (2, 3)
     assert nest.induction_variables == tuple(body.args[:2])
-    assert nest.carried == (body.args[2],)
-    assert nest.yielded is body.last_op
+    assert nest.carried_values == (body.args[2],)
+    assert nest.yield_op is body.last_op
     assert nest.mapping.data is mapping
     assert list(nest.result_types) == [TILE]
 
@@ -109,7 +109,7 @@ def test_a_mask_with_valid_extents_is_not_tiled_again():
     (cut,) = values(TILE)
     mask = tile.MaskOp(cut, [0, 0], [9, 9], 0, [2, 4])
     with pytest.raises(VerifyException, match="cannot tile a mask with valid extents"):
-        mask.tiled_at([cut], [TILE], [0, 0], lambda left, right: left)
+        mask.tiled_implementation_at([cut], [TILE], [0, 0], lambda left, right: left)
 
 
 def slice_of(fill: str, valid: str, element: str) -> str:

@@ -16,8 +16,8 @@ from tlf.dialects import get_all_dialects
 from tlf.lowering.mem_to_triton.convert_mem_to_triton import ConvertMemToTritonPass
 from tlf.lowering.mem_to_triton.triton_target import build_plan
 from tlf.runtime import triton
-from tlf.runtime.triton.offline import OfflineCompiler
-from tlf.runtime.triton.plan import Plan
+from tlf.runtime.triton.launch_plan import Plan
+from tlf.runtime.triton.offline_compiler import OfflineCompiler
 from tlf.runtime.triton.sanitizers import sanitize
 
 Arrays = Mapping[str, np.ndarray]

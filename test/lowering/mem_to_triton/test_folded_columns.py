@@ -10,11 +10,11 @@ from numpy.testing import assert_allclose
 from tlf.compiler.driver.driver import PASSES
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
-from tlf.dialects.target import load
+from tlf.dialects.target import load_target_spec
 from tlf.lowering.mem_to_triton.triton_target import build_plan
 from tlf.lowering.pipelines import PIPELINES
 from tlf.runtime import triton
-from tlf.runtime.triton.plan import Plan, load_plan
+from tlf.runtime.triton.launch_plan import Plan, load_plan
 
 PASSES_AFTER_TILES = (
     "convert-graph-to-tile,tidy,convert-tile-to-mem,tidy,mem-fold-unit-dims,tidy,"
@@ -25,7 +25,7 @@ PASSES_AFTER_TILES = (
 def lowered(text: str) -> Plan:
     """The plan of a program whose groups have tiles."""
     context, module = parsed(text)
-    load("h200").attach(module)
+    load_target_spec("h200").attach(module)
     passes = build_passes(PASSES_AFTER_TILES, PASSES, PIPELINES)
     PassManager(passes).run(context, module)
     return load_plan(build_plan(module).json)

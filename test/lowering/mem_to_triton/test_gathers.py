@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from differential import compiled_text, parsed
 
-from tlf.dialects.interpreters.run import interpret
-from tlf.runtime.triton.offline import OfflineCompiler
-from tlf.runtime.triton.plan import load_plan
+from tlf.dialects.interpreters.interpret import interpret
+from tlf.runtime.triton.launch_plan import load_plan
+from tlf.runtime.triton.offline_compiler import OfflineCompiler
 
 Check = Callable[[str, Mapping[str, np.ndarray]], Mapping[str, np.ndarray]]
 

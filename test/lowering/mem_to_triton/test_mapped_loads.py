@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tlf.runtime.triton.plan import Plan
+from tlf.runtime.triton.launch_plan import Plan
 
 Check = Callable[[str, Mapping[str, np.ndarray]], Mapping[str, np.ndarray]]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from tlf.runtime.triton.plan import Loop, Plan
+from tlf.runtime.triton.launch_plan import HostLoop, Plan
 
 Check = Callable[[str, Mapping[str, np.ndarray]], Mapping[str, np.ndarray]]
 
@@ -202,7 +202,7 @@ def test_plan_of_a_host_loop(plan_of: Callable[[str], Plan]) -> None:
     buffers = '%x: memref<4x64xf32, "L3">, %y: memref<4x64xf32, "L3">'
     plan = plan_of(function(buffers, body))
     (loop,) = plan.steps
-    assert isinstance(loop, Loop)
+    assert isinstance(loop, HostLoop)
     assert (loop.lower, loop.upper, loop.step) == (0, 4, 2)
     # The rows of all iterations are in bounds, so that nothing is masked.
     assert "mask" not in plan.kernels[0].source

@@ -17,37 +17,41 @@ from example_variants import (
     weighted_sum,
 )
 
-from tlf.analysis.tiling.group_members import members_of_group
+from tlf.analysis.tiling.group_members import members_of_group_op
 from tlf.compiler.driver.driver import PASSES
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
 from tlf.dialects import graph
-from tlf.dialects.target import load
-from tlf.dialects.tile.attributes import Mapping
+from tlf.dialects.target import load_target_spec
+from tlf.dialects.tile.loop_attributes import Mapping
 from tlf.lowering.mem_to_triton.triton_target import build_plan
 from tlf.lowering.pipelines import PIPELINES
-from tlf.planner.cost.gpu.tiles import GpuTiles
-from tlf.runtime.triton.assembly import Assembly
-from tlf.runtime.triton.offline import SHARED_LIMITS, OfflineCompiler, Resources
-from tlf.runtime.triton.plan import load_plan
+from tlf.planner.cost.gpu.gpu_estimator import GpuEstimator
+from tlf.runtime.triton.launch_plan import load_plan
+from tlf.runtime.triton.offline_compiler import (
+    SHARED_LIMITS,
+    KernelResources,
+    OfflineCompiler,
+)
+from tlf.runtime.triton.ptx_statistics import PtxStatistics
 
 Make = Callable[[int, int, str], Variant]
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
-def kernels(text: str, compiler: OfflineCompiler) -> Sequence[Resources]:
+def kernels(text: str, compiler: OfflineCompiler) -> Sequence[KernelResources]:
     """
     Compile a program as the triton pipeline does for an H200.
     """
     context, module = parsed(text)
-    load("h200").attach(module)
+    load_target_spec("h200").attach(module)
     passes = build_passes("triton-pipeline", PASSES, PIPELINES)
     PassManager(passes).run(context, module)
     return compiler.compile(load_plan(build_plan(module).json))
 
 
-def assemblies(variant: Variant, compiler: OfflineCompiler) -> list[Assembly]:
+def assemblies(variant: Variant, compiler: OfflineCompiler) -> list[PtxStatistics]:
     found = kernels(variant.program.text(), compiler)
     return [each.assembly for each in found if each.assembly is not None]
 
@@ -135,7 +139,7 @@ def test_what_loops_of_several_reductions_take_is_estimated(
     rows: int, columns: int, stages: int, depth: int, compiler: OfflineCompiler
 ) -> None:
     context, module = parsed(ATTENTION.format(d=depth))
-    target = load("h200")
+    target = load_target_spec("h200")
     target.attach(module)
     passes = build_passes("triton-pipeline", PASSES, PIPELINES)
     names = [each.name for each in passes]
@@ -146,10 +150,10 @@ def test_what_loops_of_several_reductions_take_is_estimated(
     group.plan = graph.PlanAttr(
         level.name, tiles, (columns,), Mapping.GRID, stages=stages
     )
-    model = GpuTiles.of(target, level)
+    model = GpuEstimator.of(target, level)
     assert model is not None
-    tiling = members_of_group(group).tiling(tiles, (columns,), model.rules)
-    expected = model.kernels.resources(tiling, stages)
+    tiling = members_of_group_op(group).tiling_with(tiles, (columns,), model.rules)
+    expected = model.kernels.resources_of(tiling, stages)
 
     PassManager(passes[at:]).run(context, module)
     (found,) = compiler.compile(load_plan(build_plan(module).json))

@@ -11,7 +11,7 @@ import pytest
 from differential import compiled_text
 
 from tlf.runtime import triton
-from tlf.runtime.triton.plan import Plan
+from tlf.runtime.triton.launch_plan import Plan
 
 FAR = (3, 30_000, 30_000)
 """An i8 tensor of 2.7e9 elements."""

@@ -6,7 +6,7 @@ from differential import PASSES, PassManager, build_passes, parsed
 from special_values import DTYPE
 
 from tlf.dialects import graph
-from tlf.dialects.interpreters.run import interpret
+from tlf.dialects.interpreters.interpret import interpret
 
 KINDS = ("sum", "prod", "max", "min")
 UNIT = {"f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}

@@ -12,8 +12,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.transforms.canonicalize import CanonicalizePass
 
 from tlf.dialects import graph
-from tlf.dialects.entry import entry_point
-from tlf.dialects.interpreters.run import interpret
+from tlf.dialects.entry_point import entry_point
+from tlf.dialects.interpreters.interpret import interpret
 from tlf.passes.graph.graph_fold_affine_indices import GraphFoldAffineIndicesPass
 from tlf.tools.run_inputs import make_inputs
 

@@ -11,7 +11,7 @@ from xdsl.passes import ModulePass
 
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.dialects.interfaces import Array
-from tlf.dialects.interpreters.run import interpret
+from tlf.dialects.interpreters.interpret import interpret
 from tlf.passes.graph.graph_decompose import GraphDecomposePass
 from tlf.passes.graph.graph_hoist_scales import GraphHoistScalesPass
 

@@ -9,8 +9,8 @@ from whole_numbers import Numbers
 from xdsl.ir import Operation
 
 from tlf.dialects import graph
-from tlf.dialects.graph.tensors import element_of
-from tlf.dialects.interpreters.run import interpret
+from tlf.dialects.graph.tensor_types import element_of
+from tlf.dialects.interpreters.interpret import interpret
 from tlf.passes.graph.graph_int_range_narrowing import GraphIntRangeNarrowingPass
 from tlf.passes.graph.integer_bounds import IntegerBounds
 

@@ -11,10 +11,10 @@ from xdsl.dialects.builtin import ModuleOp
 from tlf.compiler.driver.driver import PASSES
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
-from tlf.dialects.entry import entry_point
+from tlf.dialects.entry_point import entry_point
 from tlf.dialects.graph import remarks_of
 from tlf.dialects.interfaces import Array
-from tlf.dialects.interpreters.run import interpret
+from tlf.dialects.interpreters.interpret import interpret
 
 SEEDS = range(150)
 

@@ -6,7 +6,7 @@ from differential import disagreement, make_case
 from xdsl.passes import ModulePass
 
 from tlf.dialects.interfaces import WindowInterface
-from tlf.dialects.interpreters.run import interpret
+from tlf.dialects.interpreters.interpret import interpret
 from tlf.passes.graph.graph_decompose import GraphDecomposePass
 from tlf.passes.graph.graph_unfold_windows import GraphUnfoldWindowsPass
 

@@ -13,7 +13,7 @@ from special_values import DTYPE
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects.interfaces import Array
-from tlf.dialects.interpreters.run import interpret
+from tlf.dialects.interpreters.interpret import interpret
 
 UNIT = {"f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}
 

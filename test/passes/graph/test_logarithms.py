@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects import graph
 from tlf.dialects.interfaces import Array
-from tlf.dialects.interpreters.run import interpret
+from tlf.dialects.interpreters.interpret import interpret
 from tlf.passes.graph.graph_hoist_scales import GraphHoistScalesPass
 
 EPSILON = {"f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}

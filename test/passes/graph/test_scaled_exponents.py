@@ -10,7 +10,7 @@ from xdsl.passes import ModulePass
 
 from tlf.dialects import graph
 from tlf.dialects.interfaces import Array
-from tlf.dialects.interpreters.run import interpret
+from tlf.dialects.interpreters.interpret import interpret
 from tlf.passes.graph.graph_decompose import GraphDecomposePass
 from tlf.passes.graph.graph_hoist_scales import GraphHoistScalesPass
 

@@ -8,8 +8,8 @@ from xdsl.dialects import func
 
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.dialects.graph import remarks_of
-from tlf.dialects.target import load
-from tlf.passes.report.mem_report_copies import NONE, MemReportCopiesPass
+from tlf.dialects.target import load_target_spec
+from tlf.passes.report.mem_report_copies import NO_COPIES, MemReportCopiesPass
 from tlf.passes.report.tile_verify_coverage import ATTRIBUTE, TileVerifyCoveragePass
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*.mlir"))
@@ -24,7 +24,7 @@ def test_examples(file: Path, target: str):
     if file.stem == ROLLING and target == "h200":
         pytest.skip("not for this target")
     context, module = parsed(file.read_text(encoding="utf-8"))
-    description = load(target)
+    description = load_target_spec(target)
     description.attach(module)
     passes = steps_of(description)
     names = [each.name for each in passes]
@@ -41,5 +41,5 @@ def test_examples(file: Path, target: str):
     for function in functions:
         remarks = remarks_of(function)
         copies = [each for each in remarks if each.source.data == "mem-report-copies"]
-        assert [each.text.data for each in copies] == [NONE]
+        assert [each.text.data for each in copies] == [NO_COPIES]
         assert ATTRIBUTE in function.attributes

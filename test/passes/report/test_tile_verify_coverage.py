@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import InterpretationError
 
 from tlf.compiler.driver.driver import new_context
-from tlf.dialects.interpreters.run import interpret
+from tlf.dialects.interpreters.interpret import interpret
 from tlf.passes.report.tile_verify_coverage import (
     ATTRIBUTE,
     CoverageError,

@@ -9,15 +9,15 @@ from differential import parsed
 from nest_pairs import Kind, NestPair, Sharing, random_pair
 from xdsl.dialects.builtin import ModuleOp
 
-from tlf.analysis.affine_loops import fusion
+from tlf.analysis.affine_loops import fusion_legality
 from tlf.dialects import tile
-from tlf.dialects.entry import entry_point
+from tlf.dialects.entry_point import entry_point
 from tlf.dialects.graph import remarks_of
 from tlf.dialects.interfaces import Array
-from tlf.dialects.interpreters.run import interpret
+from tlf.dialects.interpreters.interpret import interpret
 from tlf.passes.tile.tile_fuse_loops import TileFuseLoopsPass
 
-NOT_FORWARDED = (fusion.TILE, fusion.OWN)
+NOT_FORWARDED = (fusion_legality.NO_COMMON_TILE, fusion_legality.READS_OTHER_BOX)
 """Reasons why parallel nests stay apart where no dependence prevents their fusion."""
 
 KINDS: tuple[Kind, ...] = ("parallel", "sequential")

@@ -6,19 +6,19 @@ import pytest
 from gpu_programs import H200, parsed
 from xdsl.dialects.builtin import ModuleOp
 
-from tlf.analysis.tiling.group import rules_of
-from tlf.analysis.tiling.group_members import members_of_group
+from tlf.analysis.tiling.group_analysis import tile_rules_of
+from tlf.analysis.tiling.group_members import members_of_group_op
 from tlf.compiler.driver.driver import PASSES, new_context
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
 from tlf.dialects import graph, mem
 from tlf.dialects.interfaces import ContractionInterface
+from tlf.lowering.mem_to_triton.contraction_roles import ContractionRoles
+from tlf.lowering.mem_to_triton.dot_operand_order import needs_operand_swap
 from tlf.lowering.mem_to_triton.dot_shapes import uses_dot
-from tlf.lowering.mem_to_triton.exchanged import is_exchanged
-from tlf.lowering.mem_to_triton.roles import Roles
 from tlf.lowering.pipelines import PIPELINES
 from tlf.planner.cost.gpu.chip import Chip
-from tlf.planner.cost.gpu.kernel import Kernels
+from tlf.planner.cost.gpu.kernel_model import KernelModel
 
 ROWS, COLUMNS, DEPTH = 256, 128, 512
 
@@ -86,13 +86,13 @@ def by_model(module: ModuleOp) -> list[bool]:
     (group,) = (op for op in module.walk() if isinstance(op, graph.GroupOp))
     assert group.plan is not None
     sizes = group.plan.tile_sizes, group.plan.reduce_sizes
-    tiling = members_of_group(group).tiling(*sizes, rules_of(H200, "L1"))
-    arithmetic = Kernels(chip, H200).needs(tiling).arithmetic
+    tiling = members_of_group_op(group).tiling_with(*sizes, tile_rules_of(H200, "L1"))
+    arithmetic = KernelModel(chip, H200).demand_of(tiling).arithmetic
     return [
-        arithmetic.is_exchanged(tiled)
+        arithmetic.is_swapped(tiled)
         for op, tiled in tiling.tiles.items()
         if isinstance(op, ContractionInterface)
-        and arithmetic.is_matrix(arithmetic.product(tiled))
+        and arithmetic.has_matrix_shape(arithmetic.product_of(tiled))
     ]
 
 
@@ -102,7 +102,7 @@ def by_backend(module: ModuleOp) -> list[bool]:
     H200.attach(module)
     PassManager(build_passes(steps, PASSES, PIPELINES)).run(new_context(), module)
     return [
-        is_exchanged(op, Roles.of(op))
+        needs_operand_swap(op, ContractionRoles.of(op))
         for op in module.walk()
         if isinstance(op, mem.ContractOp) and uses_dot(op)
     ]

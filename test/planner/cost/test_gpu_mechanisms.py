@@ -5,11 +5,11 @@ from math import ceil
 import pytest
 from gpu_programs import H200, Sizes, changed, members, price, product, rows_sum
 
-from tlf.dialects.target import Target
+from tlf.dialects.target import TargetSpec
 from tlf.planner.cost.gpu.chip import Chip
-from tlf.planner.cost.gpu.programs import NARROW_STORE
-from tlf.planner.cost.gpu.resources import BASE, REGISTER
-from tlf.planner.cost.gpu.tiles import GpuTiles
+from tlf.planner.cost.gpu.gpu_estimator import GpuEstimator
+from tlf.planner.cost.gpu.kernel_programs import NARROW_STORE
+from tlf.planner.cost.gpu.program_resources import BASE, REGISTER
 
 
 def chip() -> Chip:
@@ -71,7 +71,7 @@ def test_results_are_left_after_the_loop():
     found = price(product(4096, 4096, 64), (128, 128), (64,))
     left = 2 * 4096**2 / chip().memory.bandwidth
     assert found.times["latency"] > left
-    assert found.binding == "latency"
+    assert found.bottleneck == "latency"
 
 
 def test_a_factor_that_lies_across_its_matrix_is_slow_to_read():
@@ -98,7 +98,7 @@ def test_a_factor_that_lies_across_its_matrix_is_slow_to_read():
 
 
 def test_functions_take_the_steps_that_a_target_says():
-    def lanes(target: Target) -> float:
+    def lanes(target: TargetSpec) -> float:
         type_ = "tensor<4096x4096xbf16>"
         text = (
             f"func.func @f(%x: {type_}) -> {type_} {{\n"
@@ -229,10 +229,10 @@ def test_elements_that_are_stored_one_by_one_add_to_a_loop():
 def test_a_search_leaves_its_start_for_something(
     text: str, start: tuple[Sizes, Sizes], is_left: bool
 ):
-    tiles = GpuTiles.of(H200, H200.levels["L1"])
+    tiles = GpuEstimator.of(H200, H200.levels["L1"])
     assert tiles is not None
     _module, group = members(text)
-    plan = tiles.plan(group)
+    plan = tiles.find_plan(group)
     assert plan is not None
     tile, reduce = start
     found = price(text, plan.tile_sizes, plan.reduce_sizes)

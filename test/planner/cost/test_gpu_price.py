@@ -17,17 +17,21 @@ from gpu_programs import (
 from msgspec import structs
 from xdsl.dialects import func
 
-from tlf.analysis.bounds.bounds import bounds_of
-from tlf.analysis.tiling.group_members import members_of_group
-from tlf.analysis.tiling.model import Loop
+from tlf.analysis.bounds.lower_bounds import lower_bounds_of
+from tlf.analysis.tiling.group_members import members_of_group_op
+from tlf.analysis.tiling.group_tiling import TileLoop
 from tlf.dialects import graph
-from tlf.dialects.target import Target, from_data, load
-from tlf.planner.cost.gpu.busy import Busy
+from tlf.dialects.target import TargetSpec, load_target_spec, target_from_data
 from tlf.planner.cost.gpu.chip import Chip
-from tlf.planner.cost.gpu.price import Far, Work, price_of
-from tlf.planner.cost.gpu.resources import Resources
-from tlf.planner.cost.gpu.reuse import GROUP, Grid
-from tlf.planner.estimators import estimator_of
+from tlf.planner.cost.gpu.kernel_cost import (
+    KernelWork,
+    OuterTraffic,
+    estimate_kernel_cost,
+)
+from tlf.planner.cost.gpu.operand_reuse import GROUP, ProgramGrid
+from tlf.planner.cost.gpu.program_resources import ProgramResources
+from tlf.planner.cost.gpu.unit_cycles import UnitCycles
+from tlf.planner.estimator_selection import estimator_of
 
 CASES = [
     pytest.param(product(4096, 4096, 4096), (128, 256), (64,), id="product"),
@@ -53,7 +57,7 @@ FASTER = [
 ]
 
 
-def with_processors(count: int) -> Target:
+def with_processors(count: int) -> TargetSpec:
     share = count / 132
     target = changed(H200, "engines.matrix.cores", share)
     return changed(target, "engines.vector.cores", share)
@@ -81,7 +85,7 @@ def test_no_price_is_under_the_roofline(text: str, tile: Sizes, reduce: Sizes):
     module, _ = members(text)
     (function,) = (op for op in module.ops if isinstance(op, func.FuncOp))
     found = price(text, tile, reduce)
-    assert found.cycles >= bounds_of(function, H200).cycles
+    assert found.cycles >= lower_bounds_of(function, H200).cycles
     assert found.cycles >= max(found.times.values())
 
 
@@ -103,11 +107,11 @@ def test_a_larger_problem_is_never_cheaper(
     assert found == sorted(found)
 
 
-def work(programs: int, warps: int = 8) -> Work:
+def work(programs: int, warps: int = 8) -> KernelWork:
     """Programs of which a processor has room for `8 / warps * 8`."""
-    resources = Resources(warps=warps, registers=32, shared=0, stages=1)
-    each = Busy(matrix=1000.0)
-    return Work(programs, Far(0.0), 0.0, each, 1500.0, 500.0, resources)
+    resources = ProgramResources(warps=warps, registers=32, shared=0, stages=1)
+    each = UnitCycles(matrix=1000.0)
+    return KernelWork(programs, OuterTraffic(0.0), 0.0, each, 1500.0, 500.0, resources)
 
 
 def simple() -> Chip:
@@ -131,11 +135,11 @@ def test_the_tail_is_exact():
         40: 100 + 500 + 4000,
         41: 100 + 500 + 5000,
     }
-    found = {count: price_of(work(count), chip) for count in cases}
+    found = {count: estimate_kernel_cost(work(count), chip) for count in cases}
     assert {count: each.cycles for count, each in found.items()} == cases
     assert [found[count].waves for count in (20, 21, 40, 41)] == [1, 2, 2, 3]
     # One of 16 warps at once: each wave waits for memory anew.
-    assert price_of(work(11, warps=16), chip).cycles == 100 + 2 * 1500
+    assert estimate_kernel_cost(work(11, warps=16), chip).cycles == 100 + 2 * 1500
 
 
 def test_a_processor_has_room():
@@ -151,20 +155,22 @@ def test_a_processor_has_room():
         (1, 32, 0): 32,
     }
     for (warps, registers, shared), count in cases.items():
-        assert Resources(warps, registers, shared, 1).resident(chip) == count
+        assert (
+            ProgramResources(warps, registers, shared, 1).count_resident(chip) == count
+        )
 
 
 def test_programs_in_a_row_cover_the_last_axis_first():
-    rows, columns = Loop(64, 1), Loop(32, 1)
-    grid = Grid((rows, columns))
-    assert grid.different(32, {columns}) == 32
-    assert grid.different(32, {rows}) == 1
-    assert grid.different(64, {rows}) == 2
-    assert grid.different(64, {rows, columns}) == 64
-    grouped = Grid((rows, columns), is_grouped=True)
-    assert grouped.different(GROUP, {rows}) == GROUP
-    assert grouped.different(4 * GROUP, {columns}) == 4
-    assert grouped.different(4 * GROUP, {rows, columns}) == 4 * GROUP
+    rows, columns = TileLoop(64, 1), TileLoop(32, 1)
+    grid = ProgramGrid((rows, columns))
+    assert grid.count_distinct_tiles(32, {columns}) == 32
+    assert grid.count_distinct_tiles(32, {rows}) == 1
+    assert grid.count_distinct_tiles(64, {rows}) == 2
+    assert grid.count_distinct_tiles(64, {rows, columns}) == 64
+    grouped = ProgramGrid((rows, columns), is_grouped=True)
+    assert grouped.count_distinct_tiles(GROUP, {rows}) == GROUP
+    assert grouped.count_distinct_tiles(4 * GROUP, {columns}) == 4
+    assert grouped.count_distinct_tiles(4 * GROUP, {rows, columns}) == 4 * GROUP
 
 
 def test_rows_that_are_not_aligned_cost_more():
@@ -199,20 +205,20 @@ func.func @f(%x: !t, %w: !t) -> !t {
 @pytest.mark.parametrize("name", ["npu", "h200"])
 def test_one_interface(name: str):
     """Whatever the target, an estimator plans, and prices what it planned."""
-    target = load(name)
+    target = load_target_spec(name)
     level = target.tile_levels[0]
     estimator = estimator_of(target, level)
     assert estimator is not None
     (group,) = (op for op in parsed(GROUP_TEXT).walk() if isinstance(op, graph.GroupOp))
-    found = members_of_group(group)
-    assert estimator.plan(found) is not None
-    cycles = estimator.fastest(found)
+    found = members_of_group_op(group)
+    assert estimator.find_plan(found) is not None
+    cycles = estimator.estimate_cycles(found)
     assert cycles is not None
-    assert cycles >= bounds_of(group, target).cycles
+    assert cycles >= lower_bounds_of(group, target).cycles
 
 
 def test_a_target_without_facts_has_no_estimator():
     data = {key: each for key, each in H200.data.items() if key != "gpu"}
-    target = from_data(data)
+    target = target_from_data(data)
     assert estimator_of(target, target.tile_levels[0]) is None
     assert estimator_of(H200, H200.levels["L2"]) is None

@@ -7,13 +7,13 @@ from random import Random
 import pytest
 from only_group import only_group
 
-from tlf.analysis.tiling.group_members import members_of_group
-from tlf.dialects.target import load
-from tlf.planner.cost.npu.in_flight import SINGLE, InFlight
-from tlf.planner.cost.npu.nearest import Machinery, NearestSearch
-from tlf.planner.cost.npu.program import busy
-from tlf.planner.cost.npu.shortlist import rank
-from tlf.planner.cost.npu.sizes import options
+from tlf.analysis.tiling.group_members import members_of_group_op
+from tlf.dialects.target import load_target_spec
+from tlf.planner.cost.npu.event_simulation import busy_cycles_of
+from tlf.planner.cost.npu.inner_search import InnerModel, InnerSearch
+from tlf.planner.cost.npu.iterations_in_flight import SINGLE, IterationsInFlight
+from tlf.planner.cost.npu.shortlist import rank_of_candidate
+from tlf.planner.cost.npu.size_options import size_options
 
 CONVOLUTION = """
 func.func @conv(%x: tensor<1x64x10x{columns}xf16>, %w: tensor<64x64x3x3xf16>)
@@ -100,19 +100,19 @@ func.func @heads(%a: tensor<512x12x64xf16>, %b: tensor<12x64x768xf16>)
 """
 
 
-def search(text: str, preset: str) -> NearestSearch:
+def search(text: str, preset: str) -> InnerSearch:
     """The search for the only group of a program."""
-    target = load(preset)
+    target = load_target_spec(preset)
     group = only_group(text, target, "level=L1")
-    members, level = members_of_group(group), target.levels["L1"]
-    machinery = Machinery(target, level)
-    axes = members.axes(machinery.rules)
-    return NearestSearch(members, axes, level, machinery)
+    members, level = members_of_group_op(group), target.levels["L1"]
+    machinery = InnerModel(target, level)
+    axes = members.tileable_axes(machinery.rules)
+    return InnerSearch(members, axes, level, machinery)
 
 
 def test_channels_by_themselves_are_cut_before_images():
     """A channel lies along no side of the array: its whole image takes 64 steps."""
-    found = search(DEPTHWISE, "npu").best()
+    found = search(DEPTHWISE, "npu").find_best()
     assert found is not None
     _, channels, _, *image = found.tile
     assert image == [28, 28]
@@ -142,7 +142,7 @@ def test_sums_in_pieces_leave_room_for_sizes_of_whole_ones():
     whole = {sizes[:4] for sizes in grid if sizes[4:] == (12, 3, 3)}
     pieces = {sizes[:4] for sizes in grid if sizes[4:] == (4, 3, 3)}
     assert pieces < whole
-    best = searched.best()
+    best = searched.find_best()
     assert best is not None
     assert best.reduce == (12, 3, 3)
 
@@ -150,7 +150,7 @@ def test_sums_in_pieces_leave_room_for_sizes_of_whole_ones():
 @pytest.mark.parametrize("columns", [56, 224])
 def test_tiles_of_images_fill_the_array(columns: int):
     """Rows of 56 columns are no multiple of the array's 64, rows and columns are."""
-    found = search(CONVOLUTION.format(columns=columns), "npu").best()
+    found = search(CONVOLUTION.format(columns=columns), "npu").find_best()
     assert found is not None
     assert prod(found.tile[-2:]) % 64 == 0
 
@@ -158,10 +158,10 @@ def test_tiles_of_images_fill_the_array(columns: int):
 def test_room_is_left_where_that_costs_little():
     """Of tiles that take about as long, those are chosen that take much less room."""
     searched = search(NARROW, "npu")
-    found = searched.best()
+    found = searched.find_best()
     assert found is not None
     known = [each for each in searched.timed.values() if each is not None]
-    fastest = min(known, key=rank)
+    fastest = min(known, key=rank_of_candidate)
     assert fastest.bytes > searched.level.capacity / 2
     assert found.bytes <= 0.75 * fastest.bytes
     assert found.cycles <= 1.01 * fastest.cycles
@@ -171,10 +171,12 @@ def test_room_is_left_where_that_costs_little():
 def test_little_is_lost_to_all_sizes(m: int, n: int, k: int):
     """The time of the chosen tiles against that of all options of sizes and stages."""
     searched = search(PRODUCT.format(m=m, n=n, k=k), "npu-tiny")
-    found = searched.best()
+    found = searched.find_best()
     extents = (*searched.axes.parallel, *searched.axes.reduction)
-    sizes = product(*map(options, extents))
-    timed = (searched.time(each, n) for each in sizes for n in searched.counts)
+    sizes = product(*map(size_options, extents))
+    timed = (
+        searched.time_candidate(each, n) for each in sizes for n in searched.counts
+    )
     least = min(each.cycles for each in timed if each is not None)
     assert found is not None
     assert found.cycles <= 1.05 * least
@@ -185,9 +187,11 @@ def test_what_follows_a_sum_holds_up_none_of_its_loads():
     An operand multiplied with a product is loaded after the reduction tiles of the
     product.
     """
-    sizes, stages = (64, 64, 256), InFlight(2, 2)
-    plain = search(PRODUCT.format(m=512, n=512, k=512), "npu").time(sizes, stages)
-    gated = search(GATE, "npu").time(sizes, stages)
+    sizes, stages = (64, 64, 256), IterationsInFlight(2, 2)
+    plain = search(PRODUCT.format(m=512, n=512, k=512), "npu").time_candidate(
+        sizes, stages
+    )
+    gated = search(GATE, "npu").time_candidate(sizes, stages)
     assert plain is not None
     assert gated is not None
     assert gated.cycles <= 1.05 * plain.cycles
@@ -196,7 +200,9 @@ def test_what_follows_a_sum_holds_up_none_of_its_loads():
 def test_what_is_computed_in_place_keeps_its_slot():
     """A row of a softmax is loaded once the one before is done, not merely read."""
     searched = search(SOFTMAX, "npu")
-    single, double = (searched.time((4, 512), InFlight(n, n)) for n in (1, 2))
+    single, double = (
+        searched.time_candidate((4, 512), IterationsInFlight(n, n)) for n in (1, 2)
+    )
     assert single is not None
     assert double is not None
     assert single.cycles > 1.3 * double.cycles
@@ -206,7 +212,8 @@ def test_pieces_of_a_sum_overlap_where_tiles_have_no_room_to():
     """Three pieces take less room with two tiles in flight than with three."""
     searched = search(PRODUCT.format(m=512, n=512, k=768), "npu")
     needed_by = [
-        searched.time((128, 128, 64), InFlight(tiles, 3)) for tiles in (1, 2, 3)
+        searched.time_candidate((128, 128, 64), IterationsInFlight(tiles, 3))
+        for tiles in (1, 2, 3)
     ]
     known = [each.bytes for each in needed_by if each is not None]
     assert known == sorted(known)
@@ -216,7 +223,7 @@ def test_pieces_of_a_sum_overlap_where_tiles_have_no_room_to():
 def test_sums_along_several_axes_are_cut_together():
     """Of 12 heads with 64 columns each, fewer are as good a piece as all."""
     searched = search(HEADS, "npu")
-    found = searched.best()
+    found = searched.find_best()
     assert found is not None
     assert prod(found.reduce) < 12 * 64
 
@@ -224,32 +231,32 @@ def test_sums_along_several_axes_are_cut_together():
 def test_pieces_of_windows_count_their_taps():
     """With 3 x 3 taps, few channels keep the array busy while the first are loaded."""
     searched = search(CONVOLUTION.format(columns=56), "npu")
-    found = searched.best()
+    found = searched.find_best()
     assert found is not None
     assert found.reduce[0] < 32
-    many = searched.time((*found.tile, 32, *found.reduce[1:]), found.stages)
+    many = searched.time_candidate((*found.tile, 32, *found.reduce[1:]), found.stages)
     assert many is None or many.cycles > found.cycles
 
 
 def test_short_products_have_four_tiles_in_flight():
     """A product of 64 steps drains from the array for twice as long."""
     searched = search(RESIDUAL, "npu")
-    found = searched.best()
+    found = searched.find_best()
     assert found is not None
     sizes = (*found.tile, *found.reduce)
     assert found.stages.tiles == 4
-    three = searched.time(sizes, InFlight(3, 3))
+    three = searched.time_candidate(sizes, IterationsInFlight(3, 3))
     assert three is not None
     assert three.cycles > 1.05 * found.cycles
 
 
 def test_what_takes_little_longer_is_known():
     searched = search(NARROW, "npu")
-    best = searched.best()
+    best = searched.find_best()
     assert best is not None
-    first, *others = searched.near(best)
+    first, *others = searched.candidates_near(best)
     assert first == best
-    assert others == sorted(others, key=rank)
+    assert others == sorted(others, key=rank_of_candidate)
     assert best not in others
     assert all(8 * each.cycles <= 9 * best.cycles for each in others)
     slower = [e for e in searched.timed.values() if e and e not in (best, *others)]
@@ -268,11 +275,13 @@ def test_no_engine_is_busy_for_less(text: str):
     grid = searched.grid_sizes()
     for sizes in random.sample(grid, min(40, len(grid))):
         count = len(searched.axes.parallel)
-        tiling = searched.members.tiling(
+        tiling = searched.members.tiling_with(
             sizes[:count], sizes[count:], searched.machinery.rules
         )
-        program = searched.machinery.program(tiling, SINGLE)
-        assert searched.least(tiling) <= max(busy(program).values())
+        program = searched.machinery.build_program(tiling, SINGLE)
+        assert searched.min_compute_cycles(tiling) <= max(
+            busy_cycles_of(program).values()
+        )
 
 
 MAPPED = """
@@ -291,7 +300,7 @@ func.func @mapped(%x: tensor<{rows}x64xbf16>) -> tensor<{rows}x64xbf16> {{
 def test_rough_times_are_near(rows: int):
     """As iterations too small to hide what each waits for are not the best."""
     found = search(MAPPED.format(rows=rows), "npu")
-    rough, best = found.rough(), found.best()
+    rough, best = found.find_rough(), found.find_best()
     assert rough is not None
     assert best is not None
     assert rough.cycles <= 1.1 * best.cycles

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from only_group import only_group
 
-from tlf.analysis.tiling.group_members import members_of_group
-from tlf.analysis.tiling.rolling import Rolling
-from tlf.dialects.target import Target, load
-from tlf.planner.cost.npu.nest_work import NestWork, Pace
-from tlf.planner.cost.npu.outer import OuterModel
-from tlf.planner.cost.npu.timed import nests_of
+from tlf.analysis.tiling.group_members import members_of_group_op
+from tlf.analysis.tiling.rolling_windows import RollingPolicy
+from tlf.dialects.target import TargetSpec, load_target_spec
+from tlf.planner.cost.npu.nest_work import NestThroughput, NestWork
+from tlf.planner.cost.npu.npu_estimator import nests_of
+from tlf.planner.cost.npu.outer_model import OuterModel
 from tlf.tools.tlf_run import main as run
 
 TWICE = """
@@ -37,7 +37,7 @@ func.func @softmax(%x: tensor<256x512xf32>) -> tensor<256x512xf32> {
 """
 
 ARRAY, VECTOR, LOAD, STORE = range(4)
-PACE = Pace(issue=4, fill=100, array=ARRAY, moves=(LOAD, STORE))
+PACE = NestThroughput(issue=4, fill=100, array=ARRAY, moves=(LOAD, STORE))
 
 
 def work(instructions: int, **busy: float) -> NestWork:
@@ -45,21 +45,21 @@ def work(instructions: int, **busy: float) -> NestWork:
     return NestWork({numbers[k]: v for k, v in busy.items()}, {}, instructions)
 
 
-def works(text: str, target: Target) -> list[NestWork]:
+def works(text: str, target: TargetSpec) -> list[NestWork]:
     """
     Return the work of the nests of a group of all operations, for the tile of
     everything.
     """
     level = target.levels["L2"]
-    members = members_of_group(only_group(text, target, "level=L2"))
+    members = members_of_group_op(only_group(text, target, "level=L2"))
     nests = nests_of(members, target)
     model = OuterModel(target, level)
-    tiling = members.tiling((64, 256), (), model.rules)
-    return list(model.works(tiling, nests).values())
+    tiling = members.tiling_with((64, 256), (), model.rules)
+    return list(model.work_by_nest(tiling, nests).values())
 
 
 def test_what_two_operations_of_a_nest_read_is_moved_once():
-    target = load("npu")
+    target = load_target_spec("npu")
     (nest,) = works(TWICE, target)
 
     level, size = target.levels["L2"], 64 * 256 * 4
@@ -71,17 +71,17 @@ def test_nearer_tiles_that_are_no_products_are_thin():
     """800 cycles of loads, in tiles of at least 8: 100 tiles of 2 instructions."""
     nest = work(2, vector=200, load=800, store=400)
 
-    assert nest.cycles(PACE) == 800 + 600 / 100
+    assert nest.estimate_cycles(PACE) == 800 + 600 / 100
 
 
 def test_products_fill_the_memory_as_far_as_need_be():
-    assert work(2, array=800, load=400).cycles(PACE) == 800 + 100
-    assert work(2, array=800, load=40).cycles(PACE) == 800 + 40
+    assert work(2, array=800, load=400).estimate_cycles(PACE) == 800 + 100
+    assert work(2, array=800, load=40).estimate_cycles(PACE) == 800 + 40
 
 
 def test_a_small_memory_takes_many_instructions():
     """Of 8 fills there are 8 nearer tiles at least, of 50 instructions each."""
-    assert work(50, vector=200, load=400, store=400).cycles(PACE) == 8 * 50 * 4
+    assert work(50, vector=200, load=400, store=400).estimate_cycles(PACE) == 8 * 50 * 4
 
 
 @pytest.mark.parametrize("program", [GELU, SOFTMAX])
@@ -117,36 +117,40 @@ func.func @residual(%x: tensor<1x64x32x64xf16>, %v: tensor<64x64x1x1xf16>,
 
 def test_nests_that_lead_run_beside_others():
     """Their engines do as much; what waits for nothing adds nothing."""
-    target = load("npu")
-    members = members_of_group(
+    target = load_target_spec("npu")
+    members = members_of_group_op(
         only_group(RESIDUAL, target, "level=L2 max-contractions=2")
     )
     model = OuterModel(target, target.levels["L2"])
     nests = nests_of(members, target)
     tilings = [
-        members.tiling((1, 64, 8, 64), (), model.rules, Rolling(2, leads=leads))
+        members.tiling_with(
+            (1, 64, 8, 64), (), model.rules, RollingPolicy(2, has_prefetch=leads)
+        )
         for leads in (False, True)
     ]
-    apart, beside = (model.compute(tiling, nests) for tiling in tilings)
-    found = [*model.works(tilings[1], nests).values()]
+    apart, beside = (model.compute_cycles(tiling, nests) for tiling in tilings)
+    found = [*model.work_by_nest(tilings[1], nests).values()]
 
     products = sum(each.busy[model.pace.array] for each in found)
-    assert apart == sum(each.cycles(model.pace) for each in found)
-    assert beside == max(products, *(each.cycles(model.pace) for each in found))
+    assert apart == sum(each.estimate_cycles(model.pace) for each in found)
+    assert beside == max(
+        products, *(each.estimate_cycles(model.pace) for each in found)
+    )
     assert beside < 0.9 * apart
 
 
 @pytest.mark.parametrize("leads", [False, True])
 def test_only_what_is_read_of_a_window_is_moved(leads: bool):
     """The window of the skip holds more rows than either of both nests reads."""
-    target = load("npu")
+    target = load_target_spec("npu")
     level = target.levels["L2"]
     group = only_group(RESIDUAL, target, "level=L2 max-contractions=2")
-    members = members_of_group(group)
+    members = members_of_group_op(group)
     model = OuterModel(target, level)
-    rolling = Rolling(2, leads=leads)
-    tiling = members.tiling((1, 64, 8, 64), (), model.rules, rolling)
-    nests = model.works(tiling, nests_of(members, target))
+    rolling = RollingPolicy(2, has_prefetch=leads)
+    tiling = members.tiling_with((1, 64, 8, 64), (), model.rules, rolling)
+    nests = model.work_by_nest(tiling, nests_of(members, target))
 
     row = 64 * 64 * 2
     queue = model.pace.moves[0]

@@ -5,15 +5,15 @@ from itertools import pairwise
 import pytest
 from only_group import only_group
 
-from tlf.analysis.tiling.group_members import members_of_group
-from tlf.dialects.target import load
-from tlf.planner.cost.npu.outer import OuterModel
+from tlf.analysis.tiling.group_members import members_of_group_op
+from tlf.dialects.target import load_target_spec
+from tlf.planner.cost.npu.npu_estimator import nests_of
+from tlf.planner.cost.npu.outer_model import OuterModel
 from tlf.planner.cost.npu.outer_plan import OuterPlan
 from tlf.planner.cost.npu.outer_search import OuterSearch
-from tlf.planner.cost.npu.sizes import nearby, options
+from tlf.planner.cost.npu.size_options import nearby_sizes, size_options
 from tlf.planner.cost.npu.tile_search import TileSearch
 from tlf.planner.cost.npu.tiled_group import OuterCost
-from tlf.planner.cost.npu.timed import nests_of
 
 CONVOLUTION = """
 func.func @expand(%x: tensor<1x64x112x112xf16>, %w: tensor<256x64x1x1xf16>)
@@ -81,16 +81,16 @@ func.func @long(%x: tensor<48x6000xf16>, %w: tensor<6000x48xf16>)
 
 def search_of(text: str, kibibytes: int, chip: str = "npu") -> OuterSearch:
     """The search for plans of a group of all operations, with so much L2."""
-    target = load(chip).resized({"L2": kibibytes << 10})
+    target = load_target_spec(chip).with_capacities({"L2": kibibytes << 10})
     group = only_group(text, target, "level=L2 max-contractions=2")
-    members, level = members_of_group(group), target.levels["L2"]
+    members, level = members_of_group_op(group), target.levels["L2"]
     nests = nests_of(members, target)
     return OuterSearch(members, nests, OuterModel(target, level), level.capacity)
 
 
 def best(kibibytes: int) -> OuterPlan:
     """The best plan of a convolution with so much L2."""
-    found = search_of(CONVOLUTION, kibibytes).best()
+    found = search_of(CONVOLUTION, kibibytes).find_best()
     assert found is not None
     return found
 
@@ -99,18 +99,22 @@ def test_more_memory_is_not_slower():
     """A tile cut along one axis makes room for more of another."""
     plans = [best(128 << octave) for octave in range(8)]
 
-    cycles = [plan.cost.cycles for plan in plans]
+    cycles = [plan.cost.total_cycles for plan in plans]
     assert all(more <= 1.05 * less for less, more in pairwise(cycles)), cycles
 
 
 def test_tiles_that_roll_load_everything_once():
     """Also what the first windows need, and no weights again."""
     search = search_of(PAIR, 4096)
-    plans = [search.plan((1, 64, rows, 56), roll=2, stages=2) for rows in (4, 8, 16)]
-    whole = search.whole()
+    plans = [
+        search.plan_for((1, 64, rows, 56), roll=2, stages=2) for rows in (4, 8, 16)
+    ]
+    whole = search.single_tile_plan()
 
     assert whole is not None
-    assert {plan and plan.cost.bytes for plan in plans} == {whole.cost.bytes}
+    assert {plan and plan.cost.payload_bytes for plan in plans} == {
+        whole.cost.payload_bytes
+    }
 
 
 @pytest.mark.parametrize("text", [CONVOLUTION, TWICE, SUMS, LONG])
@@ -118,25 +122,25 @@ def test_tiles_that_roll_load_everything_once():
 def test_moves_alone_are_no_worse_than_a_plan(text: str, kibibytes: int):
     """So plans of which the moves are worse need no further price."""
     search = search_of(text, kibibytes)
-    search.best()
+    search.find_best()
     plans = [plan for plan in search.known.values() if plan is not None]
 
     assert plans
-    assert all(plan.floor <= plan.rank[0] for plan in plans)
+    assert all(plan.min_rank <= plan.rank[0] for plan in plans)
 
 
 def test_more_tiles_are_in_flight_where_this_is_faster():
     """Small ones take less time than the latency of the memory."""
     search = search_of(SUMS, 64, "npu-tiny")
-    plan = search.best()
+    plan = search.find_best()
 
     assert plan is not None
     assert plan.stages > 2
-    double = search.plan(plan.tile, plan.roll, 2)
-    deeper = search.plan(plan.tile, plan.roll, plan.stages + 1)
+    double = search.plan_for(plan.tile, plan.sliding, 2)
+    deeper = search.plan_for(plan.tile, plan.sliding, plan.stages + 1)
     assert double is not None
-    assert double.cost.cycles > plan.cost.cycles
-    assert deeper is None or deeper.cost.cycles >= plan.cost.cycles
+    assert double.cost.total_cycles > plan.cost.total_cycles
+    assert deeper is None or deeper.cost.total_cycles >= plan.cost.total_cycles
 
 
 def test_loops_inside_start_again():
@@ -145,21 +149,21 @@ def test_loops_inside_start_again():
     wait for stores at the end of each row, and 47,500 for strips.
     """
     search = search_of(SQUARE, 16384)
-    nested = search.plan((256, 128), None, 2)
-    strips = search.plan((64, 512), None, 2)
+    nested = search.plan_for((256, 128), None, 2)
+    strips = search.plan_for((64, 512), None, 2)
 
     assert nested is not None
     assert strips is not None
-    assert 47_000 < strips.cost.cycles < nested.cost.cycles < 52_000
+    assert 47_000 < strips.cost.total_cycles < nested.cost.total_cycles < 52_000
 
 
 def test_strips_fill_the_array():
     """8 of 56 rows are whole passes in nearer tiles, and few are soon there."""
-    plan = search_of(TWICE, 16384).best()
+    plan = search_of(TWICE, 16384).find_best()
 
     assert plan is not None
     assert plan.tile == (1, 64, 8, 56)
-    assert plan.roll == 2
+    assert plan.sliding == 2
 
 
 def moved_in(cost: OuterCost) -> float:
@@ -173,30 +177,32 @@ def moved_in(cost: OuterCost) -> float:
 @pytest.mark.parametrize("kibibytes", [160, 1024])
 def test_no_plan_beats_the_bound(text: str, nearest: float, kibibytes: int):
     search = search_of(text, kibibytes)
-    bound = search.bound
+    bound = search.lower_bounds
     assert bound is not None
-    least = bound.of(search.keeping)
+    least = bound.bound_with(search.residency)
 
-    search.ranked(1)
+    search.rank_plans(1)
     costs = [plan.cost for plan in search.known.values() if plan is not None]
 
     assert len(costs) > 3
-    assert all(least.cycles <= cost.cycles for cost in costs)
-    assert all(least.bytes <= cost.bytes for cost in costs)
-    assert all(least.moved <= moved_in(cost) for cost in costs)
-    assert min(cost.cycles for cost in costs) <= nearest * least.cycles
+    assert all(least.cycles <= cost.total_cycles for cost in costs)
+    assert all(least.bytes <= cost.payload_bytes for cost in costs)
+    assert all(least.channel_time <= moved_in(cost) for cost in costs)
+    assert min(cost.total_cycles for cost in costs) <= nearest * least.cycles
 
 
 def test_bound_has_whole_bursts():
     """The 4,000 bytes of the results take 16 bursts of 256."""
     search = search_of(SUMS, 4096)
-    bound, whole = search.bound, search.whole()
+    bound, whole = search.lower_bounds, search.single_tile_plan()
 
     assert bound is not None
     assert whole is not None
     assert whole.cost.stores.bytes == 4000
     assert whole.cost.stores.cycles * search.model.bandwidth == 4096
-    assert bound.of(search.keeping).moved == pytest.approx(moved_in(whole.cost))
+    assert bound.bound_with(search.residency).channel_time == pytest.approx(
+        moved_in(whole.cost)
+    )
 
 
 def test_products_are_computed_anew_for_two_tiles():
@@ -204,62 +210,69 @@ def test_products_are_computed_anew_for_two_tiles():
     search = search_of(PAIR, 4096)
     assert not search.axes.free[1]
 
-    search.ranked(1)
+    search.rank_plans(1)
     plan = search.known[(1, 32, 56, 56), None, 2, False]
-    whole = search.whole()
+    whole = search.single_tile_plan()
     assert plan is not None
     assert whole is not None
-    assert plan.cost.compute > whole.cost.compute / 2
+    assert plan.cost.compute_cycles > whole.cost.compute_cycles / 2
 
 
 def test_any_size_of_a_short_axis_is_near():
-    assert nearby(7) == (1, 2, 3, 4, 5, 6, 7)
-    assert nearby(56) == options(56)
+    assert nearby_sizes(7) == (1, 2, 3, 4, 5, 6, 7)
+    assert nearby_sizes(56) == size_options(56)
 
 
 def test_bound_of_strided_reads_counts_what_is_used():
     """Single rows and columns are a quarter of what one tile holds."""
     search = search_of(STRIDED, 1024)
-    least = search.plan((1, 128, 1, 1), None, 1)
-    bound, whole = search.bound, search.whole()
+    least = search.plan_for((1, 128, 1, 1), None, 1)
+    bound, whole = search.lower_bounds, search.single_tile_plan()
 
     assert bound is not None
     assert whole is not None
     assert least is not None
-    assert bound.of(search.keeping).bytes == least.cost.bytes < whole.cost.bytes
+    assert (
+        bound.bound_with(search.residency).bytes
+        == least.cost.payload_bytes
+        < whole.cost.payload_bytes
+    )
 
 
 def test_long_factors_come_in_pieces():
     """A tile of two whole factors is thin, and uses little of the array."""
     search = search_of(LONG, 256)
-    whole, plan = TileSearch.best(search), search.best()
+    whole, plan = TileSearch.find_best(search), search.find_best()
 
     assert whole is not None
     assert plan is not None
     assert plan.tile == (48, 48)
     assert plan.reduce < (6000,)
-    assert plan.cost.cycles < whole.cost.cycles / 2
-    assert search.plan(*plan.key) is plan
-    assert search.ranked(1)[0].reduce == plan.reduce
-    assert search.bound is not None
-    assert search.bound.of(search.keeping).cycles <= plan.cost.cycles
+    assert plan.cost.total_cycles < whole.cost.total_cycles / 2
+    assert search.plan_for(*plan.key) is plan
+    assert search.rank_plans(1)[0].reduce == plan.reduce
+    assert search.lower_bounds is not None
+    assert (
+        search.lower_bounds.bound_with(search.residency).cycles
+        <= plan.cost.total_cycles
+    )
 
 
 def test_whole_factors_need_not_fit():
     """Of a reduction, the smallest piece has to."""
     search = search_of(LONG, 16)
-    least, plan = search.least(), search.best()
+    least, plan = search.min_bytes(), search.find_best()
 
-    assert TileSearch.best(search) is None
+    assert TileSearch.find_best(search) is None
     assert least is not None
     assert least <= search.capacity
     assert plan is not None
-    assert plan.needed <= search.capacity
+    assert plan.required_bytes <= search.capacity
 
 
 def test_images_roll_one_after_the_other_or_together():
     """High strips of one image are looked at, too, not only low ones of many."""
     searched = search_of(PAIR.replace("tensor<1x", "tensor<16x"), 1024)
-    rolled = [plan.tile for plan in searched.ranked(1000) if plan.roll == 2]
+    rolled = [plan.tile for plan in searched.rank_plans(1000) if plan.sliding == 2]
     assert any(images == 1 and rows > 8 for images, _, rows, _ in rolled)
     assert any(images > 4 and rows < 4 for images, _, rows, _ in rolled)

@@ -4,17 +4,17 @@ from random import Random
 
 import pytest
 
-from tlf.planner.cost.npu.in_flight import SINGLE, InFlight
-from tlf.planner.cost.npu.shortlist import Choice, Shortlist, rank
+from tlf.planner.cost.npu.iterations_in_flight import SINGLE, IterationsInFlight
+from tlf.planner.cost.npu.shortlist import Shortlist, TileCandidate, rank_of_candidate
 
-KINDS = (SINGLE, InFlight(2, 2))
+KINDS = (SINGLE, IterationsInFlight(2, 2))
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_the_best_few_of_each_kind_are_kept(seed: int):
     random = Random(seed)
     choices = [
-        Choice(
+        TileCandidate(
             (n,), (), random.choice(KINDS), random.randint(1, 9), random.randint(1, 9)
         )
         for n in range(random.randint(1, 40))
@@ -22,18 +22,20 @@ def test_the_best_few_of_each_kind_are_kept(seed: int):
 
     shortlist = Shortlist(KINDS, 3)
     for each in choices:
-        shortlist.add(each)
+        shortlist.add_candidate(each)
 
     of_kinds = [[e for e in choices if e.stages == kind] for kind in KINDS]
-    assert [*shortlist] == [e for kind in of_kinds for e in sorted(kind, key=rank)[:3]]
+    assert [*shortlist] == [
+        e for kind in of_kinds for e in sorted(kind, key=rank_of_candidate)[:3]
+    ]
 
 
 def test_nothing_beats_what_is_not_full_or_no_better():
     shortlist = Shortlist(KINDS, 1)
     assert not shortlist.is_beaten(10**9)
-    shortlist.add(Choice((1,), (), KINDS[0], 5, 1))
+    shortlist.add_candidate(TileCandidate((1,), (), KINDS[0], 5, 1))
     assert not shortlist.is_beaten(10**9)
-    shortlist.add(Choice((1,), (), KINDS[1], 7, 1))
+    shortlist.add_candidate(TileCandidate((1,), (), KINDS[1], 7, 1))
     assert shortlist.is_beaten(8)
     assert not shortlist.is_beaten(7)
     assert not shortlist.is_beaten(6)

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from tlf.analysis.recurrence.axes import AxisClasses
-from tlf.analysis.tiling import analysis, group
+from tlf.analysis.recurrence.axis_classes import AxisClasses
+from tlf.analysis.tiling import backward_tiles, group_analysis
 from tlf.compiler.driver.driver import PASSES, new_context, parse
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
 from tlf.compiler.driver.source import Source
-from tlf.dialects.target import load
+from tlf.dialects.target import load_target_spec
 from tlf.lowering.pipelines import pipelines_for
 
 LAYERS = (8, 16, 32)
@@ -76,13 +76,17 @@ def test_analyses_grow_with_the_program(
     target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of tiles, and of which axes are one."""
-    functions = (analysis.analyse, analysis.outline, AxisClasses.of)
+    functions = (
+        backward_tiles.analyze_group,
+        backward_tiles.outline_tiles,
+        AxisClasses.of,
+    )
     counted = [Counted(each) for each in functions]
     analyse, outline, classes = counted
-    monkeypatch.setattr(group, "analyse", analyse)
-    monkeypatch.setattr(group, "outline", outline)
+    monkeypatch.setattr(group_analysis, "analyze_group", analyse)
+    monkeypatch.setattr(group_analysis, "outline_tiles", outline)
     monkeypatch.setattr(AxisClasses, "of", classes)
-    chip = load(target)
+    chip = load_target_spec(target)
     found: list[int] = []
     for layers in LAYERS:
         context = new_context()

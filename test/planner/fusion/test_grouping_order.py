@@ -9,10 +9,10 @@ from itertools import combinations
 from differential import parsed
 from xdsl.ir import Operation
 
-from tlf.analysis.operations.kinds import Kinds
-from tlf.analysis.tiling.results import results_of
-from tlf.analysis.tiling.structure import Structures
-from tlf.planner.fusion.order import Order
+from tlf.analysis.operations.op_kinds import OpKinds
+from tlf.analysis.tiling.group_results import results_of
+from tlf.analysis.tiling.structural_keys import StructuralKeys
+from tlf.planner.fusion.convexity import DependenceOrder
 
 LENGTH = 12
 TYPE = "tensor<4x8xf32>"
@@ -29,7 +29,7 @@ def chain() -> str:
     return f"func.func @f(%x: {TYPE}) -> {TYPE} {{\n{body}\n{last}\n}}"
 
 
-class CountedKinds(Kinds):
+class CountedKinds(OpKinds):
     """Kinds that count how often each operation is asked for."""
 
     def __init__(self) -> None:
@@ -46,15 +46,15 @@ def test_parts_of_a_block_have_results_and_structures():
     (function,) = module.body.block.ops
     block = function.regions[0].block
     *ops, _ = block.ops
-    kinds, structures = CountedKinds(), Structures()
-    order = Order(block, kinds)
+    kinds, structures = CountedKinds(), StructuralKeys()
+    order = DependenceOrder(block, kinds)
     spans = combinations(range(LENGTH + 1), 2)
     parts = [ops[first:last] for first, last in spans]
     keys: set[tuple[Hashable, Hashable]] = set()
     for part in parts:
         results = order.results_of(part)
         assert results == results_of(part)
-        keys.add((order.structure_of(part, results), structures.of(part, results)))
+        keys.add((order.structure_of(part, results), structures.key_of(part, results)))
     assert len({key for key, _ in keys}) == len(keys) == len({key for _, key in keys})
     assert 1 < len(keys) < len(parts)
     assert set(kinds.asked.values()) == {1}

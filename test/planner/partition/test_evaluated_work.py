@@ -6,7 +6,7 @@ import pytest
 from differential import parsed
 from kept_groups import run_passes
 
-from tlf.dialects.target import Target, load
+from tlf.dialects.target import TargetSpec, load_target_spec
 from tlf.planner.context import Evaluator, Memo, PlanningContext
 
 SIZE = 64
@@ -18,16 +18,16 @@ class Counting:
     def __init__(self) -> None:
         self.programs = 0
 
-    def cycles(self, module: object) -> int | None:
+    def evaluate_program(self, module: object) -> int | None:
         """Return a smaller number of cycles each time."""
         self.programs += 1
         return 1_000_000 - self.programs
 
-    def grouped_cycles(self, module: object) -> int | None:
+    def evaluate_grouped(self, module: object) -> int | None:
         """Nothing is told of groups."""
         return None
 
-    def tiled_cycles(self, module: object) -> int | None:
+    def evaluate_tiled(self, module: object) -> int | None:
         """Nothing is told of tiles."""
         return None
 
@@ -60,12 +60,12 @@ def evaluated(slices: int, options: str) -> int:
     context, module = parsed(program(slices))
     assert isinstance(context, PlanningContext)
 
-    def made(target: Target, steps: int, memo: Memo) -> Evaluator:
+    def made(target: TargetSpec, steps: int, memo: Memo) -> Evaluator:
         del target, steps, memo
         return counting
 
     context.evaluator = made
-    target = load("npu")
+    target = load_target_spec("npu")
     target.attach(module)
     options = f"max-group-size=2 {options}"
     passes = f"graph-decompose,graph-group,graph-partition{{{options}}}"

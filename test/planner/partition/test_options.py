@@ -5,9 +5,9 @@ from kept_groups import groups_of, run_passes
 from xdsl.parser import Parser
 
 from tlf.compiler.driver.driver import new_context
-from tlf.dialects.target import load
-from tlf.planner.partition.costs import GroupCosts
-from tlf.planner.partition.problem import problem_of
+from tlf.dialects.target import load_target_spec
+from tlf.planner.partition.block_problem import problem_of
+from tlf.planner.partition.group_cost_model import GroupCosts
 from tlf.support.partition import Context
 
 TEXT = """
@@ -24,7 +24,7 @@ func.func @f(%x: tensor<{shape}xf32>) -> tensor<{shape}xf32> {{
 )
 def test_what_only_fills_bursts_counts_as_moved(shape: str, payload: int, moved: int):
     """A burst has 256 bytes; each tensor is read or written at once."""
-    context, target = new_context(), load("npu-tiny")
+    context, target = new_context(), load_target_spec("npu-tiny")
     module = Parser(context, TEXT.format(shape=shape)).parse_module()
     target.attach(module)
     run_passes(context, module, target, "graph-group{level=L2}")
@@ -33,6 +33,6 @@ def test_what_only_fills_bursts_counts_as_moved(shape: str, payload: int, moved:
     costs = GroupCosts(stated.nodes, stated.values, target, level, 1)
     (result,) = stated.problem.nodes[0].results
 
-    around = Context(resident=0, kept=0, stored=1 << result, taken=0)
+    around = Context(resident=0, retained=0, stored=1 << result, occupied=0)
     (option,) = costs.options(1, around)
     assert (option.payload, option.bytes) == (2 * payload, 2 * moved)

@@ -6,13 +6,13 @@ import compile_time
 import pytest
 import zoo
 from xdsl.dialects.builtin import ModuleOp
-from zoo_builder import GraphBuilder, Sizes
-from zoo_language import normed
+from zoo_builder import GraphBuilder, WorkloadSizes
+from zoo_language import layer_norm
 
 from tlf.dialects import graph
-from tlf.dialects.target import load
+from tlf.dialects.target import load_target_spec
 
-NPU = load("npu")
+NPU = load_target_spec("npu")
 
 LAYERS = {"plain": (6, 7, 8), "attention": (4, 5, 6)}
 """Numbers of layers of the programs of each kind."""
@@ -22,34 +22,36 @@ def layers(kind: str, count: int) -> ModuleOp:
     """A transformer of so many layers, or what is in them beside attention."""
     if kind == "attention":
         return zoo.WORKLOADS["transformer"].module(16, divisor=4, layers=count)
-    builder = GraphBuilder(Sizes(8))
+    builder = GraphBuilder(WorkloadSizes(8))
     x = builder.input("x", (8, 48))
     for number in range(count):
-        inside = normed(builder, f"norm{number}", x)
+        inside = layer_norm(builder, f"norm{number}", x)
         value = builder.linear(f"first{number}", inside, 4 * 48)
         value = builder.emit(graph.GeluOp(value))
         x = builder.add(x, builder.linear(f"second{number}", value, 48))
-    return builder.finish("layers", x)
+    return builder.build_module("layers", x)
 
 
 @pytest.fixture(scope="module", params=LAYERS)
-def efforts(request: pytest.FixtureRequest) -> list[compile_time.Effort]:
+def efforts(request: pytest.FixtureRequest) -> list[compile_time.SearchEffort]:
     """Return the efforts for programs of three numbers of layers."""
     kind = request.param
-    found = [compile_time.efforts(layers(kind, each), NPU) for each in LAYERS[kind]]
+    found = [
+        compile_time.measure_search(layers(kind, each), NPU) for each in LAYERS[kind]
+    ]
     assert [len(each) for each in found] == [1] * len(found)
     return [each for (each,) in found]
 
 
 @pytest.mark.long
 @pytest.mark.long
-def test_equal_layers_are_priced_once(efforts: list[compile_time.Effort]) -> None:
+def test_equal_layers_are_priced_once(efforts: list[compile_time.SearchEffort]) -> None:
     assert len({each.priced for each in efforts}) == 1
-    assert len({each.statistics.asked for each in efforts}) == 1
+    assert len({each.statistics.queries for each in efforts}) == 1
 
 
 @pytest.mark.long
-def test_effort_is_linear_in_depth(efforts: list[compile_time.Effort]) -> None:
+def test_effort_is_linear_in_depth(efforts: list[compile_time.SearchEffort]) -> None:
     for count in ("downsets", "states", "candidates"):
         found = [getattr(each.statistics, count) for each in efforts]
         assert len({after - before for before, after in pairwise(found)}) == 1
@@ -57,7 +59,7 @@ def test_effort_is_linear_in_depth(efforts: list[compile_time.Effort]) -> None:
 
 @pytest.mark.long
 def test_nothing_is_left_out_but_large_groups(
-    efforts: list[compile_time.Effort],
+    efforts: list[compile_time.SearchEffort],
 ) -> None:
     """Fewer layers would be one group."""
     reasons = {each.statistics.reason for each in efforts}
@@ -67,7 +69,7 @@ def test_nothing_is_left_out_but_large_groups(
 def test_few_groups_are_priced_for_what_is_compared():
     """Bounds settle most of what may be in memory around groups, and of their tiles."""
     module = zoo.WORKLOADS["resnet18"].module(32, divisor=4)
-    (effort,) = compile_time.efforts(module, NPU)
+    (effort,) = compile_time.measure_search(module, NPU)
 
-    assert effort.statistics.asked < 900
+    assert effort.statistics.queries < 900
     assert effort.tilings < 1300

@@ -6,7 +6,7 @@ import pytest
 from differential import parsed
 from kept_groups import run_passes
 
-from tlf.dialects.target import load
+from tlf.dialects.target import load_target_spec
 from tlf.passes.plan.graph_partition import GraphPartitionPass
 
 LENGTH = 6
@@ -32,11 +32,11 @@ def chain() -> str:
 @pytest.mark.parametrize(("work", "most"), [(300_000, LENGTH), (20, 2)])
 def test_groups_are_smaller_with_less_work(work: int, most: int):
     context, module = parsed(chain())
-    target = load("npu")
+    target = load_target_spec("npu")
     target.attach(module)
     run_passes(context, module, target, "graph-decompose,graph-group")
     passes = GraphPartitionPass(max_evaluations=0, max_analyzed_operations=work)
-    (found,) = passes.partitions(context, module, target, target.tile_levels[0])
-    sizes = [group.bit_count() for group in found.chosen.groups]
+    (found,) = passes.search_partitions(context, module, target, target.tile_levels[0])
+    sizes = [group.bit_count() for group in found.schedule.groups]
     assert sum(sizes) == LENGTH
     assert max(sizes) == most

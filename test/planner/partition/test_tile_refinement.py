@@ -10,7 +10,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects import graph
-from tlf.planner.partition.tile_refinement import TRIES
+from tlf.planner.partition.tile_refinement import MAX_EVALUATIONS
 
 Plans = tuple[graph.PlanAttr, ...]
 
@@ -27,14 +27,14 @@ class Told:
     times: Callable[[Plans], int | None]
     asked: list[Plans] = field(default_factory=list[Plans])
 
-    def cycles(self, module: ModuleOp) -> int | None:
+    def evaluate_program(self, module: ModuleOp) -> int | None:
         """Nothing is told of groups without plans for the nearest memory."""
         return None
 
-    def grouped_cycles(self, module: ModuleOp) -> int | None:
+    def evaluate_grouped(self, module: ModuleOp) -> int | None:
         raise NotImplementedError
 
-    def tiled_cycles(self, module: ModuleOp) -> int | None:
+    def evaluate_tiled(self, module: ModuleOp) -> int | None:
         """Return the cycles reported for a program."""
         self.asked.append(_plans(module, "bottleneck"))
         return self.times(self.asked[-1])
@@ -81,7 +81,7 @@ def test_where_nothing_is_faster_the_best_alone_stay(
 
     told = Told(times)
     assert chosen(told)[0] == alone
-    assert 1 < len(told.asked) <= TRIES
+    assert 1 < len(told.asked) <= MAX_EVALUATIONS
 
 
 def test_what_cannot_be_told_changes_nothing():

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from npu_loops import LoopWriter
 
-from tlf.machine.costs import Costs
+from tlf.machine.instruction_costs import InstructionCosts
 from tlf.runtime.npu import NPUParseError, NPUTrap, parse, run
 from tlf.runtime.npu.dtypes import Array
-from tlf.runtime.npu.iterations import Iterations
+from tlf.runtime.npu.timing_planner import TimingPlanner
 
 DOUBLE = """\
 wait dma_l2_l1 s0
@@ -123,7 +123,7 @@ def test_random_loops(many_cores: str, seed: int):
     """Plans and a run step by step agree."""
     code = LoopWriter(random.Random(seed), cores=True).code()
     program = parse(f"{many_cores}.code\n{code}halt\n")
-    Iterations(program, Costs(program.machine)).plan()
+    TimingPlanner(program, InstructionCosts(program.machine)).plan_program()
     short = run(program, {}, functional=False)
     long = run(program, {}, functional=False, step_by_step=True)
     assert short == long

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from npu_loops import LoopWriter
 
-from tlf.machine.costs import Costs
+from tlf.machine.instruction_costs import InstructionCosts
 from tlf.runtime.npu import NPUTrap, Program, Report, parse, run
-from tlf.runtime.npu.iterations import Iterations
-from tlf.runtime.npu.patterns import patterns
-from tlf.runtime.npu.regular import IrregularError, intervals
-from tlf.runtime.npu.scalars import Numbers, distinct_rows
+from tlf.runtime.npu.register_intervals import IrregularError, compute_intervals
+from tlf.runtime.npu.repeat_patterns import find_repeats
+from tlf.runtime.npu.scalar_arithmetic import Numbers, distinct_rows
+from tlf.runtime.npu.timing_planner import TimingPlanner
 
 
 def program(machine: str, code: str) -> Program:
@@ -21,7 +21,7 @@ def program(machine: str, code: str) -> Program:
 
 def both(program: Program) -> tuple[Report, Report]:
     """The report of a run by plans, which must be possible, and step by step."""
-    Iterations(program, Costs(program.machine)).plan()
+    TimingPlanner(program, InstructionCosts(program.machine)).plan_program()
     return (
         run(program, {}, functional=False),
         run(program, {}, functional=False, step_by_step=True),
@@ -88,7 +88,7 @@ vector neg dst=L1[0](4):f32 a=L1[0](4):f32 shape=(%a)
 def test_irregular_programs_go_step_by_step(machine: str, code: str):
     found = program(machine, code)
     with pytest.raises(IrregularError):
-        intervals(found.body)
+        compute_intervals(found.body)
     short = run(found, {}, functional=False)
     assert short == run(found, {}, functional=False, step_by_step=True)
 
@@ -127,14 +127,14 @@ def test_patterns_add_up():
         for _ in range(generator.randrange(1, 5)):
             piece = [generator.randrange(3) for _ in range(generator.randrange(1, 9))]
             numbers += piece * generator.randrange(1, 9)
-        cut = patterns(np.array(numbers, np.int64))
+        cut = find_repeats(np.array(numbers, np.int64))
         assert [each for piece, count in cut for each in piece * count] == numbers
 
 
 def test_patterns_are_found():
     numbers = np.array([5] + [1] * 1000 + [2, 3] * 1000 + [7], np.int64)
-    assert patterns(numbers) == [((5,), 1), ((1,), 1000), ((2, 3), 1000), ((7,), 1)]
-    assert patterns(np.zeros(0, np.int64)) == []
+    assert find_repeats(numbers) == [((5,), 1), ((1,), 1000), ((2, 3), 1000), ((7,), 1)]
+    assert find_repeats(np.zeros(0, np.int64)) == []
 
 
 @pytest.mark.parametrize("scale", [1, 1 << 20, 1 << 60])

@@ -242,7 +242,10 @@ def test_double_buffering(machine: str, count: int):
 def test_time_only_is_the_same_time(machine: str):
     text = machine + ".input x L2 0 f32 640\n.code\n" + tiles(8, 2) + "halt\n"
     arrays = {"x": np.zeros(640, np.float32)}
-    full, short = run(parse(text), arrays), run(parse(text), {}, functional=False)
+    full, short = (
+        run(parse(text), arrays),
+        run(parse(text), {}, functional=False),
+    )
     assert (full.cycles, full.busy, full.traffic) == (
         short.cycles,
         short.busy,

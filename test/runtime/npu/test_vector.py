@@ -8,7 +8,7 @@ import pytest
 
 from tlf.runtime.npu import Report
 from tlf.runtime.npu.dtypes import DTYPES, Array
-from tlf.runtime.npu.engines import erf
+from tlf.runtime.npu.engine_arithmetic import erf
 
 Simulate = Callable[..., Report]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from tlf.runtime.triton.errors import GuardError
-from tlf.runtime.triton.tensors import common_device
+from tlf.runtime.triton.device_tensors import common_device
+from tlf.runtime.triton.runtime_errors import GuardError
 
 FIRST, SECOND, HOST = (torch.device(each) for each in ("cuda:0", "cuda:1", "cpu"))
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tlf.runtime.triton.errors import KernelError, UnavailableError
-from tlf.runtime.triton.offline import OfflineCompiler
-from tlf.runtime.triton.plan import load_plan
-from tlf.runtime.triton.report import faults, main, resources, table
+from tlf.runtime.triton.launch_plan import load_plan
+from tlf.runtime.triton.offline_compiler import OfflineCompiler
+from tlf.runtime.triton.report import find_faults, format_table, main, resources
+from tlf.runtime.triton.runtime_errors import KernelError, UnavailableError
 
 COPY = """\
 import triton
@@ -92,18 +92,18 @@ def test_copy_of_aligned_rows() -> None:
     assert found.assembly.loads == {128: 2}
     assert found.assembly.stores == {128: 2}
     assert found.assembly.spilled_bytes == 0
-    assert faults(found) == []
+    assert find_faults(found) == []
 
 
 @pytest.mark.long
 def test_faults() -> None:
     (found,) = resources(load_plan(plan("waste", WASTE, 65536)))
-    spills, shared = faults(found)
+    spills, shared = find_faults(found)
     assert spills.startswith("kernel 'waste' spills ")
     assert shared == (
         f"kernel 'waste' takes {found.shared} bytes of shared memory, more than 232448"
     )
-    header, row = table([found]).splitlines()
+    header, row = format_table([found]).splitlines()
     cells = dict(zip(header.split(), row.split(), strict=True))
     assert cells["kernel"] == "waste"
     assert cells["grid"] == "2x3"

@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from tlf.support.allocation import Use, engine_stage, hazards
+from tlf.support.allocation import Use, engine_stage, find_hazards
 from tlf.support.allocation.hazards import REACH, REPEATED
 
 LOAD, PRODUCT, MAP, STORE = (
@@ -33,21 +33,21 @@ def test_instructions_go_from_the_farthest_level_to_the_engines_and_back():
 def test_who_is_further_down_the_pipeline_is_waited_for(before: int, after: int):
     uses = [Use(0, 1, LOAD, before), Use(2, 3, after, STORE)]
     cost = max(0, before - after) * (REACH - 1)
-    found = hazards(uses, alone(2))
+    found = find_hazards(uses, alone(2))
     assert [each.get(1 - number, 0) for number, each in enumerate(found)] == [cost] * 2
 
 
 def test_what_comes_later_matters_less():
     uses = [Use(0, 1, LOAD, STORE)]
     uses += [Use(step, step + 1, LOAD, LOAD) for step in range(2, 40, 2)]
-    found = hazards(uses, alone(len(uses)))[0]
+    found = find_hazards(uses, alone(len(uses)))[0]
     assert [*found] == [1, 2, 3, 4]
     assert [*found.values()] == sorted(found.values(), reverse=True)
 
 
 def test_buffers_that_are_live_together_never_share():
     uses = [Use(0, 2, LOAD, STORE), Use(3, 4, LOAD, STORE)]
-    assert hazards(uses, [{1}, {0}]) == [{}, {}]
+    assert find_hazards(uses, [{1}, {0}]) == [{}, {}]
 
 
 def test_what_a_loop_ends_with_comes_before_what_it_starts_with():
@@ -55,13 +55,16 @@ def test_what_a_loop_ends_with_comes_before_what_it_starts_with():
     uses = [Use(1, 2, LOAD, PRODUCT, loop), Use(6, 7, LOAD, STORE, loop)]
     forward = (PRODUCT - LOAD) * (REACH - 1) * REPEATED
     around = (STORE - LOAD) * (REACH - 1) * REPEATED
-    assert hazards(uses, alone(2)) == [{1: forward + around}, {0: forward + around}]
+    assert find_hazards(uses, alone(2)) == [
+        {1: forward + around},
+        {0: forward + around},
+    ]
     uses[0] = Use(11, 12, LOAD, PRODUCT, other)
-    assert hazards(uses, alone(2)) == [
+    assert find_hazards(uses, alone(2)) == [
         {1: (STORE - LOAD) * (REACH - 1)},
         {0: (STORE - LOAD) * (REACH - 1)},
     ]
 
 
 def test_a_buffer_is_no_hazard_to_itself():
-    assert hazards([Use(1, 2, LOAD, STORE, [(0, 9)])], alone(1)) == [{}]
+    assert find_hazards([Use(1, 2, LOAD, STORE, [(0, 9)])], alone(1)) == [{}]

@@ -9,14 +9,14 @@ import pytest
 from search_exhaustive import schedules
 from search_problems import Arbitrary, random_problem, with_labels
 
-from tlf.support.partition import Context, Costs, Limits, Option, Problem, search
+from tlf.support.partition import Context, CostModel, Limits, Option, Problem, search
 
 
 @dataclass
-class Bounded(Costs):
+class Bounded(CostModel):
     """Any numbers, and others that bound them from below, by up to so much less."""
 
-    costs: Costs
+    costs: CostModel
     slack: int
     asked: int = 0
     bounded: int = 0
@@ -34,8 +34,8 @@ class Bounded(Costs):
             max(0, min((each.time for each in ways), default=less) - less),
             max(0, min((each.bytes for each in ways), default=less) - less),
             0,
-            idle=sys.maxsize,
-            room=sys.maxsize,
+            idle_cycles=sys.maxsize,
+            prefetch_capacity=sys.maxsize,
         )
 
 
@@ -74,8 +74,8 @@ def test_the_nearer_the_bounds_the_less_is_priced(slack: int):
     for seed in range(450, 470):
         problem, costs = example(seed)
         for each in (slack, 40):
-            asked[each] += search(problem, Bounded(costs, each)).statistics.asked
-        asked[None] += search(problem, costs).statistics.asked
+            asked[each] += search(problem, Bounded(costs, each)).statistics.queries
+        asked[None] += search(problem, costs).statistics.queries
 
     assert asked[slack] < 0.75 * asked[40] < asked[None]
 
@@ -88,12 +88,12 @@ def test_alternatives_are_priced_where_they_may_be_the_best(seed: int):
     priced = search(problem, costs, limits=Limits(front=2), alternatives=3)
 
     assert bounded.bounded
-    assert bounded.asked <= priced.statistics.asked
+    assert bounded.asked <= priced.statistics.queries
     assert found.alternatives == priced.alternatives
 
 
 @dataclass
-class Early(Costs):
+class Early(CostModel):
     """The same, with moves that groups before may hide."""
 
     costs: Arbitrary
@@ -103,9 +103,9 @@ class Early(Costs):
         return [
             replace(
                 option,
-                early=generator.randrange(30),
-                idle=generator.randrange(30),
-                room=generator.randrange(30),
+                prefetch_cycles=generator.randrange(30),
+                idle_cycles=generator.randrange(30),
+                prefetch_capacity=generator.randrange(30),
             )
             for option in self.costs.options(group, context)
         ]

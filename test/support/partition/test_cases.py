@@ -8,7 +8,7 @@ from search_replay import check
 
 from tlf.support.partition import (
     Context,
-    Costs,
+    CostModel,
     Limits,
     Node,
     NoScheduleError,
@@ -19,12 +19,12 @@ from tlf.support.partition import (
     members,
     search,
 )
-from tlf.support.partition.groups import Groups
-from tlf.support.partition.memo import Memo
+from tlf.support.partition.cost_memo import CostMemo
+from tlf.support.partition.group_structure import Groups
 
 
 @dataclass
-class Table(Costs):
+class Table(CostModel):
     """The cycles of groups by their operations; others cannot run."""
 
     times: Mapping[tuple[int, ...], int]
@@ -35,7 +35,7 @@ class Table(Costs):
 
 
 @dataclass
-class Padded(Costs):
+class Padded(CostModel):
     """Ways to run anything, all as fast, with traffic of which so much is padding."""
 
     ways: Sequence[tuple[int, int]]
@@ -45,7 +45,7 @@ class Padded(Costs):
 
 
 @dataclass
-class Alone(Costs):
+class Alone(CostModel):
     """Each operation by itself: a cycle per byte moved, and two more if it squeezes."""
 
     problem: Problem
@@ -57,12 +57,12 @@ class Alone(Costs):
         number = group.bit_length() - 1
         loaded = self.problem.reads[number] & ~context.resident
         moved = self.problem.size_of(loaded) + self.problem.size_of(context.stored)
-        stays = self.problem.size_of(context.resident | context.kept)
+        stays = self.problem.size_of(context.resident | context.retained)
         options = [
             Option(10 + moved, moved, stays + 4),
             Option(12 + moved, moved, stays),
         ]
-        free = self.problem.capacity - context.taken
+        free = self.problem.capacity - context.occupied
         return [option for option in options if option.footprint <= free]
 
 
@@ -72,7 +72,7 @@ def chain(count: int) -> Problem:
     return Problem(nodes, (*values, Value(1, is_output=True)), 0)
 
 
-def groups(problem: Problem, costs: Costs, strategy: str) -> list[tuple[int, ...]]:
+def groups(problem: Problem, costs: CostModel, strategy: str) -> list[tuple[int, ...]]:
     schedule = search(problem, costs, strategy).schedule
     check(problem, costs, schedule)
     return [tuple(members(group)) for group in schedule.groups]
@@ -128,7 +128,7 @@ def test_skip_stays_while_other_groups_run():
     check(problem, Alone(problem), schedule)
     assert schedule.bytes == 16
     assert all(not step.context.stored for step in schedule.steps[:3])
-    assert schedule.steps[2].context.taken == 8
+    assert schedule.steps[2].context.occupied == 8
     assert [step.option.time for step in schedule.steps] == [18, 10, 10, 18]
 
 
@@ -149,8 +149,8 @@ def test_skip_leaves_where_there_is_no_room():
     check(problem, Alone(problem), schedule)
     value = mask_of([1])
     first, second, _, last = (step.context for step in schedule.steps)
-    assert first.stored == first.kept == second.resident == value
-    assert not (second.kept | last.resident) & value
+    assert first.stored == first.retained == second.resident == value
+    assert not (second.retained | last.resident) & value
     assert schedule.bytes == 8 + 8 + 8 + 8
 
 
@@ -162,7 +162,7 @@ class Squeezing(Alone):
         capacity = self.problem.capacity
         if self.problem.reads[group.bit_length() - 1] != mask_of([2]):
             return super().options(group, context)
-        return [] if context.taken else [Option(10, 0, capacity)]
+        return [] if context.occupied else [Option(10, 0, capacity)]
 
 
 def test_what_fills_bursts_counts():
@@ -202,10 +202,10 @@ def test_more_room_is_asked_for_anew():
     costs = Alone(problem)
 
     def times(*taken: int) -> tuple[list[list[int]], int]:
-        memo = Memo(costs, Groups(problem))
+        memo = CostMemo(costs, Groups(problem))
         contexts = [Context(mask_of([2]), mask_of([3]), 0, each) for each in taken]
         answers = [memo.options(mask_of([2]), context) for context in contexts]
-        return [[option.time for option in each] for each in answers], memo.asked
+        return [[option.time for option in each] for each in answers], memo.queries
 
     assert times(0, 12, 14, 16, 17, 18) == ([[10], [10], [12], [12], [], []], 3)
     assert times(17, 16, 12) == ([[], [12], [10]], 3)

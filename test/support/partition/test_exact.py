@@ -1,8 +1,8 @@
 """Dynamic programming over downsets finds what trying everything finds."""
 
 import pytest
+from partition_graphs import RooflineCosts
 from search_exhaustive import schedules, undominated
-from search_graphs import Roofline
 from search_problems import Arbitrary, random_problem, with_labels
 
 from tlf.support.partition import Limits, Objective, Schedule, search
@@ -16,7 +16,7 @@ def cost_of(schedule: Schedule) -> tuple[int, int]:
 @pytest.mark.parametrize("seed", range(140))
 def test_best_of_all_schedules(seed: int):
     problem, work = random_problem(seed, 8 if seed % 12 in (2, 11) else 6)
-    costs = Roofline(problem, work, heavy=30)
+    costs = RooflineCosts(problem, work, heavy=30)
     result = search(problem, costs)
 
     assert result.statistics.exact
@@ -52,7 +52,7 @@ def test_whole_front(seed: int):
 @pytest.mark.parametrize("seed", range(300, 320))
 def test_best_few_of_all_schedules(seed: int):
     problem, work = random_problem(seed, 6)
-    costs = Roofline(problem, work, heavy=30)
+    costs = RooflineCosts(problem, work, heavy=30)
     result = search(problem, costs, limits=Limits(ways=12))
 
     ways = [cost_of(schedule) for schedule in result.ways]

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import pytest
+from partition_graphs import GRAPHS, RooflineCosts
 from search_exhaustive import schedules
-from search_graphs import GRAPHS, Roofline
 from search_problems import random_problem
 from search_replay import check
 
@@ -15,7 +15,7 @@ from tlf.support.partition import (
     Problem,
     Schedule,
     Value,
-    forced,
+    force_together,
     members,
     search,
 )
@@ -27,9 +27,9 @@ def cost_of(schedule: Schedule) -> tuple[int, int]:
     return schedule.time, schedule.bytes
 
 
-def example(seed: int) -> tuple[Problem, Roofline]:
+def example(seed: int) -> tuple[Problem, RooflineCosts]:
     problem, work = random_problem(seed, 6)
-    return problem, Roofline(problem, work, heavy=30, most=2)
+    return problem, RooflineCosts(problem, work, heavy=30, most=2)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -37,7 +37,7 @@ def test_best_with_two_operations_together(seed: int):
     problem, costs = example(seed)
     for other in range(1, len(problem.nodes)):
         pair = {0, other}
-        found = forced(problem, costs, pair)
+        found = force_together(problem, costs, pair)
         every = schedules(
             problem, costs, lambda groups, pair=pair: any(pair <= g for g in groups)
         )
@@ -74,7 +74,7 @@ def test_alternatives_are_priced_to_the_end(seed: int):
 
 def test_alternatives_of_a_beam():
     problem, work = GRAPHS["u-net"](1)
-    costs = Roofline(problem, work)
+    costs = RooflineCosts(problem, work)
     result = search(problem, costs, "beam", limits=Limits(width=8), alternatives=3)
 
     assert len(result.alternatives) == len(result.schedule.steps)
@@ -82,25 +82,25 @@ def test_alternatives_of_a_beam():
     assert any(result.alternatives)
 
 
-def chain(count: int, heavy: int) -> tuple[Problem, Roofline]:
+def chain(count: int, heavy: int) -> tuple[Problem, RooflineCosts]:
     nodes = tuple(Node((n,), (n + 1,), str(n)) for n in range(count))
     values = (*[Value(4)] * count, Value(4, is_output=True))
     problem = Problem(nodes, values, 40)
-    return problem, Roofline(problem, [100] * count, most=heavy)
+    return problem, RooflineCosts(problem, [100] * count, most=heavy)
 
 
 def test_why_not_for_an_objection():
     problem, costs = chain(4, heavy=2)
 
-    assert forced(problem, costs, (0, 1)).reason == ""
-    found = forced(problem, costs, (0, 3))
+    assert force_together(problem, costs, (0, 1)).reason == ""
+    found = force_together(problem, costs, (0, 3))
     assert found.result is None
     assert found.reason == "4 contractions, expected at most 2"
 
 
 def test_why_not_for_the_number_of_operations():
     problem, costs = chain(6, heavy=9)
-    found = forced(problem, costs, (0, 5), limits=Limits(group=4))
+    found = force_together(problem, costs, (0, 5), limits=Limits(group=4))
 
     assert found.reason == "operations 0 and 5 need a group of 6, expected at most 4"
 
@@ -108,40 +108,40 @@ def test_why_not_for_the_number_of_operations():
 def test_why_not_for_the_memory():
     problem, costs = chain(2, heavy=9)
     small = replace(problem, capacity=1)
-    found = forced(small, Roofline(small, costs.work, most=9), (0, 1))
+    found = force_together(small, RooflineCosts(small, costs.work, most=9), (0, 1))
 
     assert found.reason == "operations 0 and 1 cannot run as one group in any context"
 
 
-def beside(siblings: bool) -> tuple[Problem, Roofline]:
+def beside(siblings: bool) -> tuple[Problem, RooflineCosts]:
     """Two operations on the same value, each followed by a heavier one."""
     nodes = (Node((0,), (1,), "a"), Node((0,), (2,), "b"))
     nodes += (Node((1,), (3,), "c"), Node((2, 3), (4,), "d"))
     values = (*[Value(4)] * 4, Value(4, is_output=True))
     problem = Problem(nodes, values, 40, siblings)
-    return problem, Roofline(problem, (9, 9, 100, 100), most=1)
+    return problem, RooflineCosts(problem, (9, 9, 100, 100), most=1)
 
 
 def test_why_not_for_what_connects_them():
     problem, costs = beside(siblings=False)
-    found = forced(problem, costs, (0, 1))
+    found = force_together(problem, costs, (0, 1))
 
     assert found.reason == "2 contractions, expected at most 1"
-    assert forced(*beside(siblings=True), (0, 1)).reason == ""
+    assert force_together(*beside(siblings=True), (0, 1)).reason == ""
 
 
 def test_why_not_as_nothing_connects_them():
     nodes = (Node((0,), (1,), "a"), Node((2,), (3,), "b"))
     values = (Value(4), Value(4, is_output=True)) * 2
     problem = Problem(nodes, values, 40)
-    found = forced(problem, Roofline(problem, (9, 9)), (0, 1))
+    found = force_together(problem, RooflineCosts(problem, (9, 9)), (0, 1))
 
     assert found.reason == "nothing connects operations 0 and 1"
 
 
 def test_why_not_by_a_beam():
     problem, costs = chain(4, heavy=2)
-    found = forced(problem, costs, (0, 3), "beam")
+    found = force_together(problem, costs, (0, 3), "beam")
 
     assert found.reason.startswith("`beam` found no way to run operation")
 

@@ -12,13 +12,13 @@ from xdsl.dialects.builtin import ModuleOp, TensorType, bf16, f16, f32
 from xdsl.ir import Block, SSAValue
 
 from tlf.analysis.recurrence.cascade import Cascade
-from tlf.analysis.tiling.group import members_of
+from tlf.analysis.tiling.group_analysis import group_members_of
 from tlf.dialects import graph
 from tlf.dialects.interfaces import Array, TilingInterface
-from tlf.dialects.interpreters.run import interpret
-from tlf.dialects.target import load
-from tlf.passes.graph.hoist_scalars.magnitude import stays_finite
-from tlf.passes.graph.reassociate.rules import rule_for
+from tlf.dialects.interpreters.interpret import interpret
+from tlf.dialects.target import load_target_spec
+from tlf.passes.graph.hoist_scalars.finite_range import is_finite_in
+from tlf.passes.graph.reassociate.reassociation_rules import rule_for
 
 LONG, SHORT = 3000, 150
 
@@ -105,7 +105,7 @@ def drawn() -> dict[str, Array]:
 
 def written(chain: Chain, count: int, element: str = "f32") -> tuple[Context, ModuleOp]:
     context, module = parsed(program(chain, count, element))
-    load("h200").attach(module)
+    load_target_spec("h200").attach(module)
     return context, module
 
 
@@ -120,7 +120,7 @@ def rewrite(module: ModuleOp) -> None:
 def cascade_of(module: ModuleOp) -> Cascade | None:
     """The loop of all operations from the maxima on, if they are one loop."""
     _, *found = (op for op in module.walk() if isinstance(op, TilingInterface))
-    return members_of(found).cascade
+    return group_members_of(found).cascade
 
 
 def test_nothing_to_split():
@@ -190,4 +190,4 @@ def test_casts_that_stay_finite():
     for _ in range(LONG):
         wide = graph.CastOp(value, f32).result
         value = graph.CastOp(wide, bf16).result
-    assert not stays_finite(value, f16)
+    assert not is_finite_in(value, f16)

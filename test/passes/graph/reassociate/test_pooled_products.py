@@ -10,7 +10,7 @@ import pytest
 from far_rows import SEEDS, SHAPES, UNIT, decomposed, errors, program
 from product_sums import changed
 
-from tlf.dialects.graph.window import Window
+from tlf.dialects.graph.image_windows import Window
 
 LAYERS: Mapping[str, str] = {
     "convolution": """
@@ -65,7 +65,7 @@ class Case:
             int(rng.integers(2, 100)),
             int(rng.integers(2, 6)),
         )
-        counts = case.window.counts(case.extents)
+        counts = case.window.count_elements(case.extents)
         return case if counts.all() and counts.max() > 1 else Case.drawn(rng, layer)
 
     @property
@@ -89,7 +89,7 @@ class Case:
             "B3": (columns, 1, 1),
             "H": (1, 1, rows, length) if filters == 1 else (1, *self.extents, length),
             "S": (1, filters, *self.extents),
-            "Z": (1, filters, *self.window.extents((1, 1, *self.extents))),
+            "Z": (1, filters, *self.window.output_extents((1, 1, *self.extents))),
         }
         numbers = {
             "kernel": self.window.taps,

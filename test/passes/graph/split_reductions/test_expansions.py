@@ -10,8 +10,8 @@ from far_rows import MEAN, SEEDS, SHAPES, SQUARES, UNIT, drawn, errors, program
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects.interfaces import ConstantInterface, TilingInterface
-from tlf.dialects.interpreters.run import interpret
-from tlf.passes.graph.split_reductions.split import Reductions
+from tlf.dialects.interpreters.interpret import interpret
+from tlf.passes.graph.split_reductions.reduction_splitting import SplittableReductions
 
 SUM = "graph.reduce %{} <sum> axes [1] keepdims : ({{X}}) -> {{R}}"
 
@@ -40,11 +40,11 @@ BODIES: Mapping[str, str] = {
 """Computations on rows `x`, with the reciprocal `c` of their length."""
 
 
-def reductions(module: ModuleOp) -> Reductions | None:
+def reductions(module: ModuleOp) -> SplittableReductions | None:
     """All that a program reduces."""
     tiling = (op for op in module.walk() if isinstance(op, TilingInterface))
     operations = [op for op in tiling if not isinstance(op, ConstantInterface)]
-    return Reductions.of(operations, operations)
+    return SplittableReductions.of(operations, operations)
 
 
 def widened(body: str, element: str) -> str:
@@ -81,7 +81,7 @@ def test_errors(seed: int, element: str, body: str):
         found = reductions(changed)
         assert found is not None
         assert any(step.expansion is not None for step in found.steps.values())
-        assert found.split(parts)
+        assert found.split_into(parts)
         changed.verify()
         run("canonicalize,tlf-cse,dce", context, changed)
 
@@ -114,7 +114,7 @@ def test_special_values(value: float):
     context, module = parsed(text)
     found = reductions(module)
     assert found is not None
-    assert found.split(4)
+    assert found.split_into(4)
     run("canonicalize,tlf-cse,dce", context, module)
     inputs = drawn(np.random.default_rng(0), (3, 12, 1), "f32")
     inputs["x"][0, 0] = value

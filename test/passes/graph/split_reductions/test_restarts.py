@@ -13,20 +13,20 @@ from restart_programs import BODIES, ELEMENTS, inputs_of, program
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects.interfaces import ConstantInterface, TilingInterface
-from tlf.dialects.interpreters.run import interpret
-from tlf.dialects.target import load
-from tlf.passes.graph.split_reductions.split import Reductions
+from tlf.dialects.interpreters.interpret import interpret
+from tlf.dialects.target import load_target_spec
+from tlf.passes.graph.split_reductions.reduction_splitting import SplittableReductions
 
 
 def split(text: str, parts: int) -> ModuleOp:
     """A program whose rows are reduced in parts."""
     context, module = parsed(text)
-    load("h200").attach(module)
+    load_target_spec("h200").attach(module)
     tiling = (op for op in module.walk() if isinstance(op, TilingInterface))
     operations = [op for op in tiling if not isinstance(op, ConstantInterface)]
-    found = Reductions.of(operations, operations)
+    found = SplittableReductions.of(operations, operations)
     assert found is not None
-    assert found.split(parts)
+    assert found.split_into(parts)
     module.verify()
     run("canonicalize,tlf-cse,dce", context, module)
     return module

@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import AffineMapAttr, IndexType, IntegerAttr
 from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from tlf.analysis.buffers.columns import column
-from tlf.analysis.buffers.residues import residue_of
+from tlf.analysis.buffers.index_congruence import congruence_of
+from tlf.analysis.buffers.index_enumeration import enumerate_index
 
 
 def _constant(number: int) -> SSAValue:
@@ -59,8 +59,8 @@ def test_every_value_has_the_remainder(seed: int):
     for _ in range(4):
         values.append(_computed(random, values))
     for value in values:
-        modulus, rest = residue_of(value)
-        found = column(value, counter, counts)
+        modulus, rest = congruence_of(value)
+        found = enumerate_index(value, counter, counts)
         assert found is not None
         assert all(
             each == rest if not modulus else each % modulus == rest for each in found
@@ -70,10 +70,10 @@ def test_every_value_has_the_remainder(seed: int):
 @pytest.mark.parametrize(("step", "offset"), [(1, 0), (4, 3), (6, 3), (6, 8)])
 def test_the_counter_of_a_loop_keeps_its_step(step: int, offset: int):
     counter = _counter(range(offset, offset + 5 * step, step))
-    assert residue_of(counter) == (step, offset % step)
+    assert congruence_of(counter) == (step, offset % step)
 
 
 def test_nothing_is_known_of_an_argument():
     block = Block(arg_types=[IndexType()])
-    assert residue_of(block.args[0]) == (1, 0)
-    assert residue_of(7) == (0, 7)
+    assert congruence_of(block.args[0]) == (1, 0)
+    assert congruence_of(7) == (0, 7)

@@ -1,0 +1,68 @@
+"""Boxes of tensor elements that the iterations of a nest read and write."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineMap
+
+from tlf.analysis.affine_loops.affine_sums import affine_sum_of
+from tlf.dialects import tile
+from tlf.dialects.types import tensor_type
+from tlf.support.affine.index_access import AffineSum
+from tlf.support.affine.linear_access import access_functions
+
+
+@dataclass(frozen=True)
+class BoxAccess:
+    """The box of tensor elements that one execution of an operation accesses."""
+
+    op: Operation
+    starts: tuple[AffineSum, ...]
+    """Per axis, the first index, in terms of induction variables."""
+    extents: tuple[int, ...]
+    shape: tuple[int, ...]
+    """The extents of the tensor."""
+    is_write: bool = False
+
+
+def write_access_of(op: tile.DesliceOp) -> BoxAccess:
+    """Return the access of the box that a `tile.deslice` writes."""
+    starts = tuple(affine_sum_of(offset) for offset in op.mixed_offsets)
+    shape = tensor_type(op.destination).get_shape()
+    return BoxAccess(op, starts, op.extents, shape, is_write=True)
+
+
+def read_access_of(op: Operation, value: SSAValue) -> BoxAccess | None:
+    """
+    Return a box over all that an operation reads of a tensor; None for other uses.
+    """
+    shape = tensor_type(value).get_shape()
+    match op:
+        case tile.SliceOp() if op.source is value:
+            map_ = None if op.map is None else op.map.data
+            boxes = _boxes_of_move(op.mixed_offsets, op.extents, map_)
+        case tile.GatherOp() if op.source is value and op.indices is not value:
+            boxes = _boxes_of_move(op.mixed_offsets, op.extents, op.table_map)
+            axis = op.axis.value.data
+            boxes[axis] = (AffineSum(), shape[axis])
+        case _:
+            return None
+    starts = tuple(start for start, _ in boxes)
+    return BoxAccess(op, starts, tuple(extent for _, extent in boxes), shape)
+
+
+def _boxes_of_move(
+    offsets: Sequence[tile.Index], extents: Sequence[int], map_: AffineMap | None
+) -> list[tuple[AffineSum, int]]:
+    """Start and extent per axis of what a move through a map reads."""
+    starts = [affine_sum_of(offset) for offset in offsets]
+    if map_ is None:
+        return list(zip(starts, extents, strict=True))
+    found: list[tuple[AffineSum, int]] = []
+    for start, access in zip(starts, access_functions(map_), strict=True):
+        low, high = access.bounds(extents)
+        found.append((start + low, high - low + 1))
+    return found

@@ -1,0 +1,72 @@
+"""Accesses of a nest to its loop-carried tensors, in program order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from xdsl.ir import SSAValue
+
+from tlf.analysis.affine_loops.access_boxes import (
+    BoxAccess,
+    read_access_of,
+    write_access_of,
+)
+from tlf.dialects import tile
+
+
+@dataclass
+class CarriedAccesses:
+    """Accesses to a loop-carried tensor, and its successive values in the loop body."""
+
+    accesses: list[BoxAccess] = field(default_factory=list[BoxAccess])
+    values: list[SSAValue] = field(default_factory=list[SSAValue])
+
+    @property
+    def write_accesses(self) -> list[BoxAccess]:
+        """The tiles that are put in."""
+        return [each for each in self.accesses if each.is_write]
+
+
+def carried_accesses_of(nest: tile.WhileOp, number: int) -> CarriedAccesses | None:
+    """
+    The accesses to the carried value of a number, those of nests inside included; None
+    where it is not a tensor that tiles are put into, one after the other.
+    """
+    chain = CarriedAccesses()
+    value: SSAValue = nest.carried_values[number]
+    while (following := _next_value(value, chain, nest, number)) is not None:
+        if following is value:
+            return chain
+        value = following
+    return None
+
+
+def _next_value(
+    value: SSAValue, chain: CarriedAccesses, nest: tile.WhileOp, number: int
+) -> SSAValue | None:
+    """The next value of a chain, the same at its end, or None where it is none."""
+    chain.values.append(value)
+    found: list[SSAValue] = []
+    for use in value.uses:
+        match use.operation:
+            case tile.DesliceOp() as op if op.destination is value:
+                if op.source is value:
+                    return None
+                chain.accesses.append(write_access_of(op))
+                found.append(op.result)
+            case tile.WhileOp() as op if value in op.inits:
+                position = use.index - len(op.lower) - len(op.upper)
+                if (inner := carried_accesses_of(op, position)) is None:
+                    return None
+                chain.accesses.extend(inner.accesses)
+                chain.values.extend(inner.values)
+                found.append(op.outputs[position])
+            case tile.YieldOp() as op if op.parent is nest.body.block:
+                if use.index != number:
+                    return None
+                found.append(value)
+            case op:
+                if (access := read_access_of(op, value)) is None:
+                    return None
+                chain.accesses.append(access)
+    return found[0] if len(found) == 1 else None

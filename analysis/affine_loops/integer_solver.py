@@ -1,0 +1,153 @@
+"""
+Satisfiability of linear inequalities over bounded integers by branch and bound.
+
+The systems that loops over boxes give are small: an inequality or two per axis, a
+variable per loop. Bounds are propagated through the inequalities, a domain that is left
+open is halved. The test of the greatest common divisor settles strides that never meet
+(Allen and Kennedy, Optimizing Compilers for Modern Architectures, section 3.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from math import gcd
+
+from tlf.support.affine.index_access import AffineSum
+
+Domains = dict[Hashable, tuple[int, int]]
+"""The least and the greatest value of each variable."""
+
+UNBOUNDED = 1 << 40
+"""Bound of a variable of which nothing is known: beyond every index."""
+
+MAX_BRANCHES = 2000
+"""Maximum number of domains examined before a system counts as undecided."""
+
+MAX_PROPAGATIONS = 16
+"""Maximum number of bound propagations before a domain is halved."""
+
+
+class UndecidedError(Exception):
+    """A system is too large to be decided."""
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """`low <= form <= high`."""
+
+    form: AffineSum
+    low: int
+    high: int
+
+
+def find_solution(
+    domains: Mapping[Hashable, tuple[int, int]], constraints: Sequence[Constraint]
+) -> dict[Hashable, int] | None:
+    """
+    Return an assignment that satisfies all constraints; None if there is none. Raises
+    `UndecidedError` where this takes too long to find out.
+    """
+    forms = _merge_constraints([_divide_by_gcd(each) for each in constraints])
+    pending: list[Domains] = [dict(domains)]
+    for _ in range(MAX_BRANCHES):
+        if not pending:
+            return None
+        current = pending.pop()
+        if not all(low <= high for low, high in current.values()):
+            continue
+        if not _propagate_bounds(current, forms):
+            continue
+        split = _select_branch_variable(current, forms)
+        if split is None:
+            return {variable: low for variable, (low, _) in current.items()}
+        low, high = current[split]
+        middle = (low + high) // 2
+        pending.append({**current, split: (middle + 1, high)})
+        pending.append({**current, split: (low, middle)})
+    raise UndecidedError
+
+
+def _divide_by_gcd(constraint: Constraint) -> Constraint:
+    """The constraint with the common divisor of its factors taken out."""
+    form = constraint.form
+    divisor = gcd(*(factor for _, factor in form.terms)) if form.terms else 1
+    low, high = constraint.low - form.constant, constraint.high - form.constant
+    terms = tuple((symbol, factor // divisor) for symbol, factor in form.terms)
+    return Constraint(AffineSum(0, terms), -(-low // divisor), high // divisor)
+
+
+def _merge_constraints(constraints: Sequence[Constraint]) -> list[Constraint]:
+    """One constraint for all that bound the same form, or its opposite."""
+    found: dict[frozenset[tuple[Hashable, int]], Constraint] = {}
+    for each in constraints:
+        opposite = frozenset((each.form * -1).terms)
+        if opposite in found:
+            each = Constraint(each.form * -1, -each.high, -each.low)
+        key = frozenset(each.form.terms)
+        known = found.get(key, each)
+        low, high = max(known.low, each.low), min(known.high, each.high)
+        found[key] = Constraint(known.form, low, high)
+    return list(found.values())
+
+
+def _propagate_bounds(domains: Domains, constraints: Sequence[Constraint]) -> bool:
+    """Narrow the domains, as far as is quick; whether none becomes empty."""
+    changed, rounds = True, 0
+    while changed and rounds < MAX_PROPAGATIONS:
+        changed, rounds = False, rounds + 1
+        for each in constraints:
+            least, greatest = each.form.bounds(domains)
+            if least > each.high or greatest < each.low or each.low > each.high:
+                return False
+            if each.low <= least and greatest <= each.high:
+                continue
+            for variable, factor in each.form.terms:
+                narrowed = _narrow_domain(
+                    each, factor, domains[variable], least, greatest
+                )
+                if narrowed == domains[variable]:
+                    continue
+                if narrowed[0] > narrowed[1]:
+                    return False
+                domains[variable] = narrowed
+                least, greatest = each.form.bounds(domains)
+                changed = True
+    return True
+
+
+def _narrow_domain(
+    constraint: Constraint,
+    factor: int,
+    domain: tuple[int, int],
+    least: int,
+    greatest: int,
+) -> tuple[int, int]:
+    """
+    Return the domain that a constraint leaves to one variable when the others take any
+    of their values.
+    """
+    low, high = domain
+    ends = (factor * low, factor * high)
+    below = constraint.high - (least - min(ends))
+    above = constraint.low - (greatest - max(ends))
+    if factor > 0:
+        return max(low, -(-above // factor)), min(high, below // factor)
+    return max(low, -(below // -factor)), min(high, (-above) // -factor)
+
+
+def _select_branch_variable(
+    domains: Domains, constraints: Sequence[Constraint]
+) -> Hashable | None:
+    """A variable of a constraint that not all values satisfy, the narrowest one."""
+    found: Hashable | None = None
+    width = 0
+    for each in constraints:
+        least, greatest = each.form.bounds(domains)
+        if each.low <= least and greatest <= each.high:
+            continue
+        for variable, _ in each.form.terms:
+            low, high = domains[variable]
+            if high > low and (found is None or high - low < width):
+                found, width = variable, high - low
+    return found

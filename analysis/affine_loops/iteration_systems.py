@@ -1,0 +1,153 @@
+"""Constraint systems over loop counters: which iterations access a common element."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from tlf.analysis.affine_loops.access_boxes import BoxAccess
+from tlf.analysis.affine_loops.affine_sums import affine_sum_of, value_of_symbol
+from tlf.analysis.affine_loops.integer_solver import (
+    UNBOUNDED,
+    Constraint,
+    Domains,
+    find_solution,
+)
+from tlf.dialects import tile
+from tlf.support.affine.index_access import AffineSum
+
+
+@dataclass(frozen=True)
+class LoopBounds:
+    """One loop of a nest: its first value, the one it stays below, its step."""
+
+    lower: AffineSum
+    upper: AffineSum
+    step: int
+
+    @property
+    def trips(self) -> int | None:
+        """Trip count, if it is constant."""
+        extent = self.upper - self.lower
+        return None if extent.terms else max(0, -(-extent.constant // self.step))
+
+
+def loop_bounds_of(op: tile.WhileOp) -> tuple[LoopBounds, ...]:
+    """The loops of a nest, outermost first."""
+    bounds = zip(op.mixed_lower, op.mixed_upper, op.step_values, strict=True)
+    return tuple(
+        LoopBounds(affine_sum_of(lower), affine_sum_of(upper), step)
+        for lower, upper, step in bounds
+    )
+
+
+def loop_of_variable(value: Hashable) -> tuple[tile.WhileOp, int] | None:
+    """The nest that an induction variable counts, and the number of the loop."""
+    if not isinstance(value, BlockArgument):
+        return None
+    op = value.block.parent_op()
+    if not isinstance(op, tile.WhileOp) or value not in op.induction_variables:
+        return None
+    return op, op.induction_variables.index(value)
+
+
+@dataclass
+class IterationSystem:
+    """
+    Linear constraints over the normalized counters of nests. Those of one nest are told
+    apart by a name, `at`; loops around the nest count the same for all.
+    """
+
+    domains: Domains = field(default_factory=dict[Hashable, tuple[int, int]])
+    constraints: list[Constraint] = field(default_factory=list[Constraint])
+
+    def normalize_form(self, form: AffineSum, nest: tile.WhileOp, at: str) -> AffineSum:
+        """Return a form in terms of normalized loop counters of one execution."""
+        total = AffineSum(form.constant)
+        for symbol, factor in form.terms:
+            total += self._normalize_symbol(symbol, nest, at) * factor
+        return total
+
+    def _normalize_symbol(
+        self, symbol: Hashable, nest: tile.WhileOp, at: str
+    ) -> AffineSum:
+        if (found := loop_of_variable(symbol)) is None:
+            key = (
+                (at, symbol)
+                if _is_defined_in(value_of_symbol(symbol), nest)
+                else symbol
+            )
+            self.domains.setdefault(key, (-UNBOUNDED, UNBOUNDED))
+            return AffineSum.of(key)
+        op, number = found
+        inside = nest.is_ancestor(op)
+        loop = loop_bounds_of(op)[number]
+        key = (
+            counter_symbol(number, at) if op is nest else (at if inside else "", symbol)
+        )
+        lower = self.normalize_form(loop.lower, nest, at)
+        value = lower + AffineSum.of(key) * loop.step
+        if key not in self.domains:
+            trips = loop.trips
+            self.domains[key] = (0, UNBOUNDED if trips is None else trips - 1)
+            if trips is None:
+                upper = self.normalize_form(loop.upper, nest, at)
+                self.constraints.append(Constraint(upper - value, 1, UNBOUNDED))
+        return value
+
+    def require_overlap(self, first: TensorBox, second: TensorBox) -> None:
+        """Demand that two boxes have an element of their tensor in common."""
+        axes = zip(first.starts, second.starts, strict=True)
+        for axis, (one, other) in enumerate(axes):
+            size, length = first.extents[axis], second.extents[axis]
+            self.constraints.append(Constraint(other - one, 1 - length, size - 1))
+            for start, extent in ((one, size), (other, length)):
+                bound = first.shape[axis]
+                self.constraints.append(Constraint(start, 1 - extent, bound - 1))
+
+    def box_of_access(
+        self, access: BoxAccess, nest: tile.WhileOp, at: str
+    ) -> TensorBox:
+        """The box of an access in an execution of a nest."""
+        starts = tuple(self.normalize_form(start, nest, at) for start in access.starts)
+        return TensorBox(starts, access.extents, access.shape)
+
+    def substitute_variable(self, variable: Hashable, form: AffineSum) -> None:
+        """Put a form in the place of a variable that keeps its bounds."""
+        low, high = self.domains.pop(variable)
+        self.constraints = [
+            Constraint(each.form.substitute({variable: form}), each.low, each.high)
+            for each in (
+                *self.constraints,
+                Constraint(AffineSum.of(variable), low, high),
+            )
+        ]
+
+    def find_solution(self) -> dict[Hashable, int] | None:
+        """Values for all variables, or None; raises `UndecidedError`."""
+        return find_solution(self.domains, self.constraints)
+
+
+@dataclass(frozen=True)
+class TensorBox:
+    """A box of a tensor, by its first index and extent per axis."""
+
+    starts: tuple[AffineSum, ...]
+    extents: Sequence[int]
+    shape: Sequence[int]
+
+
+def counter_symbol(number: int, at: str) -> Hashable:
+    """
+    Return the symbol for the number of earlier iterations of a loop of a nest in the
+    execution `at`.
+    """
+    return at, number
+
+
+def _is_defined_in(value: SSAValue, nest: Operation) -> bool:
+    owner = value.owner
+    inside = owner.parent_op() if isinstance(owner, Block) else owner
+    return inside is not None and nest.is_ancestor(inside)

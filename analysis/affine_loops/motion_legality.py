@@ -1,0 +1,70 @@
+"""Legality of moving the operations between two nests out of the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.ir import Operation
+from xdsl.traits import MemoryEffectKind, get_effects
+
+from tlf.analysis.affine_loops.storage_roots import (
+    roots_overwritten_by,
+    storage_root_of,
+    values_used_by,
+)
+
+SIDE_EFFECTS = "an operation may do more than compute its results"
+DEPENDENCE_PATH = "an operation in between needs the first nest and feeds the second"
+OVERWRITES_READ = "an operation in between overwrites what the first nest reads"
+READS_OVERWRITTEN = "an operation in between reads what the second nest overwrites"
+
+
+def dependents_between(first: Operation, second: Operation) -> list[Operation]:
+    """The operations between two of one block that need the first, in order."""
+    found, needed = list[Operation](), set[Operation]([first])
+    for op in operations_between(first, second):
+        if any(value.owner in needed for value in values_used_by(op)):
+            found.append(op)
+            needed.add(op)
+    return found
+
+
+def find_motion_barrier(first: Operation, second: Operation) -> str | None:
+    """Return why a nest cannot be moved down to another one; None if it can."""
+    if not _is_side_effect_free(first) or not _is_side_effect_free(second):
+        return SIDE_EFFECTS
+    later = dependents_between(first, second)
+    if any(value.owner in later for value in values_used_by(second)):
+        return DEPENDENCE_PATH
+    if not all(map(_is_side_effect_free, later)):
+        return SIDE_EFFECTS
+    read = {storage_root_of(value) for value in values_used_by(first)}
+    for op in operations_between(first, second):
+        if op not in later and not read.isdisjoint(roots_overwritten_by(op)):
+            return OVERWRITES_READ
+    overwritten = roots_overwritten_by(second)
+    for op in later:
+        if not overwritten.isdisjoint(
+            storage_root_of(value) for value in values_used_by(op)
+        ):
+            return READS_OVERWRITTEN
+    return None
+
+
+def operations_between(first: Operation, second: Operation) -> Iterator[Operation]:
+    """The operations of one block between two."""
+    op = first.next_op
+    while op is not None and op is not second:
+        yield op
+        op = op.next_op
+
+
+def _is_side_effect_free(op: Operation) -> bool:
+    """
+    Return `True` if an operation has no effect other than its results, which may be new
+    allocations.
+    """
+    effects = get_effects(op)
+    if effects is None:
+        return False
+    return all(each.kind is MemoryEffectKind.ALLOC for each in effects)

@@ -1,0 +1,59 @@
+"""Values that share storage once destination tensors are written in place."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation, SSAValue
+
+from tlf.dialects import tile
+from tlf.dialects.interfaces import ViewInterface
+
+
+def storage_root_of(value: SSAValue) -> SSAValue:
+    """Return the value whose storage another one is a view of, or is written into."""
+    while isinstance(owner := value.owner, Operation):
+        match owner:
+            case tile.WhileOp():
+                value = owner.inits[list[SSAValue](owner.results).index(value)]
+            case tile.DesliceOp():
+                value = owner.destination
+            case ViewInterface():
+                value = owner.operands[0]
+            case tile.SliceOp() if _level_of(owner.source) == _level_of(owner.result):
+                value = owner.source
+            case _:
+                break
+    return value
+
+
+def _level_of(value: SSAValue) -> str | None:
+    return tile.level_of(value.type)
+
+
+def values_used_by(op: Operation) -> set[SSAValue]:
+    """The values from outside that an operation uses, also those used inside of it."""
+    return {
+        operand
+        for inner in op.walk()
+        for operand in inner.operands
+        if not _is_defined_inside(operand, op)
+    }
+
+
+def roots_overwritten_by(op: Operation) -> set[SSAValue]:
+    """The origins of what an operation may overwrite in its place."""
+    found = set[SSAValue]()
+    for inner in op.walk():
+        match inner:
+            case tile.WhileOp():
+                found.update(storage_root_of(init) for init in inner.inits)
+            case tile.DesliceOp():
+                found.add(storage_root_of(inner.destination))
+            case _:
+                pass
+    return found
+
+
+def _is_defined_inside(value: SSAValue, op: Operation) -> bool:
+    owner = value.owner
+    parent = owner if isinstance(owner, Operation) else owner.parent_op()
+    return parent is not None and op.is_ancestor(parent)

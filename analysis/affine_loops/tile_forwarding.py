@@ -1,0 +1,142 @@
+"""
+Forwarding of a stored tile to a slice of the same iteration, past the tensor.
+
+What a slice reads is then the tile that was put there in the same iteration, or a view
+of it. Elements outside of the tensor, which read as the slice's fill, are masked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from xdsl.builder import Builder
+from xdsl.ir import SSAValue
+from xdsl.rewriter import InsertPoint
+
+from tlf.analysis.affine_loops.access_boxes import (
+    BoxAccess,
+    read_access_of,
+    write_access_of,
+)
+from tlf.analysis.affine_loops.affine_sums import materialize_index
+from tlf.analysis.affine_loops.dependence_distance import NestPair
+from tlf.analysis.affine_loops.iteration_systems import (
+    IterationSystem,
+    counter_symbol,
+    loop_bounds_of,
+)
+from tlf.dialects import tile
+from tlf.dialects.located_rewriting import replace_op
+from tlf.dialects.types import scalar_value, tensor_type
+from tlf.support.affine.index_access import AffineSum
+
+
+@dataclass(frozen=True)
+class ForwardedSlice:
+    """A slice, and the tile that holds what it reads, at offset `shift`."""
+
+    slice_op: tile.SliceOp
+    tile: SSAValue
+    shift: tuple[AffineSum, ...]
+    is_masked: bool
+
+    @property
+    def is_whole(self) -> bool:
+        """True if the tile is the whole result of the slice, not a superset of it."""
+        return self.tile.type == self.slice_op.result.type and not any(
+            each.terms or each.constant for each in self.shift
+        )
+
+    def replace_slice(self) -> None:
+        """Replace the slice."""
+        builder = Builder(InsertPoint.before(self.slice_op))
+        value, wanted = self.tile, tensor_type(self.slice_op.result)
+        if not self.is_whole:
+            offsets = [materialize_index(builder, each) for each in self.shift]
+            view = tile.SliceOp(value, offsets, wanted)
+            view.location = self.slice_op.location
+            value = builder.insert(view).result
+        if self.is_masked:
+            assert self.slice_op.fill is not None
+            bounds = tensor_type(self.slice_op.source).get_shape()
+            valid = None if self.slice_op.valid is None else self.slice_op.extents
+            fill = scalar_value(self.slice_op.fill)
+            mask = tile.MaskOp(value, self.slice_op.mixed_offsets, bounds, fill, valid)
+            mask.location = self.slice_op.location
+            value = builder.insert(mask).result
+        replace_op(self.slice_op, [], [value])
+
+
+def find_forward(
+    cut: tile.SliceOp, end: SSAValue, pair: NestPair
+) -> ForwardedSlice | None:
+    """
+    Return the forwarding of a slice of the second nest: the tile that the same
+    iteration of the first one writes to a tensor, whose last value is `end`, and that
+    contains all that the slice reads. None if there is no such tile.
+    """
+    access = read_access_of(cut, cut.source)
+    if cut.map is not None or access is None:
+        return None
+    while isinstance(put := end.owner, tile.DesliceOp):
+        if put.parent is not pair.first.body.block:
+            return None
+        if (found := _forward_from(cut, access, put, pair)) is not None:
+            return found
+        if pair.can_alias_in_iteration(write_access_of(put), access):
+            return None
+        end = put.destination
+    return None
+
+
+def _forward_from(
+    cut: tile.SliceOp, access: BoxAccess, put: tile.DesliceOp, pair: NestPair
+) -> ForwardedSlice | None:
+    source, wanted = tensor_type(put.source), tensor_type(cut.result)
+    if source.encoding != wanted.encoding:
+        return None
+    into = write_access_of(put)
+    shift = tuple(
+        normalize_to_counters(theirs, pair.second)
+        - normalize_to_counters(ours, pair.first)
+        for ours, theirs in zip(into.starts, access.starts, strict=True)
+    )
+    system = IterationSystem()
+    for axis, each in enumerate(shift):
+        if any(isinstance(symbol, tuple) for symbol, _ in each.terms):
+            return None
+        form = system.normalize_form(each, pair.second, "")
+        low, high = form.bounds(system.domains)
+        room = high + wanted.get_shape()[axis] <= source.get_shape()[axis]
+        if low < 0 or high + access.extents[axis] > into.extents[axis] or not room:
+            return None
+    masked = cut.fill is not None and not _is_in_bounds(cut, access, pair)
+    return ForwardedSlice(cut, put.source, shift, masked)
+
+
+def normalize_to_counters(form: AffineSum, nest: tile.WhileOp) -> AffineSum:
+    """Rewrite a form in terms of the normalized loop counters of a nest."""
+    loops = zip(nest.induction_variables, loop_bounds_of(nest), strict=True)
+    values: dict[Hashable, AffineSum] = {
+        variable: loop.lower + AffineSum.of(counter_symbol(number, "")) * loop.step
+        for number, (variable, loop) in enumerate(loops)
+    }
+    return form.substitute(values)
+
+
+def _is_in_bounds(cut: tile.SliceOp, access: BoxAccess, pair: NestPair) -> bool:
+    """
+    Return `True` if a slice reads nothing outside of its tensor or of its own extents.
+    """
+    if access.extents != tensor_type(cut.result).get_shape():
+        return False
+    system = IterationSystem()
+    for start, extent, bound in zip(
+        access.starts, access.extents, access.shape, strict=True
+    ):
+        form = system.normalize_form(start, pair.second, "")
+        low, high = form.bounds(system.domains)
+        if low < 0 or high + extent > bound:
+            return False
+    return True

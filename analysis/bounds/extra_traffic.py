@@ -1,0 +1,19 @@
+"""Traffic beyond one access of every tensor, where it is proven necessary."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ExtraTraffic:
+    """Bytes that must be moved again, and the reason."""
+
+    kind: str
+    """`barrier` or `product`."""
+    subject: str
+    """The tensor or the operation."""
+    bytes: int
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.subject}: {self.bytes:,} bytes"

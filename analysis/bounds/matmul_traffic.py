@@ -1,0 +1,168 @@
+"""
+I/O lower bound of matrix products whose tensors exceed the inner memories.
+
+A product of m x k and k x n matrices moves 2mnk / sqrt(S) - 2S words at least, where S
+words are near: Smith, Lowery, Langou and van de Geijn, A tight I/O lower bound for
+matrix multiplication, arXiv:1702.02017, 2019, and for results that start from nothing
+Kwasniewski et al., Red-blue pebbling revisited, SC 2019. The order is that of Hong and
+Kung, 1981.
+"""
+
+from __future__ import annotations
+
+from math import isqrt, prod
+
+from xdsl.ir import SSAValue
+
+from tlf.analysis.bounds.array_passes import ContractionDims
+from tlf.analysis.bounds.dataflow import DataflowGraph, element_count_of, itemsize_of
+from tlf.analysis.bounds.extra_traffic import ExtraTraffic
+from tlf.dialects.interfaces import (
+    ContractionInterface,
+    ElementwiseInterface,
+    MovementInterface,
+    TilingInterface,
+)
+from tlf.support.affine.index_access import Accesses
+
+
+def min_words_moved(m: int, n: int, k: int, words: int) -> int:
+    """Return the minimum number of words that a matrix product moves."""
+    return max(0, isqrt((2 * m * n * k) ** 2 // max(words, 1)) - 2 * words)
+
+
+def find_product_reloads(
+    flow: DataflowGraph, capacity: int
+) -> tuple[ExtraTraffic, ...]:
+    """
+    Return the traffic of products beyond each of their tensors once, with at most
+    `capacity` bytes near the engines. No tensor counts for two products.
+    """
+    found: list[tuple[int, ContractionInterface, frozenset[SSAValue]]] = []
+    for op in flow.operations:
+        if isinstance(op, ContractionInterface) and _is_matrix_product(op):
+            ends = _paths_to_outer(flow, op)
+            if ends is not None and (again := _reloaded_bytes(op, ends, capacity)):
+                found.append((again, op, frozenset((ends[0][-1], ends[1][-1]))))
+    taken: set[SSAValue] = set()
+    cuts: list[ExtraTraffic] = []
+    for again, op, inputs in sorted(found, key=lambda each: -each[0]):
+        if not inputs & taken:
+            taken |= inputs
+            name = op.results[0].name_hint
+            what = f"%{name}" if name else op.name
+            cuts.append(ExtraTraffic("product", what, again))
+    return tuple(cuts)
+
+
+ElementPath = tuple[SSAValue, ...]
+"""Values from a tensor of the product to the one outside, each element from one."""
+
+
+def _reloaded_bytes(
+    op: ContractionInterface,
+    ends: tuple[ElementPath, ElementPath, ElementPath],
+    capacity: int,
+) -> int:
+    """Bytes beyond each tensor once, with all words as narrow as the narrowest."""
+    sides, extents = (
+        ContractionDims.of(op),
+        [each.extent for each in op.iteration_domain()],
+    )
+    batch, m, n, k = (
+        prod(extents[each] for each in side)
+        for side in (sides.batch, sides.m, sides.n, sides.k)
+    )
+    width = min(itemsize_of(value) for path in ends for value in path)
+    moved = width * batch * min_words_moved(m, n, k, capacity // width)
+    once = sum(element_count_of(path[-1]) * itemsize_of(path[-1]) for path in ends)
+    return max(0, moved - once)
+
+
+def _is_matrix_product(op: ContractionInterface) -> bool:
+    """
+    Return `True` if every index is an iterator, and every iterator moves two tensors.
+    """
+    tensors = (*op.indexing_maps()[:2], op.result_indexing_maps()[0])
+    used = [_identity_iterators(accesses) for accesses in tensors]
+    if any(each is None for each in used) or op.init_value is not None:
+        return False
+    return all(
+        extent.extent == 1 or sum(iterator in (each or ()) for each in used) >= 2
+        for iterator, extent in enumerate(op.iteration_domain())
+    )
+
+
+def _identity_iterators(accesses: Accesses | None) -> frozenset[int] | None:
+    """The iterators that are the indices of a tensor, or None where indices differ."""
+    found: list[int] = []
+    for access in accesses or ():
+        if access.offset or access.width != 1 or access.index is not None:
+            return None
+        if any(factor != 1 for _, factor in access.terms) or len(access.terms) > 1:
+            return None
+        found += [iterator for iterator, _ in access.terms]
+    return frozenset(found) if len(set(found)) == len(found) else None
+
+
+def _paths_to_outer(
+    flow: DataflowGraph, op: ContractionInterface
+) -> tuple[ElementPath, ElementPath, ElementPath] | None:
+    """The paths of both inputs and the result to tensors outside, if all go there."""
+    left, right = (_path_to_input(flow, value) for value in flow.operands_of(op)[:2])
+    result = _path_to_output(flow, op.results[0])
+    if left is None or right is None or result is None or left[-1] is right[-1]:
+        return None
+    return left, right, result
+
+
+def _path_to_input(flow: DataflowGraph, value: SSAValue) -> ElementPath | None:
+    """From an operand to an argument or a constant that nothing else uses."""
+    path = [value]
+    outside = {*flow.inputs, *flow.stored_constants()}
+    while len(flow.users_of(path[-1])) == 1 and not flow.is_output(path[-1]):
+        if path[-1] in outside:
+            return tuple(path)
+        owner = path[-1].owner
+        if not isinstance(owner, MovementInterface | ElementwiseInterface):
+            return None
+        operands = flow.operands_of(owner)
+        if len(operands) != 1 or not is_element_preserving(
+            owner, operands[0], path[-1]
+        ):
+            return None
+        path += operands
+    return None
+
+
+def _path_to_output(flow: DataflowGraph, value: SSAValue) -> ElementPath | None:
+    """From a result to one that goes outside, by operations that use nothing twice."""
+    path = [value]
+    while not flow.is_output(path[-1]):
+        users = flow.users_of(path[-1])
+        if len(users) != 1 or len(users[0][0].results) != 1:
+            return None
+        ((user, position),) = users
+        result = user.results[0]
+        if not isinstance(user, MovementInterface | ElementwiseInterface):
+            return None
+        if not is_element_preserving(user, flow.operands_of(user)[position], result):
+            return None
+        path.append(result)
+    return tuple(path) if not flow.users_of(path[-1]) else None
+
+
+def is_element_preserving(
+    op: TilingInterface, operand: SSAValue, result: SSAValue
+) -> bool:
+    """Return `True` if each element of an operand makes one of the result."""
+    if isinstance(op, MovementInterface) and (
+        op.padding_value(0) is not None
+        or any(_is_indexed(each) for each in op.indexing_maps())
+    ):
+        return False
+    return element_count_of(operand) == element_count_of(result)
+
+
+def _is_indexed(accesses: Accesses | None) -> bool:
+    return any(access.index is not None for access in accesses or ())

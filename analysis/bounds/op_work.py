@@ -1,0 +1,216 @@
+"""Work of the engines for single operations, and lower bounds for parts of results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from math import prod
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from tlf.analysis.bounds.access_footprint import is_in_bounds
+from tlf.analysis.bounds.array_passes import ContractionDims
+from tlf.analysis.bounds.dataflow import element_count_of
+from tlf.analysis.bounds.operand_reads import needed_iterations_of, shape_of
+from tlf.analysis.bounds.product_work import ProductWork, product_work_in
+from tlf.analysis.bounds.strided_runs import RunBox, run_box_size, whole_run_box
+from tlf.analysis.bounds.tensor_demand import TensorDemand
+from tlf.analysis.bounds.vector_steps import VectorSteps
+from tlf.analysis.work.engine_throughput import Engines
+from tlf.dialects.interfaces import (
+    AccumulatingInterface,
+    ContractionInterface,
+    ElementwiseInterface,
+    ReferenceInterface,
+)
+
+
+@dataclass(frozen=True)
+class EngineWork:
+    """Work of the matrix and the vector engine."""
+
+    matrix_cycles: float = 0.0
+    """Cycles of the matrix engine, with no cell of its array idle."""
+    pass_cycles: float = 0.0
+    """The same, in whole passes of the array."""
+    macs: int = 0
+    vector_steps: int = 0
+    """Steps of lanes of the vector engine."""
+
+
+NO_WORK = EngineWork()
+
+
+@dataclass
+class OpWork:
+    """Work of the needed part of each operation of a dataflow."""
+
+    engines: Engines
+    demands: Mapping[SSAValue, TensorDemand]
+    vector_steps: VectorSteps
+
+    def __post_init__(self) -> None:
+        self._whole: dict[ReferenceInterface, EngineWork] = {}
+        self._counters: dict[ReferenceInterface, MacCounter] = {}
+
+    def work_of(self, op: ReferenceInterface) -> EngineWork:
+        """All of an operation."""
+        if op not in self._whole:
+            self._whole[op] = self._compute_work(op)
+        return self._whole[op]
+
+    def is_fully_needed(self, op: ReferenceInterface) -> bool:
+        """Return `True` if all elements of all results are needed for certain."""
+        return all(
+            self.demands.get(each, TensorDemand()).elements == element_count_of(each)
+            for each in op.results
+        )
+
+    def _compute_work(self, op: ReferenceInterface) -> EngineWork:
+        works = self._needed_products(op)
+        return EngineWork(
+            sum(work.cycles(self.engines, False) for work in works),
+            sum(work.cycles(self.engines, True) for work in works),
+            sum(work.macs for work in works),
+            self.vector_steps.steps_of(op),
+        )
+
+    def _needed_products(self, op: ReferenceInterface) -> list[ProductWork]:
+        if not any(
+            self.demands.get(each, TensorDemand()).elements for each in op.results
+        ):
+            return []
+        return product_work_in(op, self.demands)
+
+    def work_of_box(
+        self, op: ReferenceInterface, box: RunBox, read: RunBox | None
+    ) -> EngineWork:
+        """
+        Return a lower bound on the effort of some elements of the first result, at any
+        offset; `read` is the part of the first operand that they need.
+        """
+        if box == whole_run_box(shape_of(op.results[0])):
+            return self.work_of(op)
+        if isinstance(op, ContractionInterface):
+            return self._work_of_product_box(op, box)
+        return self.work_of_elements(op, box, run_box_size(read) if read else 0)
+
+    def _work_of_product_box(self, op: ContractionInterface, box: RunBox) -> EngineWork:
+        runs = needed_iterations_of(op, 0, box)
+        if runs is None:
+            return NO_WORK
+        if op not in self._counters:
+            self._counters[op] = MacCounter(op)
+        counter, lengths = self._counters[op], [run.length for run in runs]
+        return self.work_of_macs(op, counter.min_macs(lengths), lengths)
+
+    def work_of_macs(
+        self, op: ContractionInterface, macs: int, values: Sequence[int]
+    ) -> EngineWork:
+        """
+        Some products of an operation, which have so many values of each iterator.
+
+        In passes, products take `cells` of the array each. Rows that lack columns may
+        share passes with others, and count with no cell idle.
+        """
+        works, array = self._needed_products(op), self.engines.array_shape
+        if not works:
+            return NO_WORK
+        (work,) = works
+        macs = min(work.macs, macs)
+        matrix = macs / self.engines.macs_per_cycle(work.element)
+        extents = [each.extent for each in op.iteration_domain()]
+        if array is None or any(
+            values[n] < extents[n] for n in ContractionDims.of(op).n
+        ):
+            return EngineWork(matrix, matrix, macs)
+        cells = macs * work.products.min_cells_per_mac(*array)
+        passes = cells / prod(array) * self.engines.cycles_per_pass(work.element)
+        return EngineWork(matrix, max(matrix, passes), macs)
+
+    def work_of_elements(
+        self, op: ReferenceInterface, box: RunBox, read: int
+    ) -> EngineWork:
+        """
+        Work that is none of products on some elements of the result, for which so many
+        elements of an operand are read.
+        """
+        whole = self.work_of(op)
+        match op:
+            case ElementwiseInterface():
+                needed = self.demands.get(op.results[0], TensorDemand()).elements
+                each = whole.vector_steps // needed if needed else 0
+                return EngineWork(vector_steps=each * run_box_size(box))
+            case AccumulatingInterface():
+                combined = max(0, read - run_box_size(box))
+                return EngineWork(vector_steps=min(whole.vector_steps, combined))
+            case _:
+                return NO_WORK
+
+
+class MacCounter:
+    """Counts multiply-accumulates, those with the zeros around images left out."""
+
+    def __init__(self, op: ContractionInterface) -> None:
+        self.sides = ContractionDims.of(op)
+        self.extents = [each.extent for each in op.iteration_domain()]
+        self._borders: list[ImageBorder] = []
+        shape = shape_of(op.operands[0])
+        taken: set[int] = set()
+        self._is_known = True
+        for access, extent in zip(op.indexing_maps()[0] or (), shape, strict=True):
+            if is_in_bounds(access, self.extents, extent):
+                continue
+            moving = {each for each, _ in access.terms}
+            self._is_known &= not moving & taken
+            taken |= moving
+            terms = [
+                (factor, self.extents[each], each in self.sides.k)
+                for each, factor in access.terms
+            ]
+            self._borders.append(
+                ImageBorder(frozenset(moving), tuple(terms), access.offset, extent)
+            )
+
+    def min_macs(self, counts: list[int]) -> int:
+        """With so many values of each iterator, those of k all of them."""
+        if not self._is_known:
+            return 0
+        at_borders = frozenset[int]().union(
+            *(each.moving_iterators for each in self._borders)
+        )
+        free = prod(n for each, n in enumerate(counts) if each not in at_borders)
+        for border in self._borders:
+            places = prod(
+                counts[each] for each in border.moving_iterators - {*self.sides.k}
+            )
+            free *= border.min_taps[min(places, len(border.min_taps) - 1)]
+        return free
+
+
+@dataclass(frozen=True)
+class ImageBorder:
+    """An axis of an image that windows reach beyond."""
+
+    moving_iterators: frozenset[int]
+    terms: tuple[tuple[int, int, bool], ...]
+    """Of each iterator the distance and the extent, and whether it is one of k."""
+    offset: int
+    extent: int
+
+    @cached_property
+    def min_taps(self) -> list[int]:
+        """For each number of places the taps that lie in the image, at least."""
+        places, taps = np.zeros(1, np.int64), np.zeros(1, np.int64)
+        for factor, extent, is_tap in self.terms:
+            steps = factor * np.arange(extent)
+            if is_tap:
+                taps = np.add.outer(taps, steps).reshape(-1)
+            else:
+                places = np.add.outer(places, steps).reshape(-1)
+        read = self.offset + np.add.outer(places, taps)
+        inside = np.sum((read >= 0) & (read < self.extent), axis=1)
+        return [0, *accumulate(np.sort(inside).tolist())]

@@ -1,0 +1,162 @@
+"""Boxes of the operands that elements of a result certainly need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from xdsl.ir import SSAValue
+
+from tlf.analysis.bounds.dataflow import DataflowGraph, element_count_of, is_tensor
+from tlf.analysis.bounds.reload_barriers import EXACT_ACCESS_OPS
+from tlf.analysis.bounds.strided_runs import (
+    SINGLE,
+    RunBox,
+    StridedRun,
+    min_reached_box,
+    reshape_run_box,
+    single_element_box,
+)
+from tlf.analysis.bounds.tensor_demand import count_used_taps
+from tlf.dialects.graph.movement import reshape_groups
+from tlf.dialects.interfaces import (
+    AccumulatingInterface,
+    ContractionInterface,
+    ElementwiseInterface,
+    IteratorType,
+    MovementInterface,
+    ReferenceInterface,
+    TilingInterface,
+    ViewInterface,
+)
+from tlf.dialects.types import tensor_type
+from tlf.support.affine.index_access import Accesses
+
+
+@dataclass
+class OperandReads:
+    """
+    Certain reads of operands by operations, under any schedule.
+
+    An elementwise operation needs no sum or maximum that is broadcast to it, such as
+    the statistics of a normalization: what it computes may be corrected later, as an
+    online softmax does.
+    """
+
+    dataflow: DataflowGraph
+    _known: dict[tuple[ReferenceInterface, int, RunBox], tuple[RunBox | None, ...]] = (
+        field(
+            default_factory=dict[
+                tuple[ReferenceInterface, int, RunBox], tuple[RunBox | None, ...]
+            ]
+        )
+    )
+    _statistics: dict[SSAValue, bool] = field(default_factory=dict[SSAValue, bool])
+
+    def operand_boxes_of(
+        self, op: ReferenceInterface, number: int, box: RunBox
+    ) -> tuple[RunBox | None, ...]:
+        """
+        A box of each operand that a box of a result needs, wherever it is; None where
+        it may need nothing.
+        """
+        key = (op, number, box)
+        if key not in self._known:
+            self._known[key] = self._compute_boxes(op, number, box)
+        return self._known[key]
+
+    def is_always_needed(self, op: ReferenceInterface, position: int) -> bool:
+        """
+        Return `True` if every element of all results needs an element of the operand.
+        """
+        return bool(op.results) and all(
+            self.operand_boxes_of(op, number, single_element_box(shape_of(result)))[
+                position
+            ]
+            is not None
+            for number, result in enumerate(op.results)
+        )
+
+    def _compute_boxes(
+        self, op: ReferenceInterface, number: int, box: RunBox
+    ) -> tuple[RunBox | None, ...]:
+        operands = self.dataflow.operands_of(op)
+        if isinstance(op, ViewInterface):
+            shape, source = shape_of(op.results[0]), shape_of(operands[0])
+            groups = [(g.source, g.result) for g in reshape_groups(source, shape)]
+            return (reshape_run_box(groups, box, shape, source),)
+        runs = needed_iterations_of(op, number, box)
+        if runs is None or not isinstance(op, TilingInterface):
+            return (None,) * len(operands)
+        extents = [each.extent for each in op.iteration_domain()]
+        needed = [
+            None
+            if accesses is None or self.is_broadcast_statistic(op, operand)
+            else min_reached_box(accesses, runs, extents, shape_of(operand))
+            for operand, accesses in zip(operands, op.indexing_maps(), strict=True)
+        ]
+        if isinstance(op, ContractionInterface):
+            weights, counts = op.indexing_maps()[1] or (), [r.length for r in runs]
+            used = [
+                run if run.length == count else StridedRun(count)
+                for run, count in zip(
+                    runs, count_used_taps(op, counts, extents), strict=True
+                )
+            ]
+            needed[1] = min_reached_box(
+                weights, used, extents, shape_of(op.operands[1])
+            )
+        return tuple(needed)
+
+    def is_broadcast_statistic(self, op: TilingInterface, operand: SSAValue) -> bool:
+        """
+        Return `True` if an operand is a statistic of many elements, broadcast to the
+        result.
+        """
+        return (
+            isinstance(op, ElementwiseInterface | MovementInterface)
+            and element_count_of(operand) < element_count_of(op.results[0])
+            and self._is_statistic(operand)
+        )
+
+    def _is_statistic(self, value: SSAValue) -> bool:
+        """
+        Return `True` if a value comes from a sum or maximum, with no product after it.
+        """
+        if value not in self._statistics:
+            owner = value.owner
+            self._statistics[value] = (
+                any(map(self._is_statistic, self.dataflow.operands_of(owner)))
+                if isinstance(owner, ElementwiseInterface | MovementInterface)
+                else isinstance(owner, AccumulatingInterface)
+                and not isinstance(owner, ContractionInterface)
+            )
+        return self._statistics[value]
+
+
+def shape_of(value: SSAValue) -> tuple[int, ...]:
+    """The shape of a tensor; nothing for what is none."""
+    return tensor_type(value).get_shape() if is_tensor(value) else ()
+
+
+def needed_iterations_of(
+    op: ReferenceInterface, number: int, box: RunBox
+) -> Sequence[StridedRun] | None:
+    """
+    The iterations that a box of a result needs, by iterator; None where they are not
+    known. A sum needs all of its terms.
+    """
+    if not isinstance(op, EXACT_ACCESS_OPS):
+        return None
+    iterators = op.iteration_domain()
+    runs = [
+        StridedRun(each.extent) if each.kind is IteratorType.REDUCTION else SINGLE
+        for each in iterators
+    ]
+    written: Accesses = op.result_indexing_maps()[number]
+    for access, run in zip(written, box, strict=True):
+        if access.is_loop_dim:
+            runs[access.terms[0][0]] = run
+        elif access.terms or access.width != 1:
+            return None
+    return runs

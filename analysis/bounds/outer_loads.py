@@ -1,0 +1,152 @@
+"""Loads of tensors in the outermost memory, by operation."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.ir import SSAValue
+
+from tlf.analysis.bounds.dataflow import (
+    DataflowGraph,
+    element_count_of,
+    is_tensor,
+    itemsize_of,
+)
+from tlf.analysis.bounds.matmul_traffic import is_element_preserving
+from tlf.analysis.bounds.op_dependence import Relation
+from tlf.analysis.bounds.op_work import OpWork
+from tlf.analysis.bounds.tensor_demand import count_unneeded, operand_demand_of
+from tlf.dialects.interfaces import (
+    ContractionInterface,
+    ElementwiseInterface,
+    MovementInterface,
+    ReferenceInterface,
+    TilingInterface,
+)
+
+FloatArray: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class OuterLoads:
+    """For each outer tensor the operations that load it, with the bytes."""
+
+    users: Sequence[Sequence[tuple[int, int]]]
+
+    def sum_over_columns(self, relation: Relation) -> FloatArray:
+        """
+        For each column of a relation the bytes that the rows read which it names. What
+        several of them read may be the same.
+        """
+        total = np.zeros(relation.shape[1])
+        for users in self.users:
+            most = np.zeros(relation.shape[1])
+            for number, moved in users:
+                np.maximum(most, relation[number] * float(moved), out=most)
+            total += most
+        return total
+
+
+def whole_tensor_loads(
+    flow: DataflowGraph, outside: Collection[SSAValue]
+) -> OuterLoads:
+    """Return an upper bound on loads: each tensor whole, by all of its users."""
+    numbers = {op: number for number, op in enumerate(flow.operations)}
+    return OuterLoads(
+        [
+            [
+                (numbers[user], element_count_of(value) * itemsize_of(value))
+                for user, _ in flow.users_of(value)
+                if user in numbers
+            ]
+            for value in outside
+        ]
+    )
+
+
+@dataclass(frozen=True)
+class StepLoads:
+    """
+    Loads of outer tensors by each step of an operation, through moves and casts. They
+    may pass through moves and conversions of elements, of which the narrowest type
+    counts. The initial value of a product counts nothing, since it may be added at any
+    time.
+    """
+
+    dataflow: DataflowGraph
+    outer_tensors: Collection[SSAValue]
+    op_work: OpWork
+
+    def loads_of_operations(self) -> OuterLoads:
+        """Return the reads of whole operations."""
+        found: dict[SSAValue, list[tuple[int, int]]] = {}
+        for number, op in enumerate(self.dataflow.operations):
+            missing = count_unneeded(op, self.op_work.demands)
+            for position in () if missing is None else self._counted_operands(op):
+                operand = self.dataflow.operands_of(op)[position]
+                origin, width = self._trace_to_outer(operand)
+                if origin is not None:
+                    need = operand_demand_of(op, position, operand, missing or 0, 1)
+                    found.setdefault(origin, []).append((number, need.elements * width))
+        return OuterLoads(list(found.values()))
+
+    def loads_of_other_operands(
+        self, op: ReferenceInterface, position: int, values: Sequence[int]
+    ) -> tuple[tuple[SSAValue, int], ...]:
+        """
+        Return the reads of the other operands by the steps of an operation that cover
+        so many values of each iterator: tensors in the outermost memory, with the
+        bytes.
+        """
+        found: list[tuple[SSAValue, int]] = []
+        if not isinstance(op, TilingInterface):
+            return ()
+        for other in self._counted_operands(op):
+            origin, width = self._trace_to_outer(self.dataflow.operands_of(op)[other])
+            accesses = op.indexing_maps()[other]
+            if other == position or origin is None or accesses is None:
+                continue
+            moving = {term[0] for each in accesses for term in each.terms}
+            is_box = all(
+                sum(each in moving for each, _ in access.terms) < 2
+                for access in (*(op.indexing_maps()[position] or ()), *accesses)
+            )
+            if is_box and all(each.is_loop_dim or not each.terms for each in accesses):
+                elements = prod(values[each] for each in moving)
+                found.append((origin, elements * width))
+        return tuple(found)
+
+    def _counted_operands(self, op: ReferenceInterface) -> range:
+        """The operands that count."""
+        match op:
+            case ContractionInterface():
+                return range(2)
+            case ElementwiseInterface() if self.op_work.work_of(op).vector_steps:
+                return range(len(op.operands))
+            case _:
+                return range(0)
+
+    def _trace_to_outer(self, value: SSAValue) -> tuple[SSAValue | None, int]:
+        """
+        The tensor outside whose elements make those of a value, each one of them, and
+        the bytes of the narrowest on the way.
+        """
+        if not is_tensor(value):
+            return None, 0
+        width = itemsize_of(value)
+        while isinstance(
+            owner := value.owner, MovementInterface | ElementwiseInterface
+        ):
+            operands = self.dataflow.operands_of(owner)
+            if len(operands) != 1 or not is_element_preserving(
+                owner, operands[0], value
+            ):
+                break
+            value = operands[0]
+            width = min(width, itemsize_of(value))
+        return (value if value in self.outer_tensors else None), width

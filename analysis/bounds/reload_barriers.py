@@ -1,0 +1,226 @@
+"""
+Inputs that must be reloaded, because every result depends on all of their elements.
+
+A result needs an element of an input, by a chain of operations each element of which
+comes from one of the input, and it needs all other elements too, as a normalization
+over the whole of it does. When the last element has been read for the first time, no
+such result exists. For each element either something of its chain is near the engines
+then, or something of it is read afterwards. No more than the memories near the engines
+hold can be near, so that the rest is read again: the argument of the red-blue pebble
+game (Hong and Kung, I/O complexity: the red-blue pebble game, STOC 1981).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.ir import SSAValue
+
+from tlf.analysis.bounds.dataflow import DataflowGraph, element_count_of, itemsize_of
+from tlf.analysis.bounds.extra_traffic import ExtraTraffic
+from tlf.dialects.graph.tensor_types import shape_of
+from tlf.dialects.interfaces import (
+    AccumulatingInterface,
+    ElementwiseInterface,
+    IteratorType,
+    MovementInterface,
+    ReferenceInterface,
+    TilingInterface,
+)
+from tlf.support.affine.index_access import Accesses, IndexAccess
+
+EXACT_ACCESS_OPS = (AccumulatingInterface, ElementwiseInterface, MovementInterface)
+"""Operations whose results need all that their accesses name. A composite need not: it
+may name a whole axis, and need a part of it."""
+
+
+@dataclass(frozen=True)
+class ElementDependence:
+    """Injective dependence: each element derives from one distinct input element."""
+
+    axes: Mapping[int, int]
+    """For an axis of the value the axis of the input that it follows."""
+    min_itemsize: int
+    """The least bytes of an element on the way."""
+
+
+@dataclass(frozen=True)
+class AxisDependence:
+    """Each element depends on all input elements along some axes."""
+
+    axes: Mapping[int, int]
+    """For an axis of the value the axis of the input that it follows."""
+    whole: frozenset[int]
+    """The axes of the input that each element needs whole."""
+
+
+@dataclass
+class InputBarriers:
+    """Dependence of the values of a dataflow on one of its inputs."""
+
+    dataflow: DataflowGraph
+    input_value: SSAValue
+
+    def __post_init__(self) -> None:
+        self.shape = shape_of(self.input_value)
+        axes = {axis: axis for axis in range(len(self.shape))}
+        self._chains = {
+            self.input_value: ElementDependence(axes, itemsize_of(self.input_value))
+        }
+        self._spreads = {self.input_value: AxisDependence(axes, frozenset())}
+        for op in self.dataflow.operations:
+            if isinstance(op, EXACT_ACCESS_OPS):
+                self._propagate(op)
+
+    def reloaded_bytes(self, capacity: int) -> int:
+        """The bytes of the input that are read again, with so many bytes near."""
+        return max(
+            (
+                self._reloaded_bytes_for(each, capacity)
+                for each in self.dataflow.outputs
+            ),
+            default=0,
+        )
+
+    def _reloaded_bytes_for(self, output: SSAValue, capacity: int) -> int:
+        """
+        Return the bytes of the input that are read again because one output waits.
+        """
+        chain, spread = self._chains.get(output), self._spreads.get(output)
+        if chain is None or spread is None or not spread.whole:
+            return 0
+        kept = {
+            mine for axis, mine in spread.axes.items() if chain.axes.get(axis) == mine
+        }
+        others = set(range(len(self.shape))) - spread.whole
+        if any(self.shape[axis] > 1 and axis not in kept for axis in others):
+            return 0
+        parts = prod(self.shape[axis] for axis in others)
+        size = prod(self.shape[axis] for axis in spread.whole) * chain.min_itemsize
+        return parts * max(0, size - capacity)
+
+    def _propagate(self, op: TilingInterface) -> None:
+        for number, (operand, accesses) in enumerate(
+            zip(self.dataflow.operands_of(op), op.indexing_maps(), strict=True)
+        ):
+            if accesses is None or operand not in self._spreads:
+                continue
+            for result, written in zip(
+                op.results, op.result_indexing_maps(), strict=True
+            ):
+                along = _axis_map_of(op, operand, accesses, written)
+                if along is not None:
+                    self._propagate_elements(op, number, result, along)
+                    self._propagate_axes(operand, result, along)
+
+    def _propagate_elements(
+        self,
+        op: ReferenceInterface,
+        number: int,
+        result: SSAValue,
+        along: OperandAxisMap,
+    ) -> None:
+        operand = self.dataflow.operands_of(op)[number]
+        chain = self._chains.get(operand)
+        is_whole = element_count_of(operand) == element_count_of(result)
+        if chain is None or not is_whole or not along.has_all_axes:
+            return
+        found = ElementDependence(
+            {
+                new: chain.axes[old]
+                for old, new in along.axes.items()
+                if old in chain.axes
+            },
+            min(chain.min_itemsize, itemsize_of(result)),
+        )
+        known = self._chains.get(result)
+        if known is None or known.min_itemsize < found.min_itemsize:
+            self._chains[result] = found
+
+    def _propagate_axes(
+        self, operand: SSAValue, result: SSAValue, along: OperandAxisMap
+    ) -> None:
+        spread = self._spreads[operand]
+        whole = {spread.axes[old] for old in along.whole if old in spread.axes}
+        found = AxisDependence(
+            {
+                new: spread.axes[old]
+                for old, new in along.axes.items()
+                if old in spread.axes and old not in along.whole
+            },
+            spread.whole | whole,
+        )
+        known = self._spreads.get(result)
+        if known is None or self._whole_elements(known) < self._whole_elements(found):
+            self._spreads[result] = found
+
+    def _whole_elements(self, spread: AxisDependence) -> int:
+        return prod(self.shape[axis] for axis in spread.whole)
+
+
+@dataclass(frozen=True)
+class OperandAxisMap:
+    """Map from the axes of an operand to those of a result."""
+
+    axes: Mapping[int, int]
+    """For an axis of the operand that of the result with the same indices."""
+    whole: frozenset[int]
+    """The axes of the operand that each element of the result needs whole."""
+    has_all_axes: bool
+    """True if every axis of the operand is an axis of the result."""
+
+
+def _axis_map_of(
+    op: TilingInterface, operand: SSAValue, accesses: Accesses, written: Accesses
+) -> OperandAxisMap | None:
+    """
+    Return the map from the axes of an operand to those of the result; None if some map
+    neither to an axis of the result nor to a whole reduction.
+    """
+    shape = shape_of(operand)
+    moved = {
+        access.terms[0][0]: axis
+        for axis, access in enumerate(written)
+        if _is_identity_index(access)
+    }
+    axes, whole = dict[int, int](), set[int]()
+    for axis, access in enumerate(accesses):
+        if shape[axis] == 1:
+            continue
+        if not _is_identity_index(access) or access.index is not None:
+            return None
+        iterator = access.terms[0][0]
+        if op.iteration_domain()[iterator].extent != shape[axis]:
+            return None
+        if iterator in moved:
+            axes[axis] = moved[iterator]
+        elif op.iteration_domain()[iterator].kind is IteratorType.REDUCTION:
+            whole.add(axis)
+        else:
+            return None
+    return OperandAxisMap(
+        axes, frozenset(whole), len(axes) == sum(e > 1 for e in shape)
+    )
+
+
+def _is_identity_index(access: IndexAccess) -> bool:
+    """Return `True` if an index is an iterator itself."""
+    is_one = access.width == 1 and access.offset == 0 and len(access.terms) == 1
+    return is_one and access.terms[0][1] == 1
+
+
+def find_barrier(flow: DataflowGraph, capacity: int) -> ExtraTraffic | None:
+    """
+    Return the largest reload of one input, given the capacity of inner memories. Only
+    one: chains of several inputs may meet, and share what is near.
+    """
+    found: list[ExtraTraffic] = []
+    for value in flow.inputs:
+        if element_count_of(value) * itemsize_of(value) <= capacity:
+            continue
+        if again := InputBarriers(flow, value).reloaded_bytes(capacity):
+            name = value.name_hint or "an argument"
+            found.append(ExtraTraffic("barrier", f"%{name}", again))
+    return max(found, key=lambda cut: cut.bytes, default=None)

@@ -1,0 +1,128 @@
+"""Strided runs of indices at unknown offsets, and what an access certainly reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import NamedTuple, TypeAlias
+
+from tlf.support.affine.index_access import Accesses, IndexAccess
+
+
+class StridedRun(NamedTuple):
+    """Indices of an axis at equal distances, at an unknown offset."""
+
+    length: int
+    """Number of indices."""
+    step: int = 1
+
+
+RunBox: TypeAlias = tuple[StridedRun, ...]
+"""A run for each axis: all combinations of their indices."""
+
+SINGLE = StridedRun(1)
+
+
+def run_box_size(box: RunBox) -> int:
+    """Return the number of elements of a box."""
+    return prod(run.length for run in box)
+
+
+def whole_run_box(shape: Sequence[int]) -> RunBox:
+    """All elements of a tensor."""
+    return tuple(StridedRun(extent) for extent in shape)
+
+
+def single_element_box(shape: Sequence[int]) -> RunBox:
+    """One element, whichever."""
+    return (SINGLE,) * len(shape)
+
+
+def min_reached_box(
+    accesses: Accesses,
+    iterations: Sequence[StridedRun],
+    extents: Sequence[int],
+    shape: Sequence[int],
+) -> RunBox | None:
+    """
+    Return a box that is certainly read; None if there may be none. Of an iterator that
+    moves along two axes one value counts, as the elements of several are no box.
+    """
+    runs = list(iterations)
+    seen: set[int] = set()
+    for access in accesses:
+        moving = {each for each, _ in access.terms if extents[each] > 1}
+        for each in moving & seen:
+            runs[each] = SINGLE
+        seen |= moving
+    box = tuple(
+        _min_reached_run(access, runs, extents, extent)
+        for access, extent in zip(accesses, shape, strict=True)
+    )
+    return box if all(run.length > 0 for run in box) else None
+
+
+def _min_reached_run(
+    access: IndexAccess, runs: Sequence[StridedRun], extents: Sequence[int], extent: int
+) -> StridedRun:
+    """A run of indices of one axis; of what indices choose, nothing."""
+    if access.index is not None:
+        return StridedRun(0)
+    if access.is_loop_dim and extents[access.terms[0][0]] <= extent:
+        return runs[access.terms[0][0]]
+    found = StridedRun(access.width)
+    terms = [
+        (factor * runs[each].step, runs[each].length) for each, factor in access.terms
+    ]
+    for step, count in sorted(terms):
+        found = _add_runs(found, StridedRun(count, step))
+    last = sum(factor * (extents[each] - 1) for each, factor in access.terms)
+    return _clip_run(found, access.offset, access.offset + last + access.width, extent)
+
+
+def _add_runs(run: StridedRun, other: StridedRun) -> StridedRun:
+    """A run among the sums of indices of two runs."""
+    if other.length == 1:
+        return run
+    if run.length == 1:
+        return other
+    distance, rest = divmod(other.step, run.step)
+    if not rest and distance <= run.length:
+        return StridedRun(run.length + distance * (other.length - 1), run.step)
+    return max(run, other)
+
+
+def _clip_run(run: StridedRun, low: int, high: int, extent: int) -> StridedRun:
+    """
+    Return the part of a run within `low` and `high` that lies within an axis at any
+    offset. The minimum is reached at the first or at the last offset.
+    """
+    if low >= 0 and high <= extent:
+        return run
+    if run.step == 1:
+        starts = (low, high - run.length)
+        count = min(min(at + run.length, extent) - max(at, 0) for at in starts)
+        return StridedRun(max(0, count))
+    outside = max(0, -low), max(0, high - extent)
+    lost = sum(-(-each // run.step) for each in outside)
+    return StridedRun(max(0, run.length - lost), run.step)
+
+
+def reshape_run_box(
+    groups: Sequence[tuple[Sequence[int], Sequence[int]]],
+    box: RunBox,
+    shape: Sequence[int],
+    source: Sequence[int],
+) -> RunBox:
+    """
+    A box within what a box is under another shape. `groups` are the axes of the other
+    shape and of this one with the same elements.
+    """
+    found = [SINGLE] * len(source)
+    for left, right in groups:
+        if len(left) == len(right) == 1:
+            found[left[0]] = box[right[0]]
+        elif all(box[axis].length == shape[axis] for axis in right):
+            for axis in left:
+                found[axis] = StridedRun(source[axis])
+    return tuple(found)

@@ -1,0 +1,31 @@
+"""Disjointness of enumerated boxes across iterations, without IR."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+MAX_ITERATIONS = 64
+"""Maximum number of iterations whose boxes are compared."""
+
+
+def is_disjoint_across_iterations(
+    columns: Sequence[Sequence[int] | None], box: Sequence[int]
+) -> bool:
+    """
+    Return `True` if boxes are disjoint across iterations. For each axis, `columns`
+    contains their offset in each iteration, or None if it is not known, which proves
+    nothing.
+    """
+    known = [
+        (column, size)
+        for column, size in zip(columns, box, strict=True)
+        if column is not None and len(set(column)) > 1
+    ]
+    places: list[tuple[int, ...]] = []
+    for column, size in known:
+        steps = [each - min(column) for each in column]
+        if any(each % size for each in steps):
+            return False
+        places.append(tuple(each // size for each in steps))
+    rows = list(zip(*places, strict=True))
+    return bool(rows) and len(set(rows)) == len(rows)

@@ -1,0 +1,23 @@
+"""Allocation that a destination tensor leads back to."""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+
+from tlf.dialects import tile
+from tlf.dialects.interfaces import ViewInterface
+
+
+def empty_origin_of(value: SSAValue) -> SSAValue | None:
+    """The `tile.empty` that loops and views lead back to; None if they do not."""
+    while not isinstance(owner := value.owner, tile.EmptyOp):
+        match owner:
+            case tile.WhileOp():
+                value = owner.inits[list[SSAValue](owner.results).index(value)]
+            case ViewInterface():
+                value = owner.operands[0]
+            case tile.DesliceOp() | tile.ScatterOp():
+                value = owner.destination
+            case _:
+                return None
+    return value

@@ -1,0 +1,50 @@
+"""Proof that the boxes a loop accesses in a buffer are disjoint across iterations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import scf
+from xdsl.ir import Operation, SSAValue
+
+from tlf.analysis.buffers.box_disjointness import (
+    MAX_ITERATIONS,
+    is_disjoint_across_iterations,
+)
+from tlf.analysis.buffers.index_enumeration import enumerate_index, induction_values_of
+from tlf.dialects import mem
+from tlf.dialects.mem import Index
+
+
+def count_disjoint_boxes(
+    loop: scf.ForOp, buffer: SSAValue, offsets: Sequence[Index], box: Sequence[int]
+) -> int | None:
+    """
+    Return the number of boxes of a buffer at these offsets over the iterations of a
+    loop, if any two iterations are known to access disjoint boxes; else None.
+    """
+    if isinstance(buffer.owner, Operation) and loop.is_ancestor(buffer.owner):
+        return None
+    if (counts := induction_values_of(loop)) is None or not 1 < len(
+        counts
+    ) <= MAX_ITERATIONS:
+        return None
+    counter = loop.body.block.args[0]
+    columns = [enumerate_index(offset, counter, counts) for offset in offsets]
+    return len(counts) if is_disjoint_across_iterations(columns, box) else None
+
+
+def is_private_to_iteration(loop: scf.ForOp, load: mem.DmaOp, store: mem.DmaOp) -> bool:
+    """
+    Return `True` if a load reads the box that a later store of the same iteration
+    writes, and no other iteration accesses it.
+    """
+    offsets, block = load.mixed_source_offsets, loop.body.block
+    return (
+        load.source is store.destination
+        and load.parent is store.parent is block
+        and load.is_before_in_block(store)
+        and offsets == store.mixed_destination_offsets
+        and load.box == store.box
+        and count_disjoint_boxes(loop, load.source, offsets, load.box) is not None
+    )

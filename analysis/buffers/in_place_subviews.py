@@ -1,0 +1,169 @@
+"""
+Tiles that are computed in place, in a subview of their destination tensor.
+
+A tile that is new, that loops put their tiles into, and that goes into a tensor of the
+same memory level at the end, needs no buffer: it is a view of the tensor's. So tensors
+are joined without moving them.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.affine import ApplyOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from tlf.analysis.affine_loops.index_ranges import is_within_bounds, range_of
+from tlf.analysis.buffers.tile_liveness import TileLiveness
+from tlf.dialects import tile
+from tlf.dialects.interfaces import ViewInterface
+from tlf.dialects.slice_views import is_axis_merge
+from tlf.dialects.target import TargetSpec
+from tlf.dialects.tile import level_of
+from tlf.dialects.types import tensor_type
+
+
+def find_in_place_subviews(
+    function: Operation, target: TargetSpec, liveness: TileLiveness
+) -> dict[SSAValue, tile.DesliceOp]:
+    """Return the stores of tiles that can be computed in place, by tile."""
+    _, *between = reversed(target.tile_levels)
+    names = [level.name for level in between if level.kind == "buffer"]
+    levels = (None, *names)
+    found: dict[SSAValue, tile.DesliceOp] = {}
+    for op in function.walk():
+        if not isinstance(op, tile.DesliceOp) or not _is_put_whole(op):
+            continue
+        if level_of(op.source.type) not in levels:
+            continue
+        origin = _find_origin(op)
+        if origin is not None and _has_exclusive_destination(op, origin, liveness):
+            found[origin] = op
+    return found
+
+
+def enclosing_tensor_of(put: tile.DesliceOp) -> SSAValue:
+    """The tensor that a tile is made in, before any other tile is put there."""
+    return _destination_chain(put)[-1]
+
+
+def _destination_chain(put: tile.DesliceOp) -> list[SSAValue]:
+    """The tensor that a tile is put into, without one tile more of its block each."""
+    values = [put.destination]
+    while isinstance(owner := values[-1].owner, tile.DesliceOp):
+        if owner.parent is not put.parent:
+            break
+        values.append(owner.destination)
+    return values
+
+
+def _is_put_whole(op: tile.DesliceOp) -> bool:
+    """Return `True` if the whole of a tile is put into a tensor of its level."""
+    source, destination = tensor_type(op.source), tensor_type(op.destination)
+    if level_of(source) != level_of(destination):
+        return False
+    if op.extents != source.get_shape():
+        return False
+    return is_within_bounds(op.mixed_offsets, op.extents, destination.get_shape())
+
+
+def _find_origin(op: tile.DesliceOp) -> SSAValue | None:
+    """
+    The new tile of the same block, or one that is loaded, that a tile is made of; maybe
+    under another shape.
+    """
+    value, view = op.source, op.source.owner
+    if isinstance(view, ViewInterface) and is_axis_merge(view):
+        value = view.operands[0]
+    while True:
+        owner = value.owner
+        if not isinstance(owner, Operation) or owner.parent is not op.parent:
+            return None
+        users = (use.operation for use in value.uses)
+        if not all(user is view or _is_move_only(value, user) for user in users):
+            return None
+        match owner:
+            case tile.EmptyOp():
+                return value
+            case tile.SliceOp() if level_of(owner.source.type) != level_of(value.type):
+                return value
+            case tile.DesliceOp():
+                value = owner.destination
+            case tile.WhileOp():
+                value = owner.inits[list[SSAValue](owner.results).index(value)]
+            case _:
+                return None
+
+
+def _is_move_only(value: SSAValue, user: Operation) -> bool:
+    """Return `True` if an operation only moves a tile, or loops put tiles into it."""
+    match user:
+        case tile.SliceOp():
+            return level_of(user.result.type) != level_of(value.type)
+        case tile.WhileOp():
+            return True
+        case _:
+            return isinstance(user, tile.DesliceOp | tile.YieldOp)
+
+
+def _has_exclusive_destination(
+    op: tile.DesliceOp, origin: SSAValue, liveness: TileLiveness
+) -> bool:
+    """
+    Return `True` if nothing else uses the tensor while the tile is made, and the
+    offsets of the tile are known before.
+    """
+    values = _destination_chain(op)
+    others = [value.owner for value in values[:-1]]
+    if not all(value.uses.get_length() == 1 for value in values):
+        return False
+    if not all(
+        isinstance(each, tile.DesliceOp) and _is_disjoint(op, each) for each in others
+    ):
+        return False
+    first, made = origin.owner, values[-1].owner
+    assert isinstance(first, Operation)
+    if made is not op.parent:
+        if not isinstance(made, tile.EmptyOp) or made.parent is not op.parent:
+            return False
+        if liveness.position[made] > liveness.position[first]:
+            return False
+    return all(
+        isinstance(offset, int) or _is_available_before(offset, first, liveness)
+        for offset in op.mixed_offsets
+    )
+
+
+def _is_disjoint(one: tile.DesliceOp, other: tile.DesliceOp) -> bool:
+    """Return `True` if two tiles are known to be disjoint."""
+    starts = zip(one.mixed_offsets, other.mixed_offsets, strict=True)
+    return any(
+        isinstance(start, int)
+        and isinstance(second, int)
+        and (start + extent <= second or second + length <= start)
+        for (start, second), extent, length in zip(
+            starts, one.extents, other.extents, strict=True
+        )
+    )
+
+
+def _is_available_before(
+    value: SSAValue, first: Operation, liveness: TileLiveness
+) -> bool:
+    """
+    Return `True` if an index is defined before an operation, or can be computed there.
+    """
+    owner = value.owner
+    if isinstance(owner, Block) or owner.parent is not first.parent:
+        return True
+    if liveness.position[owner] < liveness.position[first]:
+        return True
+    if not isinstance(owner, ApplyOp):
+        return False
+    return all(_is_available_before(each, first, liveness) for each in owner.operands)
+
+
+def can_read_out_of_bounds(op: tile.SliceOp) -> bool:
+    """Return `True` if a slice may read outside of its source, as far as is known."""
+    source, result = tensor_type(op.source), tensor_type(op.result)
+    if is_within_bounds(op.mixed_offsets, result.get_shape(), source.get_shape()):
+        return False
+    return op.fill is not None or None not in map(range_of, op.mixed_offsets)

@@ -1,0 +1,129 @@
+"""Congruences of indices that hold in every iteration."""
+
+from __future__ import annotations
+
+from math import gcd
+from typing import TypeAlias
+
+from xdsl.dialects import affine, arith
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineSymExpr,
+)
+
+from tlf.analysis.buffers.normalized_loops import constant_value_of, loop_ranges_of
+from tlf.dialects.mem import Index
+
+Congruence: TypeAlias = tuple[int, int]
+"""A modulus and the remainder that a value always has: (0, n) for the number n."""
+
+NO_CONGRUENCE: Congruence = (1, 0)
+
+
+def congruence_of(value: Index) -> Congruence:
+    """
+    Return the congruence of a value as far as constants and loops determine it. A
+    remainder of a positive modulus is less than the modulus.
+    """
+    if isinstance(value, int):
+        return 0, value
+    if (number := constant_value_of(value)) is not None:
+        return 0, number
+    if isinstance(owner := value.owner, Block):
+        return _congruence_of_variable(value, owner)
+    return _congruence_of_op(owner)
+
+
+def add_congruences(left: Congruence, right: Congruence) -> Congruence:
+    """Return the residue of a sum."""
+    return _canonicalize(gcd(left[0], right[0]), left[1] + right[1])
+
+
+def multiply_congruences(left: Congruence, right: Congruence) -> Congruence:
+    """Return the residue of a product."""
+    (modulus, rest), (other, other_rest) = left, right
+    steps = gcd(modulus * other, modulus * other_rest, other * rest)
+    return _canonicalize(steps, rest * other_rest)
+
+
+def _canonicalize(modulus: int, rest: int) -> Congruence:
+    return modulus, rest % modulus if modulus else rest
+
+
+def _congruence_of_variable(value: SSAValue, block: Block) -> Congruence:
+    loop = block.parent_op()
+    for counter in loop_ranges_of(loop) if loop else ():
+        if counter.variable is value:
+            modulus, first = congruence_of(counter.lower)
+            if counter.trips == 1:
+                return modulus, first
+            return _canonicalize(
+                gcd(modulus, constant_value_of(counter.step) or 1), first
+            )
+    return NO_CONGRUENCE
+
+
+def _congruence_of_op(op: Operation) -> Congruence:
+    if isinstance(op, affine.ApplyOp):
+        return _congruence_of_expression(
+            op.map.data.results[0], op, op.map.data.num_dims
+        )
+    if len(op.operands) != 2:
+        return NO_CONGRUENCE
+    left, right = (congruence_of(each) for each in op.operands)
+    match op:
+        case arith.AddiOp():
+            return add_congruences(left, right)
+        case arith.SubiOp():
+            return add_congruences(left, multiply_congruences(right, (0, -1)))
+        case arith.MuliOp():
+            return multiply_congruences(left, right)
+        case arith.RemSIOp():
+            return _take_remainder(left, right)
+        case _:
+            return NO_CONGRUENCE
+
+
+def _take_remainder(left: Congruence, right: Congruence) -> Congruence:
+    return (
+        _canonicalize(gcd(left[0], right[1]), left[1])
+        if right[0] == 0
+        else NO_CONGRUENCE
+    )
+
+
+def _congruence_of_expression(
+    expression: AffineExpr, op: affine.ApplyOp, dims: int
+) -> Congruence:
+    match expression:
+        case AffineConstantExpr():
+            return 0, expression.value
+        case AffineDimExpr():
+            return congruence_of(op.mapOperands[expression.position])
+        case AffineSymExpr():
+            return congruence_of(op.mapOperands[dims + expression.position])
+        case AffineBinaryOpExpr():
+            left = _congruence_of_expression(expression.lhs, op, dims)
+            right = _congruence_of_expression(expression.rhs, op, dims)
+            return _combine_congruences(expression.kind, left, right)
+        case _:
+            return NO_CONGRUENCE
+
+
+def _combine_congruences(
+    kind: AffineBinaryOpKind, left: Congruence, right: Congruence
+) -> Congruence:
+    match kind:
+        case AffineBinaryOpKind.Add:
+            return add_congruences(left, right)
+        case AffineBinaryOpKind.Mul:
+            return multiply_congruences(left, right)
+        case AffineBinaryOpKind.Mod:
+            return _take_remainder(left, right)
+        case _:
+            return NO_CONGRUENCE

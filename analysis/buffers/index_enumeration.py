@@ -1,0 +1,69 @@
+"""Values of an index in every iteration of a loop with constant bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import affine, arith, scf
+from xdsl.ir import Block, Operation, SSAValue
+
+from tlf.analysis.buffers.normalized_loops import constant_value_of
+from tlf.dialects.mem import Index
+
+
+def induction_values_of(loop: scf.ForOp) -> range | None:
+    """
+    Return the values of the induction variable of a loop, if its bounds and step are
+    constant.
+    """
+    first, end, step = (
+        constant_value_of(each) for each in (loop.lb, loop.ub, loop.step)
+    )
+    if first is None or end is None or not step:
+        return None
+    return range(first, end, step)
+
+
+def enumerate_index(value: Index, counter: SSAValue, counts: range) -> list[int] | None:
+    """
+    Return the value of an index in each iteration; None if it depends on anything but
+    the induction variable.
+    """
+    found = [_value_at(value, counter, count) for count in counts]
+    known = [each for each in found if each is not None]
+    return known if len(known) == len(found) else None
+
+
+def _value_at(value: Index, counter: SSAValue, count: int) -> int | None:
+    if isinstance(value, int):
+        return value
+    if value is counter:
+        return count
+    if (number := constant_value_of(value)) is not None:
+        return number
+    if isinstance(owner := value.owner, Block):
+        return None
+    operands = [_value_at(each, counter, count) for each in owner.operands]
+    known = [each for each in operands if each is not None]
+    return _evaluate_op(owner, known) if len(known) == len(operands) else None
+
+
+def _evaluate_op(op: Operation, operands: Sequence[int]) -> int | None:
+    """Return the result of an operation on integers; None if it is not supported."""
+    match op, operands:
+        case affine.ApplyOp(), _:
+            dims = op.map.data.num_dims
+            (result,) = op.map.data.eval(operands[:dims], operands[dims:])
+            return result
+        case arith.AddiOp(), (left, right):
+            return left + right
+        case arith.SubiOp(), (left, right):
+            return left - right
+        case arith.MuliOp(), (left, right):
+            return left * right
+        case arith.FloorDivSIOp(), (left, right) if right:
+            return left // right
+        case arith.RemSIOp(), (left, right) if left >= 0 < right:
+            return left % right
+        case _:
+            return None

@@ -1,0 +1,74 @@
+"""Lifetimes of values in a memory level, and whether reuse would extend them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+
+from xdsl.ir import Operation, SSAValue
+
+from tlf.dialects.encoding import level_of
+from tlf.dialects.interfaces import ViewInterface
+from tlf.dialects.move_interface import MoveInterface
+
+
+def needs_longer_lifetime(
+    existing: Operation, op: Operation, before: AbstractSet[Operation]
+) -> bool:
+    """
+    Return `True` if reusing an existing move for `op` extends its lifetime. `before`
+    are the operations that run before `op`, `existing` among them.
+
+    It does not where it is needed at `op` or later anyway, nor where nothing takes room
+    between its last use and `op`, so that nothing has been given its place.
+    """
+    if not isinstance(existing, MoveInterface) or not existing.is_move:
+        return False
+    users = {user for value in existing.results for user in _users_through_views(value)}
+    if any(
+        user not in before or _is_in_outer_region(existing, user, op) for user in users
+    ):
+        return False
+    if op.parent is not existing.parent or op.parent is None:
+        return True
+    around = {op.parent.find_ancestor_op_in_block(user) for user in users}
+    between = op.prev_op
+    while between is not None and between not in {existing, *around}:
+        if _can_allocate(between):
+            return True
+        between = between.prev_op
+    return False
+
+
+def _users_through_views(value: SSAValue) -> Iterator[Operation]:
+    """The operations that use a value, or a view of it."""
+    for use in value.uses:
+        yield use.operation
+        if _is_view(use.operation):
+            for result in use.operation.results:
+                yield from _users_through_views(result)
+
+
+def _is_in_outer_region(existing: Operation, user: Operation, op: Operation) -> bool:
+    """
+    Return `True` if a region behind the operation that brought a value has two users of
+    it.
+    """
+    around = op.parent_op()
+    while around is not None and not around.is_ancestor(existing):
+        if around.is_ancestor(user):
+            return True
+        around = around.parent_op()
+    return False
+
+
+def _can_allocate(op: Operation) -> bool:
+    """Return `True` if an operation may allocate in a memory level of tiles."""
+    is_near = any(level_of(result.type) is not None for result in op.results)
+    return bool(op.regions) or (is_near and not _is_view(op))
+
+
+def _is_view(op: Operation) -> bool:
+    """Return `True` if the result of an operation is a view of its operand."""
+    is_part = isinstance(op, MoveInterface) and not op.is_move
+    return is_part or isinstance(op, ViewInterface)

@@ -1,0 +1,126 @@
+"""Memory effects of `mem` operations: roots, views, writes and aliasing of buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import cast
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from tlf.analysis.buffers.subview_disjointness import (
+    BufferRegion,
+    has_disjoint_sections,
+)
+from tlf.dialects import mem
+
+VIEW_OPS = (
+    mem.CollapseOp,
+    mem.WindowOp,
+    memref.SubviewOp,
+    memref.ReinterpretCastOp,
+)
+"""Operations whose result is a view of a buffer."""
+
+BUFFER_OPS = (mem.AllocOp, memref.GetGlobalOp)
+"""Operations that define buffers, other than arguments."""
+
+
+def root_of(buffer: SSAValue) -> SSAValue:
+    """The buffer that a view is part of."""
+    while isinstance(owner := buffer.owner, VIEW_OPS):
+        buffer = owner.source
+    return buffer
+
+
+def ring_window_of(buffer: SSAValue) -> mem.WindowOp | None:
+    """The window of a ring that a view shows, if it shows one."""
+    owner = buffer.owner
+    if isinstance(owner, mem.CollapseOp):
+        owner = owner.source.owner
+    return owner if isinstance(owner, mem.WindowOp) else None
+
+
+def region_of(buffer: SSAValue) -> BufferRegion:
+    """The part of its root that a buffer is; places are counted in elements."""
+    match owner := buffer.owner:
+        case memref.SubviewOp():
+            return _region_of_subview(owner)
+        case mem.WindowOp():
+            return region_of(owner.source).with_unknown_start()
+        case mem.CollapseOp():
+            return region_of(owner.source)
+        case memref.ReinterpretCastOp() if root_of(buffer) is not owner.source:
+            return BufferRegion()
+        case _:
+            layout = layout_of(buffer)
+            return BufferRegion.whole_buffer(*layout) if layout else BufferRegion()
+
+
+def _region_of_subview(op: memref.SubviewOp) -> BufferRegion:
+    """The part of a buffer that a view shows."""
+    source, layout = region_of(op.source), layout_of(op.source)
+    if layout is None or op.sizes or op.strides:
+        return source.with_unknown_start()
+    offsets = mem.merge_offsets(op.static_offsets, op.offsets)
+    steps = op.static_strides.get_values()
+    sizes = [
+        (size - 1) * step + 1
+        for size, step in zip(op.static_sizes.get_values(), steps, strict=True)
+    ]
+    known = [each if isinstance(each, int) else None for each in offsets]
+    return source.subview(*layout, known, sizes)
+
+
+def layout_of(buffer: SSAValue) -> tuple[Sequence[int], Sequence[int]] | None:
+    """The shape and the strides of a buffer, if they are known."""
+    type_ = cast("MemRefType[Attribute]", buffer.type)
+    strides = type_.get_strides()
+    if strides is None or not type_.has_static_shape():
+        return None
+    known = [each for each in strides if each is not None]
+    return (type_.get_shape(), known) if len(known) == len(strides) else None
+
+
+def can_alias(left: SSAValue, right: SSAValue) -> bool:
+    """Return `True` if two buffers may have elements in common."""
+    if root_of(left) is not root_of(right):
+        return False
+    return not has_disjoint_sections(
+        region_of(left).sections, region_of(right).sections
+    )
+
+
+def written_buffers_of(op: Operation) -> Iterator[SSAValue]:
+    """The buffers that an operation may write, or views of them."""
+    match op:
+        case mem.DmaOp() | mem.DmaGatherOp() | mem.DmaScatterOp():
+            yield op.destination
+        case mem.StructuredOp():
+            yield from op.output_operands
+        case mem.LoadOp():
+            return
+        case _ if isinstance(op, VIEW_OPS):
+            return
+        case _:
+            for value in op.operands:
+                if isinstance(value.type, MemRefType):
+                    yield value
+
+
+def written_roots_of(top: Operation) -> set[SSAValue]:
+    """The buffers that operations inside of another one write."""
+    return {root_of(buffer) for op in top.walk() for buffer in written_buffers_of(op)}
+
+
+def has_access_to(top: Operation, buffer: SSAValue) -> bool:
+    """
+    Return `True` if an operation, or one inside of it, uses a buffer or a view of it.
+    """
+    return any(
+        isinstance(value.type, MemRefType) and root_of(value) is buffer
+        for op in top.walk()
+        if not isinstance(op, VIEW_OPS)
+        for value in op.operands
+    )

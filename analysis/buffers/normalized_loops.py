@@ -1,0 +1,257 @@
+"""Loop ranges and trip counts, and normalization of a nest to one loop from 0 by 1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TypeAlias, cast
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, scf
+from xdsl.dialects.affine import ApplyOp
+from xdsl.dialects.builtin import AffineMapAttr, IndexType, IntegerAttr
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tlf.dialects.located_rewriting import replace_op
+from tlf.support.affine.mixed_offsets import IntArray
+
+STAGES = "stages"
+"""The attribute of a loop that says how many of its iterations may be under way."""
+
+
+@dataclass(frozen=True)
+class LoopRange:
+    """Induction variable, bounds and step of one loop."""
+
+    variable: SSAValue
+    lower: SSAValue
+    upper: SSAValue
+    step: SSAValue
+
+    @property
+    def constant_bounds(self) -> tuple[int, int, int] | None:
+        """First value, end and step, if they are numbers."""
+        lower, upper, step = map(constant_value_of, (self.lower, self.upper, self.step))
+        if lower is None or upper is None or not step:
+            return None
+        return lower, upper, step
+
+    @property
+    def trips(self) -> int | None:
+        """Trip count, if it is known."""
+        if (numbers := self.constant_bounds) is None:
+            return None
+        lower, upper, step = numbers
+        return len(range(lower, upper, step))
+
+
+def constant_value_of(value: SSAValue) -> int | None:
+    """The number that an index is known to be."""
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return None
+
+
+def loop_ranges_of(op: Operation) -> list[LoopRange]:
+    """The loops of an operation, outermost first; none if it is not a loop."""
+    match op:
+        case scf.ForOp():
+            return [LoopRange(op.body.block.args[0], op.lb, op.ub, op.step)]
+        case scf.ParallelOp():
+            bounds = (op.body.block.args, op.lowerBound, op.upperBound, op.step)
+            nest = [LoopRange(*each) for each in zip(*bounds, strict=True)]
+            return [nest[position] for position in _loop_order(op, len(nest))]
+        case _:
+            return []
+
+
+def _loop_order(op: scf.ParallelOp, rank: int) -> Sequence[int]:
+    """The loops of a parallel nest from the outermost on."""
+    order = cast(IntArray | None, op.attributes.get("order"))
+    return range(rank) if order is None else order.get_values()
+
+
+def insert_apply(
+    builder: Builder, expression: AffineExpr, operands: Sequence[SSAValue]
+) -> SSAValue:
+    """The value of an affine expression."""
+    map_ = AffineMapAttr(AffineMap(len(operands), 0, (expression,)))
+    return builder.insert(ApplyOp(operands, map_)).result
+
+
+Nest: TypeAlias = scf.ParallelOp | scf.ForOp
+
+
+def perfect_nest_of(op: Nest) -> list[Nest]:
+    """
+    A loop with those inside of it that its whole body is, but for arithmetic, and that
+    have as many stages.
+    """
+    nest = [op]
+    while (
+        isinstance(op, scf.ForOp) and (inner := _find_only_inner_loop(op)) is not None
+    ):
+        nest.append(inner)
+        op = inner
+    return nest
+
+
+def trips_of(nest: Sequence[Nest]) -> int | None:
+    """Return the trip count of the body of a nest, if it is known."""
+    trips = [counter.trips for loop in nest for counter in loop_ranges_of(loop)]
+    known = [each for each in trips if each is not None]
+    return prod(known) if len(known) == len(trips) else None
+
+
+def can_repeat(nest: Sequence[Nest]) -> bool:
+    """
+    Return `True` if the body of a nest may run more than once. Loops without a constant
+    lower bound are taken to start from a non-negative value, such as the index of a
+    core.
+    """
+    if (trips := trips_of(nest)) is not None:
+        return trips > 1
+    counters = [counter for loop in nest for counter in loop_ranges_of(loop)]
+    ends = [
+        (constant_value_of(each.upper), constant_value_of(each.step))
+        for each in counters
+    ]
+    return any(end is None or step is None or end > step for end, step in ends)
+
+
+def normalize_nest(nest: Sequence[Nest]) -> scf.ForOp:
+    """
+    Replace a nest by one loop that counts from 0 in steps of 1. Its body computes the
+    variables of the nest from the count. Bounds and steps are numbers; in a nest of one
+    loop, bounds need not be.
+    """
+    op = nest[0]
+    body = op.body.block
+    for inner in nest[1:]:
+        body = _inline_inner_body(body, inner)
+    counters = [counter for loop in nest for counter in loop_ranges_of(loop)]
+    before = Builder(InsertPoint.before(op))
+    zero, one = (_insert_constant(before, number) for number in (0, 1))
+    if (trips := trips_of(nest)) is not None:
+        count = _insert_constant(before, trips)
+    else:
+        count = _insert_trip_count(before, counters[0])
+    return _build_loop(op, body, counters, (zero, count, one))
+
+
+def _find_only_inner_loop(op: scf.ForOp) -> scf.ForOp | None:
+    """The loop that a loop's body consists of, with arithmetic before it."""
+    terminator = op.body.block.last_op
+    inner = None if terminator is None else terminator.prev_op
+    if not isinstance(inner, scf.ForOp) or inner.iter_args or op.iter_args:
+        return None
+    if not all(is_index_arithmetic(each) for each in _operations_before(inner)):
+        return None
+    known = trips_of([op, inner]) is not None
+    return inner if known and stages_of(inner) == stages_of(op) else None
+
+
+def _operations_before(op: Operation) -> list[Operation]:
+    found: list[Operation] = []
+    while (previous := op.prev_op) is not None:
+        found.append(previous)
+        op = previous
+    return found[::-1]
+
+
+def is_index_arithmetic(op: Operation) -> bool:
+    """Return `True` if an operation is arithmetic on indices."""
+    types = [value.type for value in (*op.operands, *op.results)]
+    return not op.regions and all(isinstance(each, IndexType) for each in types)
+
+
+def stages_of(op: Operation) -> int:
+    """Return the number of iterations of a loop that may be in flight."""
+    stages = op.attributes.get(STAGES)
+    return stages.value.data if isinstance(stages, IntegerAttr) else 1
+
+
+def _inline_inner_body(body: Block, inner: Nest) -> Block:
+    """The body of the loop inside of another one's, behind the arithmetic before it."""
+    assert inner.parent is body
+    first = inner.body.block.first_op
+    assert first is not None
+    for each in _operations_before(inner):
+        each.detach()
+        inner.body.block.insert_op_before(each, first)
+    return inner.body.block
+
+
+def _insert_constant(builder: Builder, number: int) -> SSAValue:
+    return builder.insert(arith.ConstantOp(IntegerAttr(number, IndexType()))).result
+
+
+def _insert_trip_count(builder: Builder, counter: LoopRange) -> SSAValue:
+    step = constant_value_of(counter.step)
+    assert step is not None
+    upper, lower = AffineExpr.dimension(0), AffineExpr.dimension(1)
+    trips = (upper - lower).ceil_div(step)
+    return insert_apply(builder, trips, [counter.upper, counter.lower])
+
+
+def _build_loop(
+    op: Nest,
+    body: Block,
+    nest: Sequence[LoopRange],
+    bounds: tuple[SSAValue, SSAValue, SSAValue],
+) -> scf.ForOp:
+    """The one loop, in place of the nest."""
+    new = Block(arg_types=[IndexType()])
+    new.args[0].name_hint = "n"
+    builder = Builder(InsertPoint.at_end(new))
+    inner = 1
+    for position, counter in reversed(list(enumerate(nest))):
+        value = _rebuild_variable(builder, counter, new.args[0], inner, position == 0)
+        if value is not new.args[0] and value is not counter.lower:
+            value.name_hint = counter.variable.name_hint
+        counter.variable.replace_all_uses_with(value)
+        inner *= counter.trips or 1
+    terminator = body.last_op
+    assert terminator is not None
+    Rewriter.erase_op(terminator)
+    for each in list(body.ops):
+        each.detach()
+        new.add_op(each)
+    new.add_op(scf.YieldOp())
+    loop = scf.ForOp(*bounds, [], new)
+    loop.location = op.location
+    if (stages := op.attributes.get(STAGES)) is not None:
+        loop.attributes[STAGES] = stages
+    replace_op(op, loop, [])
+    return loop
+
+
+def _rebuild_variable(
+    builder: Builder, counter: LoopRange, count: SSAValue, inner: int, outermost: bool
+) -> SSAValue:
+    """The variable of one loop of the nest, with so many iterations inside of it."""
+    if counter.trips == 1:
+        return counter.lower
+    value: AffineExpr = AffineExpr.dimension(0)
+    if inner > 1:
+        value = value // inner
+    if not outermost and counter.trips is not None:
+        value = value % counter.trips
+    step = constant_value_of(counter.step)
+    assert step is not None
+    value = value * step if step > 1 else value
+    if (lower := constant_value_of(counter.lower)) is None:
+        return insert_apply(
+            builder, value + AffineExpr.dimension(1), [count, counter.lower]
+        )
+    if lower:
+        value = value + lower
+    return (
+        count
+        if value == AffineExpr.dimension(0)
+        else insert_apply(builder, value, [count])
+    )

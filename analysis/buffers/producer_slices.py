@@ -1,0 +1,25 @@
+"""Producer slices: the operations of a set that compute a value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from xdsl.ir import Operation, SSAValue
+
+
+def producer_slice_of(value: SSAValue, inside: set[Operation]) -> set[Operation]:
+    """The operations among some, such as those of a group, that compute a value."""
+    return producer_slice_of_all([value], inside)
+
+
+def producer_slice_of_all(
+    values: Iterable[SSAValue], inside: set[Operation]
+) -> set[Operation]:
+    """The operations among some that compute any of a few values."""
+    found, pending = set[Operation](), list(values)
+    while pending:
+        owner = pending.pop().owner
+        if isinstance(owner, Operation) and owner in inside and owner not in found:
+            found.add(owner)
+            pending.extend(owner.operands)
+    return found

@@ -1,0 +1,39 @@
+"""Kind ids: equal for operations that differ only in their operand values."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from xdsl.ir import Attribute, Operation
+
+
+class OpKinds:
+    """
+    Numbering of operations by name, properties and types. Many operations are copies
+    that share their attributes, so that each attribute is printed once. Operations must
+    not change.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[Operation, int] = {}
+        self._numbers: dict[Hashable, int] = {}
+        self._attributes: dict[int, tuple[Attribute, str]] = {}
+        """The text of an attribute, by its identity; it is held, to keep that its."""
+
+    def of(self, op: Operation) -> int:
+        """A number that is equal for operations that only differ in their values."""
+        if (known := self._known.get(op)) is None:
+            names = sorted(op.properties)
+            properties = tuple(
+                (each, self._text_of(op.properties[each])) for each in names
+            )
+            types = tuple(self._text_of(v.type) for v in (*op.operands, *op.results))
+            key = op.name, len(op.results), properties, types
+            known = self._numbers.setdefault(key, len(self._numbers))
+            self._known[op] = known
+        return known
+
+    def _text_of(self, attribute: Attribute) -> str:
+        if (known := self._attributes.get(id(attribute))) is None:
+            known = self._attributes[id(attribute)] = attribute, str(attribute)
+        return known[1]

@@ -1,0 +1,181 @@
+"""Equivalence classes of the axes and iterators of a group that run together."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from xdsl.ir import Operation, SSAValue
+
+from tlf.analysis.operations.op_facts import OpFactsCache
+from tlf.dialects.interfaces import TilingInterface
+from tlf.dialects.types import tensor_type
+
+AxisMatch: TypeAlias = tuple[int | None, ...]
+"""For each axis of a tensor, an axis of another one."""
+
+
+@dataclass
+class AxisClasses:
+    """
+    The iterators of operations in classes: those that run along the same axis of a
+    value are one, in whichever operations they are. What comes from outside may be read
+    along several axes, as numbers of documents by rows and by columns of scores: it
+    makes iterators one only where no operation has both.
+    """
+
+    forms: OpFactsCache
+    operations: Sequence[TilingInterface]
+    _first: dict[Operation | SSAValue, int] = field(
+        default_factory=dict["Operation | SSAValue", int]
+    )
+    """The numbers of first iterators and first axes; those of others follow."""
+    _parents: list[int] = field(default_factory=list[int])
+    _owners: dict[int, set[Operation]] = field(
+        default_factory=dict[int, set[Operation]]
+    )
+    """The operations that have an iterator in a class, by what stands for it."""
+
+    def __post_init__(self) -> None:
+        for op in self.operations:
+            first = self._iterator_node(op, 0)
+            for each in range(len(self.forms.of(op).iteration_domain)):
+                self._owners[first + each] = {op}
+
+    @staticmethod
+    def of(operations: Sequence[TilingInterface], forms: OpFactsCache) -> AxisClasses:
+        """The classes of the iterators of some operations."""
+        classes = AxisClasses(forms, operations)
+        inside = {result for op in operations for result in op.results}
+        given: list[tuple[int, int]] = []
+        for value, pairs in (
+            r for op in operations for r in classes._axis_iterator_pairs(op)
+        ):
+            if value not in inside:
+                given += pairs
+                continue
+            for pair in pairs:
+                classes._union(*pair)
+        for pair in given:
+            if not classes._is_conflicting(*pair):
+                classes._union(*pair)
+        return classes
+
+    def class_of(self, op: TilingInterface, iterator: int) -> Hashable:
+        """Return the representative of the class of an iterator."""
+        return self._find_root(self._iterator_node(op, iterator))
+
+    def iterators_in(self, op: TilingInterface, found: Hashable) -> list[int]:
+        """The iterators of an operation in a class."""
+        count = len(self.forms.of(op).iteration_domain)
+        return [each for each in range(count) if self.class_of(op, each) == found]
+
+    def align_axes(self, value: SSAValue, result: SSAValue) -> AxisMatch | None:
+        """
+        For each axis of a result the axis of a value that runs along it, or None: the
+        value has then one element for all of it. None at all where the value has other
+        axes, or has them in another order.
+        """
+        places = self.match_axes(value, result)
+        if places is None or self.has_unmatched_axes(value, places):
+            return None
+        found: list[int | None] = [None] * len(tensor_type(result).get_shape())
+        for axis, place in enumerate(places):
+            if place is not None:
+                found[place] = axis
+        return tuple(found)
+
+    def match_axes(self, value: SSAValue, result: SSAValue) -> AxisMatch | None:
+        """
+        For each axis of a value the axis of a result that runs along it, or None where
+        there is none. None at all where the value has axes of it in another order.
+        """
+        wide, narrow = (tensor_type(each).get_shape() for each in (result, value))
+        nodes = [
+            self._find_root(self._axis_node(result, axis)) for axis in range(len(wide))
+        ]
+        found: list[int | None] = [None] * len(narrow)
+        at = len(wide)
+        for axis in reversed(range(len(narrow))):
+            node = self._find_root(self._axis_node(value, axis))
+            if narrow[axis] == 1 or node not in nodes:
+                continue
+            at = max((n for n in range(at) if nodes[n] == node), default=-1)
+            if at < 0:
+                return None
+            found[axis] = at
+        return tuple(found)
+
+    @staticmethod
+    def has_unmatched_axes(value: SSAValue, places: AxisMatch) -> bool:
+        """
+        Return `True` if a value has axes of more than one element that have no
+        counterpart.
+        """
+        pairs = zip(tensor_type(value).get_shape(), places, strict=True)
+        return any(extent > 1 and place is None for extent, place in pairs)
+
+    def _axis_iterator_pairs(
+        self, op: TilingInterface
+    ) -> Iterator[tuple[SSAValue, list[tuple[int, int]]]]:
+        """Values of an operation, with axes and the iterators that run along them."""
+        form = self.forms.of(op)
+        values = [
+            *zip(op.operands, form.indexing_maps, strict=True),
+            (op.results[0], form.result_map),
+        ]
+        iterator = self._iterator_node(op, 0)
+        for value, accesses in values:
+            if accesses:
+                first = self._axis_node(value, 0)
+                yield (
+                    value,
+                    [
+                        (first + axis, iterator + access.loop_dim)
+                        for axis, access in enumerate(accesses)
+                        if access.loop_dim is not None
+                    ],
+                )
+
+    def _is_conflicting(self, left: int, right: int) -> bool:
+        """
+        Return `True` if merging two classes would merge two iterators of one operation.
+        """
+        first, second = self._find_root(left), self._find_root(right)
+        if first == second:
+            return False
+        owners = self._owners.get(first, set())
+        return not owners.isdisjoint(self._owners.get(second, ()))
+
+    def _union(self, left: int, right: int) -> None:
+        first, second = self._find_root(left), self._find_root(right)
+        if first == second:
+            return
+        self._parents[first] = second
+        if owners := self._owners.pop(first, None):
+            self._owners.setdefault(second, set()).update(owners)
+
+    def _iterator_node(self, op: TilingInterface, iterator: int) -> int:
+        if (first := self._first.get(op)) is None:
+            first = self._add_nodes(op, len(self.forms.of(op).iteration_domain))
+        return first + iterator
+
+    def _axis_node(self, value: SSAValue, axis: int) -> int:
+        if (first := self._first.get(value)) is None:
+            first = self._add_nodes(value, len(tensor_type(value).get_shape()))
+        return first + axis
+
+    def _add_nodes(self, node: Operation | SSAValue, count: int) -> int:
+        first = self._first[node] = len(self._parents)
+        self._parents += range(first, first + count)
+        return first
+
+    def _find_root(self, number: int) -> int:
+        """Return the representative of a class, with path compression."""
+        root, parents = number, self._parents
+        while parents[root] != root:
+            root = parents[root]
+        while number != root:
+            parents[number], number = root, parents[number]
+        return root

@@ -1,0 +1,66 @@
+"""Selection of the anchor: the reduction whose loop a cascade runs in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from tlf.analysis.operations.op_facts import OpFactsCache
+from tlf.analysis.recurrence.axis_classes import AxisClasses
+from tlf.analysis.recurrence.cascade import (
+    Cascade,
+    NoAnchorError,
+    NoCascadeError,
+    build_cascade,
+    cascade_of,
+)
+from tlf.dialects.interfaces import AccumulatingInterface, TilingInterface
+
+
+def longest_cascade(
+    operations: Sequence[TilingInterface],
+    forms: OpFactsCache,
+    axes: AxisClasses | None = None,
+) -> Cascade | None:
+    """
+    Return the cascade with the longest anchor loop; None if there is none. The loop is
+    that of the last one, unless several before it, which would run whole, are a loop
+    along a longer axis, as an attention whose results are normalised. Then what comes
+    behind that loop runs whole. `axes` are those of the operations, if they are known.
+    """
+    loops = (
+        cascade_of(operations, forms, anchor=op, axes=axes)
+        for op in _candidate_anchors(operations, forms)
+    )
+    return next((each for each in loops if each is not None), None)
+
+
+def explain_no_cascade(
+    operations: Sequence[TilingInterface],
+    forms: OpFactsCache,
+    axes: AxisClasses | None = None,
+) -> NoCascadeError | None:
+    """
+    Return what prevents the longest loop, where reductions form no cascade; None if
+    nothing does.
+    """
+    for op in _candidate_anchors(operations, forms):
+        try:
+            build_cascade(operations, forms, anchor=op, axes=axes)
+        except NoAnchorError:
+            continue
+        except NoCascadeError as error:
+            return error
+    return None
+
+
+def _candidate_anchors(
+    operations: Sequence[TilingInterface], forms: OpFactsCache
+) -> Sequence[AccumulatingInterface]:
+    """
+    Return the accumulating operations, longest first, and among equals the last one
+    first.
+    """
+    found = [op for op in operations if isinstance(op, AccumulatingInterface)]
+    lengths = {op: prod(forms.of(op).reduction_extents) for op in found}
+    return sorted(reversed(found), key=lengths.__getitem__, reverse=True)

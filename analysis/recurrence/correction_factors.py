@@ -1,0 +1,203 @@
+"""
+Correction factors of running sums whose terms depend on values that change.
+
+Terms `body(x, r)` of a sum depend on results `r` of reductions before. If
+`body(x, new) / body(x, old)` is the same for all x, then what has been summed up with
+the old results times this factor is the sum with the new ones. The criterion, with
+factors as the only corrections, is that of RedFuser (Wu et al., 2025); for softmax it
+gives the recurrence of M. Milakov and N. Gimelshein, Online normalizer calculation for
+softmax (2018).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from functools import cache
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from tlf.analysis.recurrence.algebra import Expr, Symbol, sympy
+from tlf.analysis.recurrence.axis_classes import AxisMatch
+from tlf.analysis.recurrence.formula import After, Apply, Before, Formula, Name
+from tlf.analysis.recurrence.value_evolution import ValueEvolution
+
+TEST_POINTS = 64
+"""Number of random points at which an identity is tested."""
+
+
+@dataclass(frozen=True)
+class Correction:
+    """The factor of a running sum, when what its terms depend on changes."""
+
+    formula: Formula
+    values: tuple[SSAValue, ...]
+    """The values that it depends on."""
+    is_bounded: bool
+    """True if the factor is never above 1, whatever changes."""
+    axis_matches: Mapping[SSAValue, AxisMatch] = field(
+        default_factory=dict[SSAValue, AxisMatch]
+    )
+    """For each of the values, the axes of the sum that its axes run along."""
+
+
+def correction_of(
+    body: Expr,
+    running: Mapping[SSAValue, Symbol],
+    courses: Mapping[SSAValue, ValueEvolution],
+) -> Correction | None:
+    """
+    The correction of a sum of terms that depend on running values, or None where there
+    is no such factor; or where values may go anywhere while sums run, for terms may be
+    too large in between then that are not in the end.
+    """
+    symbols = body.free_symbols
+    used = {value: each for value, each in running.items() if each in symbols}
+    if any(courses[value] is ValueEvolution.ARBITRARY for value in used):
+        return None
+    if (ratio := _ratio_of_terms(body, tuple(used.values()))) is None:
+        return None
+    leaves: dict[Symbol, Formula] = {}
+    for value, symbol in used.items():
+        leaves[_rename_symbol(symbol, "before")] = Before(value)
+        leaves[_rename_symbol(symbol, "after")] = After(value)
+    formula = _to_formula(ratio, leaves)
+    if formula is None:
+        return None
+    known = {symbol: courses[value] for value, symbol in used.items()}
+    return Correction(formula, tuple(used), _is_bounded(ratio, known))
+
+
+def _is_bounded(ratio: Expr, courses: Mapping[Symbol, ValueEvolution]) -> bool:
+    """Return `True` if a ratio is an exponential whose exponent is never positive."""
+    if not isinstance(ratio, sympy.exp):
+        return False
+    rest = exponent = sympy.expand(ratio.args[0])
+    for symbol, course in courses.items():
+        before = _rename_symbol(symbol, "before")
+        factor = exponent.coeff(before)
+        wanted = (
+            ValueEvolution.INCREASING
+            if factor.is_positive
+            else ValueEvolution.DECREASING
+        )
+        if course is not wanted:
+            return False
+        rest -= factor * (before - _rename_symbol(symbol, "after"))
+    return sympy.expand(rest) == 0
+
+
+@cache
+def _ratio_of_terms(body: Expr, symbols: Sequence[Symbol]) -> Expr | None:
+    """
+    Return the ratio of terms after a change to the terms before; None if it is not the
+    same for all elements.
+    """
+    unknown = body.atoms(sympy.core.function.AppliedUndef)
+    if any(each.free_symbols & set(symbols) for each in unknown):
+        return None
+    before, after = (
+        body.subs(
+            {each: _rename_symbol(each, name) for each in symbols}, simultaneous=True
+        )
+        for name in ("before", "after")
+    )
+    known = {
+        _rename_symbol(each, name) for each in symbols for name in ("before", "after")
+    }
+    # Simplifying takes long, and is in vain for most terms.
+    if not _is_element_independent(before, after, known):
+        return None
+    ratio = sympy.simplify(after / before)
+    if not ratio.free_symbols <= known:
+        return None
+    return ratio if _is_identity(before, after, ratio) else None
+
+
+def _rename_symbol(symbol: Symbol, name: str) -> Symbol:
+    return sympy.Symbol(f"{symbol.name}_{name}", real=True)
+
+
+def _is_element_independent(
+    before: Expr, after: Expr, known: AbstractSet[Symbol]
+) -> bool:
+    """
+    Return `True` if a ratio is the same for random elements, with random known numbers.
+    """
+    symbols = sorted({*before.free_symbols, *after.free_symbols}, key=str)
+    rng = np.random.default_rng(1)
+    points = [
+        np.full(TEST_POINTS, rng.uniform(0.5, 2.0))
+        if each in known
+        else rng.uniform(0.5, 2.0, TEST_POINTS)
+        for each in symbols
+    ]
+    compute = sympy.lambdify(symbols, [before, after], "numpy")
+    with np.errstate(all="ignore"):
+        left, right = map(np.asarray, compute(*points))
+        ratios = np.broadcast_to(right / left, TEST_POINTS)
+    return bool(np.allclose(ratios, ratios[0], rtol=1e-6, atol=0.0))
+
+
+def _is_identity(before: Expr, after: Expr, ratio: Expr) -> bool:
+    """Return `True` if an identity holds at random points, in f64."""
+    symbols = sorted({*before.free_symbols, *after.free_symbols}, key=str)
+    compute = sympy.lambdify(symbols, [after, before * ratio], "numpy")
+    points = np.random.default_rng(0).uniform(0.5, 2.0, (len(symbols), TEST_POINTS))
+    with np.errstate(all="ignore"):
+        left, right = compute(*points)
+    return bool(np.allclose(left, right, rtol=1e-9, atol=0.0))
+
+
+def _to_formula(found: Expr, leaves: Mapping[Symbol, Formula]) -> Formula | None:
+    """A formula of sums, products, quotients and exponentials; None for any other."""
+    match found:
+        case sympy.Symbol():
+            return leaves[found]
+        case sympy.Rational() | sympy.Float():
+            return float(found)
+        case sympy.exp():
+            operand = _to_formula(found.args[0], leaves)
+            return None if operand is None else Apply("exp", (operand,))
+        case sympy.Add():
+            minus = [-each for each in found.args if each.could_extract_minus_sign()]
+            plus = [each for each in found.args if -each not in minus]
+            return _chain_operations("add", plus, "sub", minus, 0.0, leaves)
+        case sympy.Mul() | sympy.Pow():
+            factors = sympy.Mul.make_args(found)
+            below = [1 / each for each in factors if _is_reciprocal(each)]
+            above = [each for each in factors if not _is_reciprocal(each)]
+            # What a step has accumulated may be 0 for a while.
+            if found in above or any(each.free_symbols for each in below):
+                return None
+            return _chain_operations("mul", above, "div", below, 1.0, leaves)
+        case _:
+            return None
+
+
+def _is_reciprocal(factor: Expr) -> bool:
+    return isinstance(factor, sympy.Pow) and factor.args[1] == -1
+
+
+def _chain_operations(
+    joins: Name,
+    firsts: Sequence[Expr],
+    parts: Name,
+    lasts: Sequence[Expr],
+    neutral: float,
+    leaves: Mapping[Symbol, Formula],
+) -> Formula | None:
+    """All of some formulae joined, and others parted from them one by one."""
+    first, *others = [_to_formula(each, leaves) for each in firsts] or [neutral]
+    operations: list[tuple[Name, Formula | None]] = [
+        *((joins, each) for each in others),
+        *((parts, _to_formula(each, leaves)) for each in lasts),
+    ]
+    total: Formula | None = first
+    for name, operand in operations:
+        if total is None or operand is None:
+            return None
+        total = Apply(name, (total, operand))
+    return total

@@ -1,0 +1,104 @@
+"""Finite limits of running values that other steps of a cascade compute with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import copysign, isfinite, isinf
+from typing import TYPE_CHECKING
+
+from xdsl.ir import Operation, SSAValue
+
+from tlf.analysis.recurrence.cascade import Cascade
+from tlf.analysis.recurrence.reduction_restarts import is_used_arithmetically
+from tlf.dialects import graph
+from tlf.dialects.graph.splat_tensors import splat_of
+from tlf.dialects.interfaces import AccumulatingInterface
+from tlf.dialects.types import is_float, max_finite, tensor_type
+
+if TYPE_CHECKING:
+    from tlf.analysis.recurrence.correction_factors import Correction
+
+
+def is_loop_carried(cascade: Cascade, op: Operation) -> bool:
+    """
+    Return `True` if a value is loop-carried: a total, or a value computed from totals
+    that corrects others.
+    """
+    if op in cascade.steps:
+        return True
+    return op in cascade.rows and any(
+        op.results[0] in correction.values for _, correction in corrected_steps(cascade)
+    )
+
+
+def corrected_steps(cascade: Cascade) -> Iterator[tuple[Operation, Correction]]:
+    """The steps of a cascade whose terms depend on others."""
+    for op, step in cascade.steps.items():
+        if step.correction is not None:
+            yield op, step.correction
+
+
+def limited_values(cascade: Cascade) -> set[SSAValue]:
+    """
+    Return the values that are limited while sums run, and those computed from them
+    alone.
+    """
+    steps = [op for op in cascade.steps if limits_of(cascade, op)]
+    found: set[SSAValue] = {op.results[0] for op in steps}
+    for op in cascade.rows:
+        if not found.isdisjoint(op.operands):
+            found.add(op.results[0])
+    return found
+
+
+def limits_of(cascade: Cascade, op: Operation) -> tuple[float, ...]:
+    """
+    The numbers that a running value is not to be beyond while others compute with it:
+    the least finite one, which is negative, or the greatest, or both. The total of a
+    step has one if it starts from an infinity; what is computed of it has both, or
+    those that it may be beyond if it is one of its operands.
+    """
+    element = tensor_type(op.results[0]).element_type
+    if not is_float(element) or not _needs_limit(cascade, op):
+        return ()
+    sides = sorted(_infinite_signs(cascade, op.results[0]))
+    return tuple(copysign(max_finite(element), side) for side in sides)
+
+
+def _needs_limit(cascade: Cascade, op: Operation) -> bool:
+    """
+    Return `True` if others compute with the running value of an operation, which is
+    then limited to finite numbers.
+    """
+    if not isinstance(op, AccumulatingInterface):
+        return is_loop_carried(cascade, op) and op.results[0] in limited_values(cascade)
+    if (
+        op not in cascade.steps
+        or op is cascade.anchor
+        or not isinf(op.neutral_element())
+    ):
+        return False
+    if not is_used_arithmetically(op.results[0], cascade.steps, cascade.dependent):
+        return False
+    readers = (use.operation for use in op.results[0].uses)
+    return not all(
+        reader in cascade.rows and not _infinite_signs(cascade, reader.results[0])
+        for reader in readers
+        if reader in cascade.dependent or reader in cascade.steps
+    )
+
+
+def _infinite_signs(cascade: Cascade, value: SSAValue) -> frozenset[int]:
+    """Return the ends at which a value may be infinite in the loop: -1, 1 or both."""
+    op = value.owner
+    if isinstance(op, AccumulatingInterface) and isinf(neutral := op.neutral_element()):
+        return frozenset({-1 if neutral < 0 else 1})
+    number = splat_of(value)
+    if number is not None and isfinite(number):
+        return frozenset()
+    if isinstance(op, graph.MaximumOp | graph.MinimumOp) and op in cascade.rows:
+        bound = -1 if isinstance(op, graph.MaximumOp) else 1
+        left, right = (_infinite_signs(cascade, each) for each in op.operands)
+        # The greater of a finite number and another one is not minus infinity.
+        return left | right if left and right else (left | right) - {bound}
+    return frozenset({-1, 1})

@@ -1,0 +1,210 @@
+"""Symbolic formulae of the values of a group, element by element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isfinite, log
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import FloatAttr
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from tlf.analysis.recurrence.algebra import Expr, Symbol, sympy
+from tlf.dialects import tile
+from tlf.dialects.graph.splat_tensors import splat_of
+from tlf.dialects.interfaces import (
+    AccumulatingInterface,
+    ElementwiseInterface,
+    TilingInterface,
+)
+from tlf.dialects.postorder import compute_in_postorder
+from tlf.dialects.types import scalar_value, tensor_type
+
+
+def _add(left: Expr, right: Expr) -> Expr:
+    return left + right
+
+
+def _subtract(left: Expr, right: Expr) -> Expr:
+    return left - right
+
+
+def _multiply(left: Expr, right: Expr) -> Expr:
+    return left * right
+
+
+def _divide(left: Expr, right: Expr) -> Expr:
+    return left / right
+
+
+def _negate(value: Expr) -> Expr:
+    return -value
+
+
+def _identity(value: Expr) -> Expr:
+    return value
+
+
+def _exp2(value: Expr) -> Expr:
+    # Exponents of a symbolic logarithm would become powers, which are no exponentials.
+    return sympy.exp(value * sympy.Rational(LOG_2))
+
+
+def _rsqrt(value: Expr) -> Expr:
+    return 1 / sympy.sqrt(value)
+
+
+FORMULAE: Mapping[type[Operation], Callable[..., Expr]] = {
+    arith.AddfOp: _add,
+    arith.SubfOp: _subtract,
+    arith.MulfOp: _multiply,
+    arith.DivfOp: _divide,
+    arith.NegfOp: _negate,
+    arith.ExtFOp: _identity,
+    arith.TruncFOp: _identity,
+    math.ExpOp: sympy.exp,
+    math.Exp2Op: _exp2,
+    math.LogOp: sympy.log,
+    math.SqrtOp: sympy.sqrt,
+    math.RsqrtOp: _rsqrt,
+}
+"""
+Formulae of scalar operations, leaving rounding aside; others are unknown functions.
+"""
+
+LOG_2 = log(2)
+"""The natural logarithm of 2 in f64, which formulae take for it."""
+
+MAX_PARTS = 64
+"""
+Maximum number of parts of a formula, each counted as often as it occurs. Computing with
+formulae recurses into their parts, and takes long where they are many.
+"""
+
+MAX_BITS = 512
+"""
+Maximum length in bits of the numbers in a formula: products of two are finite in f64.
+"""
+
+
+@dataclass
+class SymbolicValues:
+    """
+    Symbolic formulae of values in terms of running values and opaque symbols. Of what
+    would be longer nothing is known but what it depends on.
+    """
+
+    running_symbols: Mapping[SSAValue, Symbol]
+    """The symbols of what steps accumulate, and of what is computed of this alone."""
+    dependent: frozenset[Operation]
+    """Operations that are computed from the results of steps."""
+    opaque_symbols: dict[SSAValue, Symbol] = field(
+        default_factory=dict[SSAValue, Symbol]
+    )
+    """The symbols of all else."""
+    _known: dict[SSAValue, Expr] = field(default_factory=dict[SSAValue, Expr])
+
+    @staticmethod
+    def of_running(
+        running: Sequence[Operation], dependent: frozenset[Operation]
+    ) -> SymbolicValues:
+        """The formulae of a group in which the results of operations are running."""
+        symbols: dict[SSAValue, Symbol] = {
+            op.results[0]: sympy.Symbol(f"r{number}", real=True)
+            for number, op in enumerate(running)
+        }
+        return SymbolicValues(symbols, dependent)
+
+    def term_of(self, op: AccumulatingInterface) -> Expr:
+        """
+        Return the summand of an operation, element by element: the product of its
+        inputs.
+        """
+        return sympy.prod([self.formula_of(each) for each in op.inputs])
+
+    def formula_of(self, value: SSAValue) -> Expr:
+        """The formula of a value."""
+        return compute_in_postorder(
+            value, self._known, self._operands_of, self._build_formula
+        )
+
+    def _operands_of(self, value: SSAValue) -> Sequence[SSAValue]:
+        """The operands whose formulae that of a value is made of."""
+        owner = value.owner
+        if value in self.running_symbols or owner not in self.dependent:
+            return ()
+        return owner.operands if isinstance(owner, TilingInterface) else ()
+
+    def _build_formula(self, value: SSAValue) -> Expr:
+        if (symbol := self.running_symbols.get(value)) is not None:
+            return symbol
+        owner = value.owner
+        if owner in self.dependent and isinstance(owner, TilingInterface):
+            return self._formula_of_op(
+                owner, [self.formula_of(each) for each in owner.operands]
+            )
+        number = splat_of(value)
+        if isinstance(number, float) and isfinite(number):
+            return sympy.Rational(number)
+        symbol = self.opaque_symbols[value] = sympy.Symbol(
+            f"x{len(self.opaque_symbols)}", real=True
+        )
+        return symbol
+
+    def _formula_of_op(self, op: TilingInterface, operands: Sequence[Expr]) -> Expr:
+        if isinstance(op, tile.MaskOp) and isfinite(fill := scalar_value(op.fill)):
+            inside = sympy.Symbol(f"inside{id(op)}", real=True)
+            return fill + inside * (operands[0] - fill)
+        if not isinstance(op, ElementwiseInterface):
+            return _opaque_function(op, operands)
+        formula = self._formula_of_elementwise(op, operands)
+        if _is_short(formula):
+            return formula
+        return _opaque_function(op, sorted(formula.free_symbols, key=str))
+
+    @staticmethod
+    def _formula_of_elementwise(
+        op: ElementwiseInterface, operands: Sequence[Expr]
+    ) -> Expr:
+        types = [tensor_type(each).element_type for each in op.operands]
+        block = Block(arg_types=types)
+        result = op.build_scalar(Builder(InsertPoint.at_end(block)), *block.args)
+        known = dict[SSAValue, Expr](zip(block.args, operands, strict=True))
+        for each in block.ops:
+            known[each.results[0]] = _formula_of_scalar(
+                each, [known[v] for v in each.operands]
+            )
+        return known[result]
+
+
+def _formula_of_scalar(op: Operation, operands: Sequence[Expr]) -> Expr:
+    if isinstance(op, arith.ConstantOp):
+        value = op.value
+        if isinstance(value, FloatAttr) and isfinite(value.value.data):
+            return sympy.Rational(value.value.data)
+    if (formula := FORMULAE.get(type(op))) is not None:
+        return formula(*operands)
+    return _opaque_function(op, operands)
+
+
+def _is_short(formula: Expr) -> bool:
+    """
+    Return `True` if a formula exceeds neither the maximum number of parts nor the
+    maximum length of numbers.
+    """
+    pending, count = [formula], 0
+    while pending and count <= MAX_PARTS:
+        part = pending.pop()
+        if part.is_Rational and max(abs(part.p), part.q).bit_length() > MAX_BITS:
+            return False
+        pending += part.args
+        count += 1
+    return count <= MAX_PARTS
+
+
+def _opaque_function(op: Operation, operands: Sequence[Expr]) -> Expr:
+    """A function of which nothing is known."""
+    return sympy.Function(f"{op.name}_{id(op)}")(*operands)

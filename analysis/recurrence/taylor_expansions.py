@@ -1,0 +1,200 @@
+"""
+Additive corrections of partial sums whose terms are polynomials in other results.
+
+Terms `body(x, r)` of a part are added up with what the part alone has of r. With that
+of all parts, `s`, each term is off by its Taylor series in `s - r`, which ends. So the
+squares of distances from the mean of a part become those from the mean of all. This is
+the updating formula of T. F. Chan, G. H. Golub and R. J. LeVeque, Algorithms for
+computing the sample variance (1983), with the term of first order, which is 0 but for
+rounding.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import TypeAlias
+
+from xdsl.ir import Operation, SSAValue
+
+from tlf.analysis.recurrence.axis_classes import AxisMatch
+from tlf.dialects import graph
+from tlf.dialects.graph.splat_tensors import splat_of
+from tlf.dialects.interfaces import AccumulatingInterface
+from tlf.dialects.postorder import compute_in_postorder
+from tlf.dialects.types import is_16_bit_float, is_float, tensor_type
+
+MAX_TERMS = 8
+"""Maximum number of terms of a series."""
+
+Powers: TypeAlias = tuple[SSAValue, ...]
+"""Values in a fixed order, each as often as its change is a factor."""
+
+Polynomial: TypeAlias = Mapping[Powers, float]
+"""Products of values, each times a number."""
+
+Series: TypeAlias = Mapping[Powers, Polynomial]
+"""Coefficients, by the changes of values that they are multiplied by."""
+
+
+@dataclass(frozen=True)
+class ExpansionTerm:
+    """One term of an expansion: a coefficient, factors, and powers of changes."""
+
+    coefficient: float
+    factors: tuple[SSAValue, ...]
+    """Factors that are multiplied and summed along the axis; ones if there are none."""
+    powers: Powers
+    """One value or more."""
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """Change of a sum when the values that its terms depend on change."""
+
+    terms: Sequence[ExpansionTerm]
+    axis_matches: Mapping[SSAValue, AxisMatch] = field(
+        default_factory=dict[SSAValue, AxisMatch]
+    )
+    """
+    For each value that it depends on, the axes of the sum that its axes run along.
+    """
+
+    @property
+    def values(self) -> tuple[SSAValue, ...]:
+        """The values that it depends on."""
+        return tuple(dict.fromkeys(v for each in self.terms for v in each.powers))
+
+
+def expansion_of(
+    op: AccumulatingInterface,
+    running: Collection[SSAValue],
+    dependent: Collection[Operation],
+) -> Expansion | None:
+    """
+    Return the change of a sum with running values, where others are computed from these
+    by `dependent` operations alone; None if its terms are not polynomials.
+    """
+    if not isinstance(op, graph.ReduceOp) or not op.linear_operands():
+        return None
+    try:
+        series = _Expander(running, dependent).series_of(op.operand)
+    except _NoSeriesError:
+        return None
+    changes = [
+        ExpansionTerm(number, terms, powers)
+        for powers, polynomial in series.items()
+        for terms, number in polynomial.items()
+        if powers and number
+    ]
+    shape = tensor_type(op.operand).get_shape()
+    read = {value for change in changes for value in change.factors}
+    if any(tensor_type(value).get_shape() != shape for value in read):
+        return None
+    return Expansion(changes)
+
+
+class _NoSeriesError(Exception):
+    """A value is no polynomial in running ones."""
+
+
+@dataclass
+class _Expander:
+    """Finds the series of values."""
+
+    running: Collection[SSAValue]
+    dependent: Collection[Operation]
+    """Operations that are computed from running values."""
+    _known: dict[SSAValue, Series] = field(default_factory=dict[SSAValue, Series])
+    _factor_order: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    """Order of values in products."""
+
+    def series_of(self, value: SSAValue) -> Series:
+        """The series of a value, which is the only term without changes."""
+        return compute_in_postorder(
+            value, self._known, self._operands_of, self._build_series
+        )
+
+    def _operands_of(self, value: SSAValue) -> Sequence[SSAValue]:
+        """Return the operands that a value is computed from element by element."""
+        owner = value.owner
+        if value in self.running or not isinstance(owner, Operation):
+            return ()
+        return owner.operands if owner in self.dependent else ()
+
+    def _build_series(self, value: SSAValue) -> Series:
+        if value in self.running:
+            return {(): {(value,): 1.0}, (value,): {(): 1.0}}
+        if (number := splat_of(value)) is not None:
+            return {(): {(): float(number)}}
+        itself: Series = {(): {(value,): 1.0}}
+        owner = value.owner
+        if not isinstance(owner, Operation) or owner not in self.dependent:
+            return itself
+        if (rule := RULES.get(type(owner))) is None:
+            raise _NoSeriesError
+        found = rule(self, owner, *map(self.series_of, owner.operands))
+        if sum(map(len, found.values())) > MAX_TERMS:
+            raise _NoSeriesError
+        return {**found, **itself}
+
+    def add(self, _: Operation, left: Series, right: Series) -> Series:
+        """The series of a sum."""
+        return _add_scaled(left, right, 1.0)
+
+    def subtract(self, _: Operation, left: Series, right: Series) -> Series:
+        """The series of a difference."""
+        return _add_scaled(left, right, -1.0)
+
+    def negate(self, _: Operation, operand: Series) -> Series:
+        """The series of what is subtracted from 0."""
+        return _add_scaled({}, operand, -1.0)
+
+    def multiply(self, _: Operation, left: Series, right: Series) -> Series:
+        """The series of a product."""
+        found = _empty_series()
+        for (powers, ours), (more, theirs) in product(left.items(), right.items()):
+            made = found[self._order_factors(*powers, *more)]
+            for (terms, number), (others, times) in product(
+                ours.items(), theirs.items()
+            ):
+                made[self._order_factors(*terms, *others)] += number * times
+        return found
+
+    def cast(self, op: Operation, operand: Series) -> Series:
+        """The series of what is not rounded to a narrower type."""
+        assert isinstance(op, graph.CastOp)
+        before, after = (tensor_type(e).element_type for e in (op.operand, op.result))
+        if not is_float(before) or (is_16_bit_float(after) and before != after):
+            raise _NoSeriesError
+        return operand
+
+    def _order_factors(self, *values: SSAValue) -> Powers:
+        for value in values:
+            self._factor_order.setdefault(value, len(self._factor_order))
+        return tuple(sorted(values, key=self._factor_order.__getitem__))
+
+
+def _empty_series() -> dict[Powers, dict[Powers, float]]:
+    return defaultdict(lambda: defaultdict(float))
+
+
+def _add_scaled(left: Series, right: Series, times: float) -> Series:
+    found = _empty_series()
+    for series, factor in ((left, 1.0), (right, times)):
+        for powers, polynomial in series.items():
+            for terms, number in polynomial.items():
+                found[powers][terms] += factor * number
+    return found
+
+
+RULES: Mapping[type[Operation], Callable[..., Series]] = {
+    graph.AddOp: _Expander.add,
+    graph.SubOp: _Expander.subtract,
+    graph.NegOp: _Expander.negate,
+    graph.MulOp: _Expander.multiply,
+    graph.CastOp: _Expander.cast,
+}
+"""Functions that compute the series of an operation from those of its operands."""

@@ -1,0 +1,441 @@
+"""
+Backward analysis of a group: the tile that its result needs of every value.
+
+Loops run over the parallel iterators of the operation that computes the first result
+(the root). Every other operation computes what its consumers in the group need of it.
+One accumulating operation (the anchor), most often the last, may have a loop over its
+reduction iterators; operations that only feed this inner loop are computed inside of
+it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Operation, SSAValue
+
+from tlf.analysis.operations.op_facts import OpFacts, OpFactsCache
+from tlf.analysis.tiling.box_covering import (
+    SymbolRanges,
+    cover_iterations,
+    hull_of,
+    is_always_covering,
+)
+from tlf.analysis.tiling.cascade_tiles import computation_order_of, tile_of_step
+from tlf.analysis.tiling.domain_tiling import (
+    LoopsByDim,
+    reduction_sizes_of,
+    tile_domain,
+    whole_domain,
+)
+from tlf.analysis.tiling.group_tiling import (
+    GroupTiling,
+    LoopLevel,
+    ReadDemand,
+    ReductionLoop,
+    TiledOperation,
+    TileLoop,
+    TilingError,
+    is_covering,
+    is_init_operand,
+    is_same_box,
+    operand_boxes_of,
+)
+from tlf.analysis.tiling.input_slices import add_input_slices
+from tlf.analysis.tiling.loop_levels import (
+    is_in_reduction_loop,
+    is_recomputed_after_loop,
+)
+from tlf.analysis.tiling.producer_lead import order_by_prefetch, prefetch_distances_of
+from tlf.analysis.tiling.result_tiles import ResultAlignment, result_tile_of
+from tlf.analysis.tiling.rolling_windows import (
+    RollingPolicy,
+    common_fill_of,
+    rolling_window_of,
+)
+from tlf.analysis.tiling.tile_rules import TileRules
+from tlf.analysis.tiling.tiled_movements import check_tile_extents, is_performed_by_move
+from tlf.analysis.tiling.window_tile import RollingWindow
+from tlf.dialects.interfaces import (
+    AccumulatingInterface,
+    Scalar,
+    TilingInterface,
+)
+from tlf.support.affine.index_access import Box, accessed_box, producing_iterations
+
+
+def analyze_group(
+    operations: Sequence[TilingInterface],
+    results: Sequence[SSAValue],
+    tile: Sequence[int],
+    reduce: Sequence[int] = (),
+    rules: TileRules | None = None,
+    rolling: RollingPolicy | None = None,
+    forms: OpFactsCache | None = None,
+    looped: ReductionLoop | None = None,
+    beside: ResultAlignment | None = None,
+) -> GroupTiling:
+    """
+    Analyze the tiles of a group.
+
+    `operations` in program order compute `results` from values of outside. `tile` has
+    one size for each parallel iterator of the root, `reduce` one for each reduction
+    iterator of the anchor, or none. With `rolling`, tiles keep what they share with
+    those before along one axis. `forms` are what is known of the operations, `looped`
+    says which reduction has a loop, the last one unless given, and `beside` what goes
+    along with the first result.
+
+    Raises `TilingError` where the group cannot be tiled like this.
+    """
+    group = operations, results, tile, reduce, rules, rolling
+    tiling = outline_tiles(*group, forms, looped, beside)
+    root = results[0].owner
+    assert isinstance(root, TilingInterface)
+    tiling.result_tiles = [result_tile_of(tiling, value, root) for value in results]
+    return tiling
+
+
+def outline_tiles(
+    operations: Sequence[TilingInterface],
+    results: Sequence[SSAValue],
+    tile: Sequence[int],
+    reduce: Sequence[int] = (),
+    rules: TileRules | None = None,
+    rolling: RollingPolicy | None = None,
+    forms: OpFactsCache | None = None,
+    looped: ReductionLoop | None = None,
+    beside: ResultAlignment | None = None,
+) -> GroupTiling:
+    """
+    Analyze the tiles of a group without checking that its results are covered once.
+    """
+    group = operations, results, rules or TileRules(), forms or OpFactsCache()
+    return _BackwardAnalysis(*group, rolling, looped, beside).analyze(tile, reduce)
+
+
+class _BackwardAnalysis:
+    def __init__(
+        self,
+        operations: Sequence[TilingInterface],
+        results: Sequence[SSAValue],
+        rules: TileRules,
+        forms: OpFactsCache,
+        rolling: RollingPolicy | None = None,
+        looped: ReductionLoop | None = None,
+        beside: ResultAlignment | None = None,
+    ) -> None:
+        self.rolling = rolling
+        self.leads = rolling is not None and rolling.has_prefetch
+        self.looped = looped or self._last_reduction(operations)
+        self.operations = operations
+        self.results = results
+        self.rules = rules
+        self.forms = forms
+        self.beside = beside or ResultAlignment(operations, forms)
+        self.tiling = GroupTiling(rules, tuple(results), forms)
+        self.needs: dict[SSAValue, list[ReadDemand]] = {}
+        self.members = set[Operation](operations)
+        self.root_region: Box = ()
+        self._known_ranges: SymbolRanges = {}
+
+    def analyze(self, tile: Sequence[int], reduce: Sequence[int]) -> GroupTiling:
+        root = self._find_root()
+        if reduce:
+            self.tiling.anchor = self.looped.anchor
+        root_box = self._tile_root(root, tile)
+        self.tiling.rolling_loop = self._find_rolling_loop(root, reduce)
+        self.root_region = accessed_box(self.forms.of(root).result_map, root_box)
+        for op in reversed(self.operations):
+            form = self.forms.of(op)
+            if op is root:
+                box = self._verify_root_box(root, root_box)
+            else:
+                box = self._required_iterations(op, form)
+            if box is not None:
+                self._add_operation(op, form, box, op is root, reduce)
+        self._order_and_collect()
+        if self.tiling.windows:
+            self.tiling.prologue = self._analyze_prologue()
+        else:
+            self.tiling.rolling_loop = None
+        if not self.rules.has_views:
+            self._check_whole_uses()
+        return self.tiling
+
+    @staticmethod
+    def _last_reduction(operations: Sequence[TilingInterface]) -> ReductionLoop:
+        """The last operation that may have a loop over its reduction."""
+        backwards = reversed(operations)
+        found = (op for op in backwards if isinstance(op, AccumulatingInterface))
+        return ReductionLoop(next(found, None))
+
+    def _order_and_collect(self) -> None:
+        """Put operations into the order in which they run, and find what they read."""
+        # Operations were looked at backwards.
+        self.tiling.tiles = dict(reversed(self.tiling.tiles.items()))
+        if self.tiling.cascade is not None or self.leads:
+            order = computation_order_of(self.tiling, self.operations)
+            if self.leads:
+                self.tiling.prefetch_distances = prefetch_distances_of(
+                    self.tiling, order
+                )
+                order = order_by_prefetch(self.tiling, order)
+            self.tiling.tiles = {op: self.tiling.tiles[op] for op in order}
+        self._collect_reads()
+
+    def _find_rolling_loop(
+        self, root: TilingInterface, reduce: Sequence[int]
+    ) -> TileLoop | None:
+        """The loop along which tiles roll, or None where there is only one tile."""
+        if self.rolling is None:
+            return None
+        if reduce or not self.rules.has_views:
+            what = "around the loop of a reduction" if reduce else "of values"
+            raise TilingError(root, f"tiles {what} do not roll")
+        parallel = self.forms.of(root).parallel_dims
+        if not 0 <= self.rolling.axis < len(parallel):
+            raise TilingError(
+                root, f"expected an axis below {len(parallel)}, got {self.rolling.axis}"
+            )
+        return self.tiling.loops.get(parallel[self.rolling.axis])
+
+    def _analyze_prologue(self) -> GroupTiling:
+        """
+        Return the tiles of the windows before the first iteration, analysed like a
+        group.
+        """
+        before = _BackwardAnalysis(self.operations, (), self.rules, self.forms)
+        before.tiling.loops = self.tiling.loops
+        for (value, _), window in self.tiling.windows.items():
+            box = (
+                window.prologue_part
+                if value.owner in self.members
+                else window.initial_tile
+            )
+            need = ReadDemand(None, 0, box, LoopLevel.OUTER)
+            before.needs.setdefault(value, []).append(need)
+        for op in reversed(self.operations):
+            form = self.forms.of(op)
+            if (box := before._required_iterations(op, form)) is not None:
+                before._add_operation(op, form, box, False, ())
+        before._order_and_collect()
+        return before.tiling
+
+    @property
+    def inner_loops(self) -> set[TileLoop]:
+        """The loops over the anchor's reduction iterators."""
+        return set(self.tiling.inner_loops.values())
+
+    @property
+    def _loop_ranges(self) -> SymbolRanges:
+        """The values of induction variables, for all loops that there are so far."""
+        tiling = self.tiling
+        count = len(tiling.loops) + len(tiling.inner_loops) + len(tiling.nested_loops)
+        if len(self._known_ranges) != count:
+            self._known_ranges = tiling.ranges
+        return self._known_ranges
+
+    def _find_root(self) -> TilingInterface:
+        owner = self.results[0].owner
+        if not isinstance(owner, TilingInterface) or owner not in self.members:
+            at = owner if isinstance(owner, Operation) else self.operations[-1]
+            raise TilingError(
+                at, "expected the first result to be computed in the group"
+            )
+        return owner
+
+    def _tile_root(self, root: TilingInterface, tile: Sequence[int]) -> Box:
+        form = self.forms.of(root)
+        parallel = form.parallel_dims
+        if len(tile) != len(parallel):
+            raise TilingError(
+                root, f"expected {len(parallel)} tile sizes, got {len(tile)}"
+            )
+        loops = self.tiling.loops
+        box = tile_domain(root, form, whole_domain(form), parallel, tile, loops)
+        return self.rules.pad_box(box)
+
+    def _required_iterations(self, op: TilingInterface, form: OpFacts) -> Box | None:
+        """The iterations that compute what the group needs of an operation."""
+        if not (needs := self._demands_of(op)):
+            return None
+        boxes = [need.box for need in needs]
+        if self.tiling.inner_loops and not is_in_reduction_loop(self.tiling, op, needs):
+            boxes = [cover_iterations(box, self.inner_loops) for box in boxes]
+        hull = hull_of(boxes, self._loop_ranges) if len(boxes) > 1 else boxes[0]
+        wanted = (
+            hull if self.tiling.rolling_loop is None else self._uncovered_part(op, hull)
+        )
+        box = producing_iterations(form.result_map, form.extents, wanted)
+        if not is_always_covering(
+            accessed_box(form.result_map, box), wanted, self._loop_ranges
+        ):
+            raise TilingError(
+                op, "its consumers reach beyond an axis that it does not iterate over"
+            )
+        return self.rules.pad_box(box)
+
+    def _uncovered_part(self, op: TilingInterface, hull: Box) -> Box:
+        """
+        Return the box to compute of the needed one: only the new part if it rolls.
+        """
+        value = op.results[0]
+        if (window := self._find_window(value, hull, self.leads)) is None:
+            return hull
+        fill = self._common_fill(value, op)
+        self.tiling.windows[value, 0] = replace(window, fill=fill)
+        return window.new_part
+
+    def _find_window(
+        self, value: SSAValue, hull: Box, leads: bool = False
+    ) -> RollingWindow | None:
+        """Return the rolling window of a tile, if it rolls."""
+        loop, rolling = self.tiling.rolling_loop, self.rolling
+        if loop is None or rolling is None or value in rolling.recomputed_values:
+            return None
+        return rolling_window_of(hull, loop, leads)
+
+    def _verify_root_box(self, root: TilingInterface, box: Box) -> Box:
+        """The root's iterations, once no one needs more of it than they compute."""
+        for need in self.needs.get(root.results[0], []):
+            if not is_covering(
+                self.root_region, cover_iterations(need.box, self.inner_loops)
+            ):
+                raise TilingError(root, "another result needs more than one tile of it")
+        return box
+
+    def _demands_of(self, op: TilingInterface) -> list[ReadDemand]:
+        needs: list[ReadDemand] = []
+        for result in op.results:
+            needs += self.needs.get(result, ())
+        if needs or not any(result in self.results for result in op.results):
+            return needs
+        piece = self.beside.tile_of_result(op, self.results[0], self.root_region)
+        return [ReadDemand(op, 0, piece, LoopLevel.OUTER)]
+
+    def _add_operation(
+        self,
+        op: TilingInterface,
+        form: OpFacts,
+        box: Box,
+        is_root: bool,
+        reduce: Sequence[int],
+    ) -> None:
+        scope = LoopLevel.OUTER
+        if self.tiling.inner_loops and not is_root:
+            inside = is_in_reduction_loop(self.tiling, op, self._demands_of(op))
+            scope = LoopLevel.INNER if inside else scope
+        if op is self.tiling.anchor:
+            box = self._tile_reduction(op, box, reduce, self.tiling.inner_loops)
+            self._attach_cascade()
+        elif self.tiling.is_step(op):
+            box = tile_of_step(self.tiling, op, box)
+        elif scope is LoopLevel.INNER and op in self.looped.nested:
+            loops = self.tiling.nested_loops_by_op.setdefault(op, {})
+            box = self._tile_reduction(op, box, reduce, loops)
+        result = accessed_box(form.result_map, box)
+        windows = self.tiling.windows
+        if windows and (window := windows.get((op.results[0], 0))) is not None:
+            result = window.whole
+        reads = operand_boxes_of(self.rules, op, box, form)
+        inside = scope is LoopLevel.INNER
+        again = inside and is_recomputed_after_loop(
+            self.tiling, op, self._demands_of(op)
+        )
+        moved = is_performed_by_move(op, form, self.members, self.rules)
+        self.tiling.tiles[op] = TiledOperation(
+            op, box, result, scope, form, reads, again, moved
+        )
+        if moved:
+            self._check_not_rolling(op)
+            self.tiling.gathered_operations.add(op)
+        else:
+            check_tile_extents(op, form, box, self.rules)
+        self._record_demands(op, scope, reads)
+        if again:
+            self._record_demands(op, LoopLevel.OUTER, reads)
+
+    def _check_not_rolling(self, op: TilingInterface) -> None:
+        """Check that nothing rolls of what a move brings into a buffer."""
+        if self.rules.has_views and (op.results[0], 0) in self.tiling.windows:
+            raise TilingError(op, "what a move finds by indices cannot roll")
+
+    def _attach_cascade(self) -> None:
+        """Let others accumulate in the loop of the anchor, if it has one."""
+        if not self.tiling.inner_loops or (cascade := self.looped.cascade) is None:
+            return
+        root = self.results[0].owner
+        if root in cascade.steps and root is not cascade.anchor:
+            text = "expected the first result to be of the last reduction of its loop"
+            raise TilingError(cascade.anchor, text)
+        self.tiling.cascade = cascade
+
+    def _record_demands(
+        self, op: TilingInterface, scope: LoopLevel, reads: Sequence[Box | None]
+    ) -> None:
+        """Record the needs of an operation for its operands."""
+        is_looped = op is self.tiling.anchor and bool(self.tiling.inner_loops)
+        inner = is_looped or self.tiling.is_step(op)
+        is_moved = op in self.tiling.gathered_operations
+        for position, operand in enumerate(op.operands):
+            part = reads[position]
+            if part is None or (is_moved and position == 0):
+                continue
+            needed = (
+                LoopLevel.NESTED if self.tiling.nested_loops_by_op.get(op) else scope
+            )
+            if inner and not is_init_operand(op, position):
+                needed = LoopLevel.INNER
+            need = ReadDemand(op, position, part, needed)
+            self.needs.setdefault(operand, []).append(need)
+
+    def _tile_reduction(
+        self, op: TilingInterface, box: Box, reduce: Sequence[int], loops: LoopsByDim
+    ) -> Box:
+        """The iterations of what has a loop over its own reduction."""
+        form = self.forms.of(op)
+        sizes = reduction_sizes_of(op, self.looped, self.forms, reduce)
+        return self.rules.pad_box(
+            tile_domain(op, form, box, form.reduction_dims, sizes, loops)
+        )
+
+    def _check_whole_uses(self) -> None:
+        """Every tile computed in the group is used whole."""
+        for op, tile in self.tiling.tiles.items():
+            for need in (n for value in op.results for n in self.needs.get(value, [])):
+                if not is_same_box(need.box, tile.result):
+                    raise TilingError(op, "its consumers need only parts of its tile")
+
+    def _collect_reads(self) -> None:
+        for value, needs in self.needs.items():
+            if value.owner in self.members or not isinstance(value.type, TensorType):
+                continue
+            add_input_slices(self.tiling, value, needs)
+            self._roll_reads(value)
+
+    def _roll_reads(self, value: SSAValue) -> None:
+        """Let the tiles that are cut from an input roll where they can."""
+        for number, box in enumerate(
+            self.tiling.reads.get((value, LoopLevel.OUTER), [])
+        ):
+            if (window := self._find_window(value, box)) is not None:
+                fill = self._common_fill(value, self.operations[-1])
+                window = replace(window, fill=fill)
+                self.tiling.windows[value, number] = window
+
+    def _common_fill(self, value: SSAValue, at: Operation) -> Scalar | None:
+        """
+        Return the value that all readers of a window need outside of the tensor. Raises
+        `TilingError` if they need several.
+        """
+        borders = [
+            self.tiling.padding_value(need.consumer, need.operand_index)
+            for need in self.needs.get(value, [])
+            if need.consumer is not None
+        ]
+        fill, agree = common_fill_of(borders)
+        if not agree:
+            raise TilingError(at, "what reads its window wants several values outside")
+        return fill

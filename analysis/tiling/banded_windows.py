@@ -1,0 +1,37 @@
+"""Sliding windows of a group that banded matmuls compute."""
+
+from __future__ import annotations
+
+from tlf.analysis.operations.banded_matmul import BandedMatmul, SystolicArray, Windows
+from tlf.analysis.operations.op_facts import OpFacts
+from tlf.dialects.interfaces import ConstantInterface, TilingInterface
+from tlf.support.affine.index_access import AffineSum, Box
+
+
+def banded_matmul_of(
+    array: SystolicArray | None, op: TilingInterface, box: Box, form: OpFacts
+) -> BandedMatmul | None:
+    """The bands in which an array computes some iterations of an operation, if any."""
+    if array is None or (windows := banded_windows_of(op, box, form)) is None:
+        return None
+    return BandedMatmul.of(windows, [each.tile_extent for each in box], array)
+
+
+def banded_windows_of(op: TilingInterface, box: Box, form: OpFacts) -> Windows | None:
+    """
+    The windows of some iterations that bands may compute. Filters come from outside of
+    the group, as they are brought with zeros around them, and with all of their taps.
+    """
+    if (windows := form.windows) is None:
+        return None
+    filters = op.operands[windows.filter_operand].owner
+    if isinstance(filters, ConstantInterface | TilingInterface):
+        return None
+    for axis in windows.axes:
+        taps = box[axis.tap_iterator]
+        if (
+            taps.offset != AffineSum()
+            or taps.tile_extent != form.extents[axis.tap_iterator]
+        ):
+            return None
+    return windows

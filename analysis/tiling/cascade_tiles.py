@@ -1,0 +1,79 @@
+"""Steps of a cascade in the tiled loop of its anchor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation
+
+from tlf.analysis.recurrence import running_limits
+from tlf.analysis.tiling.group_tiling import GroupTiling, LoopLevel
+from tlf.dialects.interfaces import TilingInterface
+from tlf.support.affine.index_access import Box
+
+
+def tile_of_step(tiling: GroupTiling, op: TilingInterface, box: Box) -> Box:
+    """The iterations of a step in one iteration of the anchor's loop."""
+    cascade, anchor = tiling.cascade, tiling.anchor
+    assert cascade is not None
+    assert anchor is not None
+    (position,) = tiling.inner_loops
+    tiled = list(box)
+    tiled[cascade.steps[op].iterator] = tiling.tiles[anchor].box[position]
+    return tuple(tiled)
+
+
+def is_loop_carried(tiling: GroupTiling, op: Operation) -> bool:
+    """Return `True` if a value is carried by the loop of a group."""
+    cascade = tiling.cascade
+    return op is tiling.anchor or (
+        cascade is not None and running_limits.is_loop_carried(cascade, op)
+    )
+
+
+def is_corrected_after_loop(tiling: GroupTiling, op: Operation) -> bool:
+    """
+    Return `True` if a total is corrected once more behind the loop, because its terms
+    depend on values that are limited inside of it.
+    """
+    cascade, correction = tiling.cascade, tiling.correction_of(op)
+    if cascade is None or correction is None:
+        return False
+    return not running_limits.limited_values(cascade).isdisjoint(correction.values)
+
+
+def is_correction_after_loop(tiling: GroupTiling, op: Operation) -> bool:
+    """Return `True` if the result of an operation corrects a total behind the loop."""
+    if tiling.cascade is None:
+        return False
+    return any(
+        op.results[0] in correction.values and is_corrected_after_loop(tiling, step)
+        for step, correction in running_limits.corrected_steps(tiling.cascade)
+    )
+
+
+def limits_in_loop(tiling: GroupTiling, op: Operation) -> tuple[float, ...]:
+    """The numbers that a running value is not to be beyond in the loop of a group."""
+    return (
+        () if tiling.cascade is None else running_limits.limits_of(tiling.cascade, op)
+    )
+
+
+def computation_order_of(
+    tiling: GroupTiling, operations: Sequence[TilingInterface]
+) -> Sequence[Operation]:
+    """
+    The operations that are computed in the order of the program, but for those that
+    need the totals of a cascade, which run behind its loop.
+    """
+    order: list[Operation] = [op for op in operations if op in tiling.tiles]
+    if (cascade := tiling.cascade) is None:
+        return order
+    end = order.index(cascade.anchor)
+    late = [
+        op
+        for op in order[:end]
+        if op in cascade.dependent and tiling.tiles[op].loop_level is LoopLevel.OUTER
+    ]
+    early = [op for op in order[:end] if op not in late]
+    return [*early, cascade.anchor, *late, *order[end + 1 :]]

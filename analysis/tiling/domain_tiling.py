@@ -1,0 +1,69 @@
+"""Tiling of an iteration domain: a box per tile, and the new loops over tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from tlf.analysis.operations.op_facts import OpFacts, OpFactsCache
+from tlf.analysis.tiling.group_tiling import ReductionLoop, TileLoop, TilingError
+from tlf.dialects.interfaces import TilingInterface
+from tlf.support.affine.index_access import AffineSum, Box, Interval
+
+LoopsByDim: TypeAlias = dict[int, TileLoop]
+"""Loops over tiles, by the iterator that they are cut from."""
+
+
+def reduction_sizes_of(
+    op: TilingInterface,
+    looped: ReductionLoop,
+    forms: OpFactsCache,
+    sizes: Sequence[int],
+) -> Sequence[int]:
+    """
+    Return the sizes that belong to the reductions of an operation, from those of all
+    reductions that have loops, of which the anchor's come first. Raises `TilingError`
+    if there are more sizes, or fewer.
+    """
+    anchor = looped.anchor or op
+    places = [
+        owner
+        for owner in (anchor, *looped.nested)
+        for _ in forms.of(owner).reduction_dims
+    ]
+    if len(sizes) != len(places):
+        raise TilingError(
+            op, f"expected {len(places)} reduction sizes, got {len(sizes)}"
+        )
+    return [size for owner, size in zip(places, sizes, strict=True) if owner is op]
+
+
+def whole_domain(form: OpFacts) -> Box:
+    """All iterations."""
+    return tuple(Interval(AffineSum(), extent, extent) for extent in form.extents)
+
+
+def tile_domain(
+    op: TilingInterface,
+    form: OpFacts,
+    box: Box,
+    iterators: Sequence[int],
+    sizes: Sequence[int],
+    loops: LoopsByDim,
+) -> Box:
+    """
+    Return the iterations of one tile, adding a loop for each tiled iterator.
+
+    Raises `TilingError` where an iterator only runs whole.
+    """
+    tiled = list(box)
+    for position, size in zip(iterators, sizes, strict=True):
+        extent = form.extents[position]
+        if size >= extent:
+            tiled[position] = Interval(AffineSum(), extent, size)
+            continue
+        if (reason := form.untileable_dims.get(position)) is not None:
+            raise TilingError(op, f"axis {position} cannot be tiled: {reason}")
+        loop = loops[position] = TileLoop(extent, size)
+        tiled[position] = Interval(AffineSum.of(loop), size)
+    return tuple(tiled)

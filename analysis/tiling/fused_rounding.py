@@ -1,0 +1,40 @@
+"""Roundings of products that a matrix instruction performs itself."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation
+
+from tlf.analysis.tiling.group_tiling import GroupTiling, is_same_box
+from tlf.dialects.interfaces import ContractionInterface
+from tlf.dialects.types import tensor_type
+
+
+def rounded_products(tiling: GroupTiling) -> dict[Operation, Operation]:
+    """
+    By operation that only rounds, the contraction whose tiles it rounds: one that is
+    summed up at once, for no other use, of factors in the type of the result.
+    """
+    return {
+        op: product
+        for op, tiled in tiling.tiles.items()
+        if tiled.facts.is_rounding_cast
+        and isinstance(product := op.operands[0].owner, ContractionInterface)
+        and product in tiling.tiles
+        and is_rounded_by(product, op)
+        and product.results[0] not in tiling.results
+        and not (product is tiling.anchor and tiling.inner_loops)
+        and is_same_box(tiling.tiles[product].result, tiled.result)
+    }
+
+
+def is_rounded_by(product: ContractionInterface, op: Operation) -> bool:
+    """
+    Return `True` if rounding is the only use of a product, and gives it the type of its
+    factors.
+    """
+    element = tensor_type(product.operands[0]).element_type
+    return (
+        len(list(product.results[0].uses)) == 1
+        and product.init_value is None
+        and tensor_type(op.results[0]).element_type == element
+    )

@@ -1,0 +1,420 @@
+"""Members of a group, their reduction loop, tileable axes and smallest tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from math import prod
+
+from xdsl.ir import Operation, SSAValue
+
+from tlf.analysis.operations.banded_matmul import SystolicArray
+from tlf.analysis.operations.op_facts import OpFacts, OpFactsCache
+from tlf.analysis.recurrence.axis_classes import AxisClasses
+from tlf.analysis.recurrence.cascade import Cascade, cascade_of
+from tlf.analysis.recurrence.cascade_anchor import longest_cascade
+from tlf.analysis.tiling.backward_tiles import analyze_group, outline_tiles
+from tlf.analysis.tiling.group_results import (
+    find_leading_result,
+    move_producers_last,
+    results_of,
+)
+from tlf.analysis.tiling.group_tiling import GroupTiling, ReductionLoop, TilingError
+from tlf.analysis.tiling.result_tiles import ResultAlignment
+from tlf.analysis.tiling.rolling_windows import RollingPolicy
+from tlf.analysis.tiling.tile_rules import TileRules
+from tlf.analysis.tiling.tileable_axes import TileableAxes
+from tlf.dialects.interfaces import (
+    AccumulatingInterface,
+    ContractionInterface,
+    TilingInterface,
+)
+from tlf.dialects.target import Level, TargetSpec
+from tlf.dialects.target.npu_machine import machine_of
+
+MIN_NESTED_TERMS = 512
+"""Minimum number of terms of a contraction with a loop nested in a cascade's."""
+
+MIN_BYTES_RATIO = 2
+"""Ratio of bytes from which a shorter reduction loop with smaller tiles is selected."""
+
+
+def tile_rules_of(target: TargetSpec, level: str) -> TileRules:
+    """Return the constraints on tiles in a memory level of the target."""
+    found = target.levels.get(level)
+    nearest = next(iter(target.levels.values()))
+    is_between = found is not None and found.kind == "buffer" and found is not nearest
+    is_nearest = found is not None and found.kind == "buffer" and found is nearest
+    return TileRules(
+        power_of_two=target.tiling.power_of_two,
+        has_views=found is None or found.kind == "buffer",
+        has_gather_moves=found is not None and found.kind == "value",
+        has_indexed_moves=found is not None and found.follows_indices,
+        is_axis_ordered=is_between,
+        has_cascades=found is not None,
+        has_nested_loops=found is not None and found.kind == "value",
+        is_retiled=is_between,
+        alignment=1 if found is None else found.alignment,
+        array=SystolicArray.of(machine_of(target)) if is_nearest else None,
+    )
+
+
+@dataclass(frozen=True)
+class _LoopChoice:
+    """The reduction that has a loop, and the axes of the group with it."""
+
+    loop: ReductionLoop
+    axes: TileableAxes
+    min_tiling: GroupTiling | None = None
+    """Its smallest tiles, where a reduction has a loop."""
+
+    @cached_property
+    def min_bytes(self) -> int:
+        """Those of its smallest tiles."""
+        return 0 if self.min_tiling is None else self.min_tiling.total_bytes()
+
+
+@dataclass(frozen=True)
+class GroupMembers:
+    """Operations that might become a group, in program order, and their results."""
+
+    operations: tuple[TilingInterface, ...]
+    results: tuple[SSAValue, ...]
+    op_facts: OpFactsCache = field(
+        default_factory=OpFactsCache, compare=False, repr=False
+    )
+    """Cached forms of the operations, valid as long as these do not change."""
+    _choices: dict[TileRules, _LoopChoice] = field(
+        default_factory=dict["TileRules", "_LoopChoice"], compare=False, repr=False
+    )
+
+    @property
+    def root(self) -> TilingInterface:
+        """The operation that loops are built for."""
+        owner = self.results[0].owner
+        if not isinstance(owner, TilingInterface):
+            raise TilingError(self.operations[0], "expected a result of the group")
+        return owner
+
+    @property
+    def accumulating_operations(self) -> tuple[AccumulatingInterface, ...]:
+        """The operations that combine many values into one."""
+        return tuple(
+            op for op in self.operations if isinstance(op, AccumulatingInterface)
+        )
+
+    @cached_property
+    def cascade(self) -> Cascade | None:
+        """The operations that may accumulate in one loop, if there are several."""
+        if len(self.accumulating_operations) < 2:
+            return None
+        return longest_cascade(self.operations, self.op_facts, self.axis_classes)
+
+    @cached_property
+    def axis_classes(self) -> AxisClasses:
+        """Classes of iterators that run along the same axis."""
+        return AxisClasses.of(self.operations, self.op_facts)
+
+    @property
+    def _candidate_cascades(self) -> Iterator[Cascade]:
+        """The longest one, and that of the last reduction, if it is another one."""
+        if (longest := self.cascade) is None:
+            return
+        yield longest
+        if longest.anchor is not self.accumulating_operations[-1]:
+            last = cascade_of(self.operations, self.op_facts, axes=self.axis_classes)
+            yield from () if last is None else (last,)
+
+    def tiling_with(
+        self,
+        tile: Sequence[int],
+        reduce: Sequence[int],
+        rules: TileRules,
+        rolling: RollingPolicy | None = None,
+    ) -> GroupTiling:
+        """The tiles of the group, were it tiled like this."""
+        looped = self._loop_choice(rules).loop if reduce else None
+        return self._analyze_with(tile, reduce, rules, looped, rolling)
+
+    def _analyze_with(
+        self,
+        tile: Sequence[int],
+        reduce: Sequence[int],
+        rules: TileRules,
+        looped: ReductionLoop | None,
+        rolling: RollingPolicy | None = None,
+    ) -> GroupTiling:
+        group = self.operations, self.results, tile, reduce, rules, rolling
+        return analyze_group(*group, self.op_facts, looped, self._result_alignment)
+
+    @cached_property
+    def _result_alignment(self) -> ResultAlignment:
+        """Analysis of the results beside the first one."""
+        about = self.operations, self.op_facts, self._sibling_contractions
+        return ResultAlignment(*about, lambda: self.axis_classes)
+
+    def _sibling_contractions(self) -> AbstractSet[Operation]:
+        """The contractions of one loop, if it adds up several."""
+        steps = () if self.cascade is None else self.cascade.steps
+        found = {op for op in steps if isinstance(op, ContractionInterface)}
+        return found if len(found) > 1 else set()
+
+    def reduction_loop(self, rules: TileRules) -> ReductionLoop:
+        """
+        Return the reduction that has a loop. Raises `TilingError` if the group does not
+        tile.
+        """
+        return self._loop_choice(rules).loop
+
+    def tileable_axes(self, rules: TileRules) -> TileableAxes:
+        """
+        The axes that can be tiled. Raises `TilingError` where the group does not tile.
+        """
+        return self._loop_choice(rules).axes
+
+    def min_tiling(self, rules: TileRules) -> GroupTiling:
+        """The smallest tiles. Raises `TilingError` where the group does not tile."""
+        choice = self._loop_choice(rules)
+        if choice.min_tiling is not None:
+            return choice.min_tiling
+        axes = choice.axes
+        return self.tiling_with(axes.min_tile(), axes.min_reduction_tile(), rules)
+
+    def _loop_choice(self, rules: TileRules) -> _LoopChoice:
+        """Return the reduction that has a loop, and the axes with it."""
+        if rules not in self._choices:
+            self._choices[rules] = self._choose_loop(rules)
+        return self._choices[rules]
+
+    def _choose_loop(self, rules: TileRules) -> _LoopChoice:
+        found = map(partial(self._evaluate_loop, rules), self._candidate_loops(rules))
+        legal = [each for each in found if each is not None]
+        if not legal:
+            return _LoopChoice(
+                ReductionLoop(), self._parallel_axes(rules, ReductionLoop())
+            )
+        first, *others = legal
+        smaller = (
+            each
+            for each in others
+            if MIN_BYTES_RATIO * each.min_bytes < first.min_bytes
+        )
+        return next(smaller, first)
+
+    def _candidate_loops(self, rules: TileRules) -> Iterator[ReductionLoop]:
+        """
+        Yield the candidates for the loop over a reduction: the only one; or the anchors
+        of cascades with all that run along, for the longest and the last one, and the
+        only contraction, where the others run whole behind.
+        """
+        if len(self.accumulating_operations) == 1:
+            yield ReductionLoop(self.accumulating_operations[0])
+        if len(self.accumulating_operations) < 2 or not rules.has_cascades:
+            return
+        for cascade in self._candidate_cascades:
+            nested = (
+                self._nested_contractions(cascade) if rules.has_nested_loops else ()
+            )
+            yield ReductionLoop(cascade.anchor, cascade, nested)
+        if (product := self.only_contraction) is not None:
+            yield ReductionLoop(product)
+
+    def _nested_contractions(
+        self, cascade: Cascade
+    ) -> tuple[AccumulatingInterface, ...]:
+        """Long contractions of nothing but inputs that run in the loop of a cascade."""
+        return tuple(
+            op
+            for op in self.accumulating_operations
+            if isinstance(op, ContractionInterface)
+            and op not in (*cascade.steps, *cascade.independent_reductions)
+            and not any(operand.owner in self.operations for operand in op.operands)
+            and prod(self.op_facts.of(op).reduction_extents) >= MIN_NESTED_TERMS
+        )
+
+    @property
+    def only_contraction(self) -> ContractionInterface | None:
+        """The contraction, if there is one."""
+        found = [
+            op
+            for op in self.accumulating_operations
+            if isinstance(op, ContractionInterface)
+        ]
+        return found[0] if len(found) == 1 else None
+
+    def _evaluate_loop(
+        self, rules: TileRules, looped: ReductionLoop
+    ) -> _LoopChoice | None:
+        """The axes if a reduction has a loop, where its smallest tiles are legal."""
+        whole = self._parallel_axes(rules, looped)
+        axes = self._add_reduction_axes(whole, looped)
+        least = axes.min_tile(), axes.min_reduction_tile()
+        try:
+            tiling = self._analyze_with(*least, rules, looped)
+        except TilingError:
+            return None
+        return _LoopChoice(looped, axes, tiling)
+
+    def _parallel_axes(self, rules: TileRules, looped: ReductionLoop) -> TileableAxes:
+        """The axes, were reductions to run whole."""
+        root = self.root
+        form = self.op_facts.of(root)
+        parallel = form.parallel_extents
+        whole = _untileable_positions(form, form.parallel_dims)
+        unit = [
+            extent if position in whole else 1
+            for position, extent in enumerate(parallel)
+        ]
+        views = replace(rules, has_views=True)
+        group = self.operations, self.results, unit, (), views
+        tiling = outline_tiles(
+            *group, forms=self.op_facts, beside=self._result_alignment
+        )
+        repeated = self._recomputable_reductions(looped)
+        free = tuple(
+            position in tiling.loops
+            and self._is_followed_by_all(tiling, position, repeated)
+            for position in form.parallel_dims
+        )
+        return TileableAxes(parallel, free, (), ())
+
+    def _add_reduction_axes(
+        self, axes: TileableAxes, looped: ReductionLoop
+    ) -> TileableAxes:
+        """The axes with those of a reduction that has a loop."""
+        assert looped.anchor is not None
+        nested = sum(len(self.op_facts.of(op).reduction_dims) for op in looped.nested)
+        extents, free = list[int](), list[bool]()
+        for op in (looped.anchor, *looped.nested):
+            form = self.op_facts.of(op)
+            kept = _untileable_positions(form, form.reduction_dims)
+            extents += form.reduction_extents
+            free += (at not in kept for at in range(len(form.reduction_dims)))
+        return replace(
+            axes,
+            reduction=tuple(extents),
+            reduction_free=tuple(free),
+            nested=nested,
+        )
+
+    def _is_followed_by_all(
+        self, tiling: GroupTiling, position: int, repeated: AbstractSet[Operation]
+    ) -> bool:
+        """
+        Return `True` if all results, each of whose elements one tile writes, move along
+        an axis, and so do all accumulating operations, except those that may be
+        repeated.
+        """
+        loop = tiling.loops[position]
+        bound = {result.owner for result in self.results}
+        bound |= set(self.accumulating_operations) - repeated
+        return all(
+            any(symbol is loop for each in tiled.box for symbol, _ in each.offset.terms)
+            for op, tiled in tiling.tiles.items()
+            if op in bound
+        )
+
+    def _recomputable_reductions(self, looped: ReductionLoop) -> set[Operation]:
+        """
+        Return the reductions beside the anchor that do not depend on another
+        contraction.
+        """
+        if (cascade := looped.cascade) is None:
+            return set()
+        costly = set[Operation]()
+        for op in self.operations:
+            owners = [operand.owner for operand in op.operands]
+            if any(e in costly or isinstance(e, ContractionInterface) for e in owners):
+                costly.add(op)
+        return (
+            {*cascade.steps, *cascade.independent_reductions}
+            - costly
+            - {cascade.anchor}
+        )
+
+
+def _untileable_positions(form: OpFacts, positions: Sequence[int]) -> set[int]:
+    """Return the indices of those iterators that cannot be tiled."""
+    found = enumerate(positions)
+    return {at for at, position in found if position in form.untileable_dims}
+
+
+def can_fit(
+    tiling: GroupTiling, level: Level, target: TargetSpec, stages: int = 1
+) -> bool:
+    """
+    Return `True` if the tiles of a group fit in a memory level at once: in a level of
+    buffers all of them, those that are loaded and stored once for each stage; in a
+    level of values those that are being loaded.
+    """
+    limit = target.tiling.max_elements
+    if limit is not None and tiling.max_tile_elements() > limit:
+        return False
+    return _required_bytes(tiling, level, stages) <= level.capacity
+
+
+def _required_bytes(tiling: GroupTiling, level: Level, stages: int = 1) -> int:
+    """The bytes of a memory level that the tiles of a group take."""
+    return (
+        tiling.total_bytes(stages) if level.kind == "buffer" else tiling.input_bytes()
+    )
+
+
+def group_objection(
+    members: GroupMembers, level: Level, target: TargetSpec
+) -> str | None:
+    """
+    Return why operations do not form a group; None if they do. None if they are one.
+    """
+    if not members.results:
+        return "nothing uses what it computes"
+    if (tiling := min_tiling_of(members, level, target)) is None:
+        return "no tile of one is computed from a tile of the other"
+    if can_fit(tiling, level, target):
+        return None
+    needed, limit = _required_bytes(tiling, level), target.tiling.max_elements
+    if needed > level.capacity or limit is None:
+        return describe_overflow(needed, level)
+    return (
+        f"a tile of it has {tiling.max_tile_elements():,} elements at least, and "
+        f"{level.name} "
+        f"takes {limit:,}"
+    )
+
+
+def describe_overflow(needed: int, level: Level) -> str:
+    """
+    Return the message for a group whose smallest tiles need more bytes than a level
+    has.
+    """
+    return (
+        f"the smallest tiles of both need {needed:,} bytes, and {level.name} has "
+        f"{level.capacity:,}"
+    )
+
+
+def min_tiling_of(
+    members: GroupMembers, level: Level, target: TargetSpec
+) -> GroupTiling | None:
+    """The smallest tiles of a group, or None where it cannot be tiled."""
+    try:
+        return members.min_tiling(tile_rules_of(target, level.name))
+    except TilingError:
+        return None
+
+
+def group_members_of(
+    operations: Sequence[TilingInterface], forms: OpFactsCache | None = None
+) -> GroupMembers:
+    """
+    The group of some operations of one block, given in program order: its results are
+    the values that others use, that of the last operation first. The one that loops are
+    built for is computed last. `forms` are what is known of operations.
+    """
+    results = results_of(operations)
+    if (leading := find_leading_result(results, operations)) is not None:
+        operations = move_producers_last(leading, operations)
+        results = results_of(operations)
+    return GroupMembers(tuple(operations), tuple(results), forms or OpFactsCache())

@@ -1,0 +1,50 @@
+"""Tiles that a group slices from its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+
+from tlf.analysis.tiling.box_covering import is_moved_by
+from tlf.analysis.tiling.group_tiling import (
+    GroupTiling,
+    LoopLevel,
+    ReadDemand,
+    is_same_box,
+)
+from tlf.support.affine.index_access import Box
+
+
+def add_input_slices(
+    tiling: GroupTiling, value: SSAValue, needs: Sequence[ReadDemand]
+) -> None:
+    """Note the tiles to be cut from an input, few that hold all that is needed."""
+    for need in needs:
+        scope = loop_level_of(tiling, need.box, need.loop_level)
+        boxes = tiling.reads.setdefault((value, scope), [])
+        _merge_slice(tiling, boxes, need.box)
+
+
+def loop_level_of(tiling: GroupTiling, box: Box, scope: LoopLevel) -> LoopLevel:
+    """
+    Return the scope in which a tile of an input is sliced: outside of all loops that do
+    not move it.
+    """
+    if scope is LoopLevel.NESTED and is_moved_by(box, tiling.nested_loops):
+        return scope
+    if scope is LoopLevel.OUTER or not is_moved_by(box, tiling.inner_loops.values()):
+        return LoopLevel.OUTER
+    return LoopLevel.INNER
+
+
+def _merge_slice(tiling: GroupTiling, boxes: list[Box], box: Box) -> None:
+    for position, known in enumerate(boxes):
+        merged = [a.hull(b) for a, b in zip(known, box, strict=True)]
+        hull = tuple(interval for interval in merged if interval is not None)
+        if len(hull) < len(box):
+            continue
+        if tiling.rules.has_views or is_same_box(known, box):
+            boxes[position] = hull
+            return
+    boxes.append(box)

@@ -1,0 +1,121 @@
+"""
+Disjoint tiles of the results of a group: the part that one tile of the root writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from xdsl.ir import Operation, SSAValue
+
+from tlf.analysis.buffers.producer_slices import producer_slice_of
+from tlf.analysis.operations.op_facts import OpFactsCache
+from tlf.analysis.recurrence.axis_classes import AxisClasses
+from tlf.analysis.tiling.group_tiling import GroupTiling, TileLoop, TilingError
+from tlf.dialects.interfaces import TilingInterface
+from tlf.dialects.types import tensor_type
+from tlf.support.affine.index_access import AffineSum, Box, Interval
+
+
+def result_tile_of(tiling: GroupTiling, value: SSAValue, root: TilingInterface) -> Box:
+    """
+    The part of a result that one tile of the root writes.
+
+    Raises `TilingError` where tiles would leave gaps or write elements twice.
+    """
+    owner = value.owner
+    if not isinstance(owner, Operation) or owner not in tiling.tiles:
+        raise TilingError(root, "expected results that the group computes")
+    computed = tiling.tiles[owner].result
+    if owner is root:
+        return computed
+    shape = tensor_type(value).get_shape()
+    waiting = set(tiling.loops.values())
+    piece: list[Interval] = []
+    for interval, extent in zip(computed, shape, strict=True):
+        part = _tile_of_axis(owner, interval, extent)
+        waiting = {
+            loop
+            for loop in waiting
+            if all(symbol is not loop for symbol, _ in part.offset.terms)
+        }
+        piece.append(part)
+    if any(loop.trips > 1 for loop in waiting):
+        raise TilingError(owner, "several tiles would write the same elements")
+    return tuple(piece)
+
+
+@dataclass
+class ResultAlignment:
+    """Alignment of the axes of further results of a group with those of the first."""
+
+    operations: Sequence[TilingInterface]
+    forms: OpFactsCache
+    find_sibling_contractions: Callable[[], AbstractSet[Operation]] = frozenset
+    """Finds the contractions that one loop adds up side by side: few groups need it."""
+    find_axis_classes: Callable[[], AxisClasses] | None = None
+    """Function that returns the classes of iterators, if others need them too."""
+
+    def tile_of_result(self, op: TilingInterface, first: SSAValue, piece: Box) -> Box:
+        """
+        The part of a further result that belongs to a tile of the first one. Of axes
+        that a product of its own has, as two of the same rows do, that is all.
+
+        Raises `TilingError` where it has other axes of more than one element that are
+        none of the first one, or has them in another order.
+        """
+        shape = tensor_type(op.results[0]).get_shape()
+        return tuple(
+            Interval.whole(extent) if extent == 1 or place is None else piece[place]
+            for extent, place in zip(shape, self._match_axes(op, first), strict=True)
+        )
+
+    def _match_axes(self, op: TilingInterface, first: SSAValue) -> Sequence[int | None]:
+        """
+        For each axis of a further result the axis of the first, if it is long: one with
+        the same iterators, or else, in results of one shape, the one in its place.
+        """
+        value = op.results[0]
+        whole, shape = (tensor_type(each).get_shape() for each in (first, value))
+        places = self._axis_classes.match_axes(value, first)
+        if places is not None and not self._axis_classes.has_unmatched_axes(
+            value, places
+        ):
+            return places
+        if len(shape) == len(whole) and all(
+            extent in (1, most) for extent, most in zip(shape, whole, strict=True)
+        ):
+            return range(len(shape))
+        made = producer_slice_of(value, set[Operation](self.operations))
+        if places is not None and not self.find_sibling_contractions().isdisjoint(made):
+            return places
+        raise TilingError(
+            op,
+            "expected a further result with axes of the first one in their order, "
+            "and others of extent 1",
+        )
+
+    @cached_property
+    def _axis_classes(self) -> AxisClasses:
+        if self.find_axis_classes is not None:
+            return self.find_axis_classes()
+        return AxisClasses.of(self.operations, self.forms)
+
+
+def _tile_of_axis(op: Operation, interval: Interval, extent: int) -> Interval:
+    start = interval.offset.constant
+    if not interval.offset.terms:
+        if start <= 0 and extent <= start + interval.size:
+            return interval
+        raise TilingError(op, "a tile holds only part of an axis of a result")
+    (symbol, factor), *others = interval.offset.terms
+    if others or factor != 1 or not isinstance(symbol, TileLoop) or start > 0:
+        raise TilingError(op, "the tiles of a result do not follow one loop each")
+    if start + interval.size < symbol.tile:
+        raise TilingError(op, "the tiles of a result leave gaps")
+    if symbol.extent < extent:
+        raise TilingError(op, "a tile holds only part of an axis of a result")
+    return replace(interval, offset=AffineSum.of(symbol), size=symbol.tile)

@@ -1,0 +1,78 @@
+"""Data movements that a group can perform tile by tile, and their constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from xdsl.ir import Operation
+
+from tlf.analysis.operations.op_facts import OpFacts
+from tlf.analysis.tiling.group_tiling import TilingError
+from tlf.analysis.tiling.tile_rules import TileRules
+from tlf.dialects.interfaces import (
+    IndexedInterface,
+    TilingInterface,
+)
+from tlf.support.affine.index_access import Box, accessed_box
+
+FROM_MEMORY = "its operand must come from memory, not from the group"
+
+
+def is_performed_by_move(
+    op: TilingInterface, form: OpFacts, members: Collection[Operation], rules: TileRules
+) -> bool:
+    """
+    Return `True` if the move that slices a tile of an operation's operand performs the
+    operation.
+
+    Raises `TilingError` for a movement that the target cannot do at all.
+    """
+    if not form.is_movement:
+        return False
+    indexed = isinstance(op, IndexedInterface)
+    if indexed and not rules.has_indexed_moves:
+        raise TilingError(
+            op, "the target cannot load by indices: run `graph-decompose`"
+        )
+    if not rules.has_gather_moves and not indexed:
+        return False
+    if form.is_elementwise_move and _is_from_outside(op, members):
+        return True
+    _check_permutation(op, form)
+    return False
+
+
+def check_tile_extents(
+    op: TilingInterface, form: OpFacts, box: Box, rules: TileRules
+) -> None:
+    """Check that tiles that an operation reads have extents that tiles may have."""
+    if not rules.power_of_two:
+        return
+    for accesses in dict.fromkeys(form.indexing_maps):
+        for interval in accessed_box(accesses or (), box):
+            if interval.tile_extent != rules.padded_extent(interval.tile_extent):
+                raise TilingError(
+                    op,
+                    f"it reads windows of {interval.tile_extent} elements, and "
+                    "tiles of "
+                    "this target have extents that are powers of two",
+                )
+
+
+def _is_from_outside(op: TilingInterface, members: Collection[Operation]) -> bool:
+    """Return `True` if the group does not compute the source of a movement."""
+    source = op.operands[0].owner
+    return not isinstance(source, Operation) or source not in members
+
+
+def _check_permutation(op: TilingInterface, form: OpFacts) -> None:
+    """A movement of a tile of the group can only shift, permute and repeat."""
+    used: set[int] = set()
+    for access in form.indexing_maps[0] or ():
+        terms = access.terms
+        if access.index is not None:
+            raise TilingError(op, FROM_MEMORY)
+        many = len(terms) > 1 or any(iterator in used for iterator, _ in terms)
+        used.update(iterator for iterator, _ in terms)
+        if many or any(factor != 1 for _, factor in terms):
+            raise TilingError(op, FROM_MEMORY)

@@ -1,0 +1,145 @@
+"""Profitability of computing a value once instead of at every call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from tlf.analysis.work.flops_and_bytes import size_in_bytes, work_of
+from tlf.analysis.work.roofline import vector_rate
+from tlf.analysis.work.vector_step_costs import is_function, scalar_steps
+from tlf.dialects.interfaces import (
+    ConstantInterface,
+    ElementwiseInterface,
+    ReferenceInterface,
+    ViewInterface,
+)
+from tlf.dialects.slice_views import is_stored_slice
+from tlf.dialects.target import TargetSpec
+from tlf.dialects.types import tensor_type
+
+FUNCTION_COST = 16
+"""
+Cost of a function of `math`, in additions: a chip has few units for them, or evaluates
+a polynomial.
+"""
+
+DEFAULT_ADDITIONS_PER_BYTE = 2.0
+"""
+Number of additions that take as long as reading a byte, for targets without figures.
+"""
+
+OVERLAP_FACTOR = 8
+"""Factor by which reading a byte is cheaper where engines move it meanwhile."""
+
+FREE_BYTES = 1024
+"""Bytes that are read in no time."""
+
+
+def cost_in_additions(op: Operation) -> int:
+    """The cost of an operation in additions."""
+    if not isinstance(op, ElementwiseInterface):
+        return work_of(op).flops
+    steps = scalar_steps(op)
+    each = sum(FUNCTION_COST if is_function(step) else 1 for step in steps)
+    return each * tensor_type(op.results[0]).element_count()
+
+
+def additions_per_byte(target: TargetSpec) -> float:
+    """
+    Return the number of additions that cost as much as reading a byte: as many as run
+    meanwhile, if threads load their operands themselves, and fewer where engines move
+    them beside.
+    """
+    if "vector" not in target.engines:
+        return DEFAULT_ADDITIONS_PER_BYTE
+    *_, outermost = target.levels.values()
+    balance = vector_rate(target) / outermost.bandwidth
+    return balance if target.gpu is not None else balance / OVERLAP_FACTOR
+
+
+def is_precompute_profitable(
+    value: SSAValue,
+    inside: set[SSAValue],
+    additions: float = DEFAULT_ADDITIONS_PER_BYTE,
+) -> bool:
+    """
+    Return `True` if reading a value that was computed before is cheaper than computing
+    it from others: from weights and constants that have to be read themselves.
+    `additions` cost as much as reading a byte.
+    """
+    ops = list(producers_of(value, inside))
+    read = {
+        operand
+        for op in ops
+        for operand in op.operands
+        if isinstance(operand.owner, Block) or _is_stored(operand.owner)
+    }
+    computing_it = sum(map(cost_in_additions, ops)) / additions
+    return max(computing_it, size_in_bytes(read)) >= size_in_bytes([value])
+
+
+def _is_stored(op: Operation) -> bool:
+    """Return `True` if an operation is a constant that is read from memory."""
+    return isinstance(op, ConstantInterface) and op.splat_value() is None
+
+
+def producers_of(value: SSAValue, inside: set[SSAValue]) -> Iterator[Operation]:
+    """The operations behind a value, each once, but for constants."""
+    pending, seen = [value.owner], set[Operation]()
+    while pending:
+        op = pending.pop()
+        if isinstance(op, Block) or op in seen or isinstance(op, ConstantInterface):
+            continue
+        seen.add(op)
+        yield op
+        pending += [each.owner for each in op.operands if each in inside]
+
+
+def select_profitable(
+    roots: Iterable[SSAValue],
+    inside: set[SSAValue],
+    least: int = 0,
+    views: bool = False,
+    additions: float = DEFAULT_ADDITIONS_PER_BYTE,
+) -> list[SSAValue]:
+    """
+    The values, among `roots` and what they are computed from, that are better computed
+    once: it pays, or they have no more than `least` bytes. Those that are other values
+    under another shape, or parts of them, are among them only if `views` is set.
+    """
+    chosen: list[SSAValue] = []
+    pending, seen = list(roots), set[SSAValue]()
+    while pending:
+        value = pending.pop(0)
+        owner = value.owner
+        if value in seen or isinstance(owner, Block | ConstantInterface):
+            continue
+        seen.add(value)
+        is_view = isinstance(owner, ViewInterface) or is_stored_slice(owner)
+        is_view = is_view and not views
+        is_better = size_in_bytes([value]) <= least or is_precompute_profitable(
+            value, inside, additions
+        )
+        if owner.operands and not is_view and is_better:
+            chosen.append(value)
+        else:
+            pending += [each for each in owner.operands if each in inside]
+    return chosen
+
+
+def values_used_outside(block: Block, inside: set[SSAValue]) -> list[SSAValue]:
+    """The values of a set that operations outside of it use, in program order."""
+    return [
+        result
+        for op in block.ops
+        if isinstance(op, ReferenceInterface)
+        for result in op.results
+        if result in inside
+        and any(
+            not use.operation.results
+            or any(each not in inside for each in use.operation.results)
+            for use in result.uses
+        )
+    ]

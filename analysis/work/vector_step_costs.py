@@ -1,0 +1,139 @@
+"""Steps that the vector engine takes for elementwise operations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias, cast
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Operation
+from xdsl.traits import ConstantLike
+
+from tlf.dialects import mem
+from tlf.dialects.interfaces import ElementwiseInterface
+from tlf.dialects.target import TargetSpec
+from tlf.dialects.types import is_16_bit_float, tensor_type
+
+Engine: TypeAlias = Mapping[str, object]
+"""The figures of one."""
+
+SINGLE_STEP_OPS = (
+    *(math.AbsFOp, math.AbsIOp, math.CopySignOp, math.FmaOp),
+    *(math.CeilOp, math.FloorOp, math.RoundEvenOp, math.RoundOp, math.TruncOp),
+)
+MULTI_STEP_OPS = (
+    arith.DivfOp,
+    arith.FPToSIOp,
+    arith.FPToUIOp,
+    arith.SIToFPOp,
+    arith.UIToFPOp,
+    mem.RemFOp,
+)
+
+
+def lane_steps(op: Operation, target: TargetSpec) -> int:
+    """
+    The steps that a lane of the vector engine takes for an elementwise operation.
+    Functions, quotients, and conversions between integers and floats take several: as
+    `steps` of the engine says by name, or `approximate_steps` where 16-bit floats are
+    enough, else `transcendental`.
+    """
+    return _sum_over_elements(op, target, _lane_steps_of)
+
+
+def special_steps(op: Operation, target: TargetSpec) -> int:
+    """
+    The steps that the unit for special functions, which works beside the lanes, takes
+    for an elementwise operation: for functions as `special_steps` of the vector engine
+    says, but one for those in `approximate_steps` where 16-bit floats are enough.
+    """
+    return _sum_over_elements(op, target, _special_steps_of)
+
+
+def is_fused_multiply_add(op: Operation) -> bool:
+    """
+    Return `True` if a product of floats is contracted into one step with the only sum
+    that uses it: neither is rounded to a narrower type in between.
+    """
+    if not isinstance(inner := _find_only_step(op), arith.MulfOp):
+        return False
+    uses = list(op.results[0].uses)
+    if len(uses) != 1 or is_16_bit_float(inner.result.type):
+        return False
+    return isinstance(_find_only_step(uses[0].operation), arith.AddfOp | arith.SubfOp)
+
+
+def is_function(step: Operation) -> bool:
+    """
+    Return `True` if a scalar operation is a function that a lane has no instruction
+    for.
+    """
+    return step.name.startswith("math.") and not isinstance(step, SINGLE_STEP_OPS)
+
+
+def scalar_steps(op: ElementwiseInterface) -> tuple[Operation, ...]:
+    """The scalar operations that compute an element, constants not among them."""
+    steps = op.scalar_body().ops
+    return tuple(each for each in steps if not each.has_trait(ConstantLike))
+
+
+def _find_only_step(op: Operation) -> Operation | None:
+    """The scalar operation that computes an element, if there is one."""
+    found = scalar_steps(op) if isinstance(op, ElementwiseInterface) else ()
+    return found[0] if len(found) == 1 else None
+
+
+def _sum_over_elements(
+    op: Operation, target: TargetSpec, steps: Callable[[Operation, Engine], int]
+) -> int:
+    """The steps of all elements that an elementwise operation computes."""
+    if not isinstance(op, ElementwiseInterface):
+        return 0
+    engine = target.engines.get("vector", {})
+    each = sum(steps(inner, engine) for inner in scalar_steps(op))
+    return each * tensor_type(op.results[0]).element_count()
+
+
+def _special_steps_of(op: Operation, engine: Engine) -> int:
+    """The steps of a scalar operation in the unit for special functions."""
+    name = op.name.partition(".")[2]
+    if is_approximate(op) and _lookup_entry(engine.get("approximate_steps"), name):
+        return 1
+    found = _lookup_entry(engine.get("special_steps"), name)
+    return found if isinstance(found, int) else 0
+
+
+def _lane_steps_of(op: Operation, engine: Engine) -> int:
+    """The steps of a scalar operation."""
+    if not is_multi_step(op):
+        return 1
+    name = op.name.partition(".")[2]
+    tables = ("approximate_steps", "steps") if is_approximate(op) else ("steps",)
+    found = (_lookup_entry(engine.get(table), name) for table in tables)
+    usual = engine.get("transcendental", 1)
+    known = next((each for each in found if each is not None), usual)
+    return known if isinstance(known, int) else 1
+
+
+def _lookup_entry(table: object, name: str) -> object:
+    """Return the entry of a table for a name, if there is one."""
+    return cast("Mapping[str, object]", table).get(name) if table else None
+
+
+def is_approximate(op: Operation) -> bool:
+    """Return `True` if a function of floats need only be accurate to 16 bits."""
+    flags = op.properties.get("fastmath")
+    if isinstance(flags, arith.FastMathFlagsAttr):
+        if FastMathFlag.APPROX_FUNC in flags.data:
+            return True
+    return is_16_bit_float(op.results[0].type)
+
+
+def is_multi_step(op: Operation) -> bool:
+    """
+    Return `True` if a scalar operation takes the vector engine longer than an addition.
+    """
+    if op.dialect_name() == "math":
+        return not isinstance(op, SINGLE_STEP_OPS)
+    return isinstance(op, MULTI_STEP_OPS)

@@ -1,0 +1,20 @@
+"""Check that a script finds a GPU."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+
+def lacks_gpu(script: str) -> bool:
+    """
+    Return `True` if PyTorch has no GPU here to run the script on, after reporting it.
+    """
+    torch: Any = import_module("torch")
+    if torch.cuda.is_available():
+        return False
+    text = "expected a GPU that PyTorch can use, found none"
+    print(f"{Path(script).name}: error: {text}", file=sys.stderr)
+    return True

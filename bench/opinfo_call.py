@@ -1,0 +1,320 @@
+"""
+Check one call of an operation through TLF against PyTorch.
+
+The way `backend` is that of `torch.compile(backend="tlf")` from where Dynamo, which
+would take most of the time, has a graph: one call of the operation, with all that is no
+tensor held fixed, goes to the backend, which traces, decomposes, splits and compiles
+it. Where that raises, as for shapes that depend on data, or has a wrong result,
+`torch.compile` itself decides. The way `compile` is `tlf.compile` on a module of that
+one call. What PyTorch's own way to trace, with nothing compiled, changes likewise is no
+fault of TLF; an error in compiling that PyTorch would make up for is one.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from opinfo_compare import ResultComparison
+from opinfo_samples import (
+    ORDERING,
+    UNINITIALISED,
+    Sample,
+    is_random,
+    seed_torch,
+    tolerance_of,
+)
+from torch import fx
+from torch.utils import _pytree as pytree
+from xdsl.utils.exceptions import DiagnosticException, PassFailedException
+
+from tlf.compiler.api.torch_backend import REPORT, tlf
+from tlf.compiler.api.torch_module import compile_module
+from tlf.frontend.torch.import_errors import ImportFailure
+
+WAYS = ("backend", "compile")
+
+_LIBRARY: Any = torch
+
+
+@dataclass(frozen=True)
+class CallOutcome:
+    """Outcome of a call, in a word, and in a line."""
+
+    status: str
+    """`tlf`, `mixed`, `pytorch` or `refused`, by who computed; or a fault, `wrong`,
+    `crash` or `hang`; or `skipped`."""
+    text: str = ""
+
+
+_Run = Callable[[Sample, str], tuple[Any, str]]
+"""From a call and a target to the result and who computed it."""
+
+FAULTS = ("wrong", "crash", "hang")
+
+
+class CallModule(torch.nn.Module):
+    """An operation as a module."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *arguments: Any, **options: Any) -> Any:
+        return self.function(*arguments, **options)
+
+
+def check_call(
+    sample: Sample, operation: Any, dtype: torch.dtype, way: str, target: str
+) -> CallOutcome:
+    """Run a call both ways, and compare."""
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")
+        try:
+            judge = _ReferenceCall.of(sample, operation, dtype, way)
+        except Exception as error:
+            return CallOutcome("skipped", f"PyTorch raises {_format_error(error)}")
+        if is_random(sample):
+            return CallOutcome("skipped", "it draws random numbers")
+        for run in _RUNS[way][:-1]:
+            with suppress(Exception):
+                if (found := judge.check_run(run, target)).status not in FAULTS:
+                    return found
+        try:
+            return judge.check_run(_RUNS[way][-1], target)
+        except Exception as error:
+            return _classify_error(error, way)
+
+
+@dataclass(frozen=True)
+class _ReferenceCall:
+    """Knows what PyTorch makes of a call."""
+
+    sample: Sample
+    way: str
+    eager: Sample
+    """The arguments after the call."""
+    expected: Any
+    comparison: ResultComparison
+
+    @staticmethod
+    def of(
+        sample: Sample, operation: Any, dtype: torch.dtype, way: str
+    ) -> _ReferenceCall:
+        """Run the call in PyTorch."""
+        eager = sample.copy_tensors()
+        expected = eager.run()
+        comparison = ResultComparison(
+            tolerance_of(operation, dtype),
+            lambda: _exact_result(sample, operation, dtype),
+            operation.name not in UNINITIALISED,
+            sample.arguments[0] if operation.name in ORDERING else None,
+        )
+        return _ReferenceCall(sample, way, eager, expected, comparison)
+
+    def check_run(self, run: _Run, target: str) -> CallOutcome:
+        """Run the call, and compare."""
+        mine = self.sample.copy_tensors()
+        found, status = run(mine, target)
+        text = self.difference(mine, found)
+        if text is None or self.is_trace_difference(text):
+            return CallOutcome(status)
+        return CallOutcome("wrong", text)
+
+    def difference(self, mine: Sample, found: Any) -> str | None:
+        """
+        Return the difference from PyTorch of a result, or of the arguments after the
+        call; None if there is none.
+        """
+        text = self.comparison.difference(found, self.expected)
+        if text is not None:
+            return text
+        text = self.comparison.difference(
+            (mine.arguments, mine.options), (self.eager.arguments, self.eager.options)
+        )
+        if text is not None:
+            return f"arguments after the call: {text}"
+        if self.way == "backend":
+            return _aliasing_difference(mine, found, self.eager, self.expected)
+        return None
+
+    def is_trace_difference(self, text: str) -> bool:
+        """
+        Return `True` if PyTorch has the same difference when it runs its own trace.
+        """
+        mine = self.sample.copy_tensors()
+        try:
+            return self.difference(mine, _TRACED[self.way](mine)) == text
+        except Exception:
+            return False
+
+
+def _classify_error(error: Exception, way: str) -> CallOutcome:
+    """An exception of TLF, which may refuse modules, but leaves graphs to PyTorch."""
+    error = getattr(error, "inner_exception", error)
+    expected = ImportFailure | PassFailedException | DiagnosticException
+    text = str(error)
+    is_line = "\n" not in text and "internal error" not in text
+    if way == "compile" and isinstance(error, expected) and is_line:
+        return CallOutcome("refused", text)
+    return CallOutcome("crash", _format_error(error))
+
+
+def _format_error(error: BaseException) -> str:
+    """The type and the text of an exception, and where it was raised."""
+    trace, place = error.__traceback__, ""
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if "/tlf/" in file:
+            place = f" ({file.rpartition('/tlf/')[2]}:{trace.tb_lineno})"
+        trace = trace.tb_next
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}"[:300] + place
+
+
+def _exact_result(sample: Sample, operation: Any, dtype: torch.dtype) -> Any:
+    """The result in f64, if PyTorch has one."""
+    if not dtype.is_floating_point or not operation.supports_dtype(torch.double, "cpu"):
+        return None
+    try:
+        return sample.copy_tensors().to_f64(dtype).run()
+    except Exception:
+        return None
+
+
+def _aliasing_difference(
+    mine: Sample, found: Any, eager: Sample, expected: Any
+) -> str | None:
+    """
+    Return the difference from PyTorch in how tensors share memory; None if there is
+    none.
+    """
+    left = set(_aliased_positions((mine.arguments, mine.options), found))
+    right = set(_aliased_positions((eager.arguments, eager.options), expected))
+    if left == right:
+        return None
+    text = "aliasing: expected results that share memory with arguments as"
+    return f"{text} {sorted(right)}, got {sorted(left)}"
+
+
+def _aliased_positions(arguments: Any, results: Any) -> Iterator[tuple[int, int]]:
+    """The places of results and of arguments that share memory."""
+    given = [_memory_key(each) for each in pytree.tree_leaves(arguments)]
+    for place, each in enumerate(pytree.tree_leaves(results)):
+        if (memory := _memory_key(each)) is not None and memory in given:
+            yield place, given.index(memory)
+
+
+def _memory_key(leaf: object) -> int | None:
+    """Return a key that identifies the memory of a tensor; None if it has none."""
+    if not isinstance(leaf, torch.Tensor) or leaf.layout != torch.strided:
+        return None
+    return leaf.untyped_storage().data_ptr() or None
+
+
+def _run_backend(sample: Sample, target: str) -> tuple[Any, str]:
+    """Call the backend on a graph of the call."""
+    REPORT.clear()
+    graph = _CallGraph(sample)
+    run = tlf(graph.module, graph.tensors, options=_backend_options(target))
+    seed_torch(0)
+    found = pytree.tree_unflatten(run(*graph.tensors), graph.result_spec())
+    return found, _compile_status() or "tlf"
+
+
+def _backend_options(target: str) -> Mapping[str, str]:
+    """Options of the backend with which its own errors are raised."""
+    return {"target": target, "fallback": "strict", "reproducers": os.devnull}
+
+
+def _run_dynamo(sample: Sample, target: str) -> tuple[Any, str]:
+    REPORT.clear()
+    found = _run_compiled(sample, backend=tlf, options=_backend_options(target))
+    return found, _compile_status() or "pytorch"
+
+
+def _run_compiled(sample: Sample, **settings: Any) -> Any:
+    """The result by `torch.compile`."""
+    _LIBRARY.compiler.reset()
+    compiled = _LIBRARY.compile(sample.function, **settings)
+    seed_torch(0)
+    return compiled(*sample.arguments, **sample.options)
+
+
+def _run_exported(sample: Sample) -> Any:
+    """The result by `torch.export`."""
+    module, example = CallModule(sample.function), sample.copy_tensors()
+    arguments, options = example.arguments, dict(example.options)
+    program = torch.export.export(module, arguments, options, strict=False)
+    return program.module()(*sample.arguments, **sample.options)
+
+
+def _compile_status() -> str | None:
+    """
+    Return the status of the graphs compiled last, by who computes them; None where
+    there were no operations.
+    """
+    if not REPORT.eager:
+        return "tlf" if REPORT.compiled else None
+    return "mixed" if REPORT.compiled else "pytorch"
+
+
+def _run_module(sample: Sample, target: str) -> tuple[Any, str]:
+    """Compile a module of the call."""
+    module = CallModule(sample.function)
+    example = sample.copy_tensors()
+    compiled = compile_module(module, example.arguments, example.options, target)
+    return compiled(*sample.arguments, **sample.options), "tlf"
+
+
+_RUNS: Mapping[str, Sequence[_Run]] = {
+    "backend": (_run_backend, _run_dynamo),
+    "compile": (_run_module,),
+}
+"""The last one decides, unless one before finds no fault."""
+
+_TRACED: Mapping[str, Callable[[Sample], Any]] = {
+    "backend": partial(_run_compiled, backend="aot_eager"),
+    "compile": _run_exported,
+}
+"""PyTorch's own way to run what it traced."""
+
+
+class _CallGraph:
+    """A call as a graph whose inputs are its tensors, each once."""
+
+    def __init__(self, sample: Sample) -> None:
+        self.sample = sample
+        tree = (sample.arguments, dict(sample.options))
+        self.leaves, self.spec = pytree.tree_flatten(tree)
+        tensors = {
+            id(each): each for each in self.leaves if isinstance(each, torch.Tensor)
+        }
+        self.places = {key: place for place, key in enumerate(tensors)}
+        self.tensors: Sequence[torch.Tensor] = list(tensors.values())
+        self._result_spec: pytree.TreeSpec | None = None
+        graph = fx.Graph()
+        inputs = [graph.placeholder(f"x{place}") for place in range(len(tensors))]
+        graph.output(graph.call_function(self._call_function, tuple(inputs)))
+        self.module = fx.GraphModule(torch.nn.Module(), graph)
+
+    def _call_function(self, *tensors: torch.Tensor) -> Any:
+        leaves = [
+            tensors[self.places[id(each)]] if isinstance(each, torch.Tensor) else each
+            for each in self.leaves
+        ]
+        arguments, options = pytree.tree_unflatten(leaves, self.spec)
+        found = self.sample.function(*arguments, **options)
+        results, self._result_spec = pytree.tree_flatten(found)
+        return results
+
+    def result_spec(self) -> pytree.TreeSpec:
+        """The structure of the result, which is known once it was traced."""
+        assert self._result_spec is not None
+        return self._result_spec

@@ -1,0 +1,175 @@
+"""Partition problems of known networks, and a roofline cost model of them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from tlf.support.partition import (
+    Context,
+    CostModel,
+    Node,
+    Option,
+    Problem,
+    Value,
+    members,
+)
+
+HEAVY = 100
+"""Work from which on an operation counts as a contraction."""
+
+
+@dataclass
+class ProblemBuilder:
+    """Puts a problem together; sizes are in kilobytes, work in cycles."""
+
+    values: list[Value] = field(default_factory=list[Value])
+    nodes: list[Node] = field(default_factory=list[Node])
+    work: list[int] = field(default_factory=list[int])
+
+    def add_input(self, size: int, label: str = "given") -> int:
+        """An input of the graph."""
+        self.values.append(Value(size, label=label))
+        return len(self.values) - 1
+
+    def add_operation(
+        self, label: str, *operands: int, size: int, weights: int = 0
+    ) -> int:
+        """An operation with one result; a contraction if it has weights."""
+        if weights:
+            operands = (*operands, self.add_input(weights, "weights"))
+        self.values.append(Value(size))
+        result = len(self.values) - 1
+        self.nodes.append(Node(operands, (result,), f"{label} to {size}"))
+        contracts = weights or label == "matmul"
+        self.work.append(HEAVY + size // 2 if contracts else size // 8)
+        return result
+
+    def build_problem(self, output: int, capacity: int) -> Problem:
+        """The graph that returns a value."""
+        self.values[output] = replace(self.values[output], is_output=True)
+        return Problem(tuple(self.nodes), tuple(self.values), capacity, siblings=True)
+
+
+@dataclass
+class RooflineCosts(CostModel):
+    """
+    Takes the longer of moving bytes and of the work of the operations, and a start for
+    each group. Of what is written inside of a group one of `parts` has to fit; each
+    part takes a start.
+    """
+
+    problem: Problem
+    work: Sequence[int]
+    heavy: int = HEAVY
+    most: int = 3
+    """Operations with `heavy` work or more that a group may have."""
+    start: int = 20
+    parts: Sequence[int] = (1, 4)
+
+    def objection(self, group: int) -> str | None:
+        count = sum(self.work[number] >= self.heavy for number in members(group))
+        if count <= self.most:
+            return None
+        return f"{count} contractions, expected at most {self.most}"
+
+    def options(self, group: int, context: Context) -> Sequence[Option]:
+        size_of = self.problem.size_of
+        read = written = work = 0
+        for number in members(group):
+            read |= self.problem.reads[number]
+            written |= self.problem.writes[number]
+            work += self.work[number]
+        loaded = read & ~written & ~context.resident
+        moved = size_of(loaded) + size_of(context.stored)
+        stays = size_of(context.retained | context.resident)
+        found: list[Option] = []
+        for part in self.parts:
+            footprint = stays + size_of(written) // part
+            if footprint + context.occupied <= self.problem.capacity:
+                time = max(work, moved) + self.start * part
+                found.append(Option(time, moved, footprint, part))
+        return found
+
+
+def residual(blocks: int) -> tuple[Problem, Sequence[int]]:
+    """Bottlenecks with a skip, ten operations each, as in ResNet."""
+    graph = ProblemBuilder()
+    x = graph.add_input(256)
+    for _ in range(blocks):
+        skip = x
+        for number, size in enumerate((64, 64, 256)):
+            x = graph.add_operation(
+                "conv", x, size=size, weights=36 if number == 1 else 16
+            )
+            x = graph.add_operation("norm", x, size=size)
+            if number < 2:
+                x = graph.add_operation("relu", x, size=size)
+        x = graph.add_operation(
+            "relu", graph.add_operation("add", x, skip, size=256), size=256
+        )
+    return graph.build_problem(x, 640), graph.work
+
+
+def u_net(stacked: int, depth: int = 4) -> tuple[Problem, Sequence[int]]:
+    """U-Nets one after the other, each with a skip for every level."""
+    graph = ProblemBuilder()
+    x = graph.add_input(256)
+
+    def convolve(x: int, size: int) -> int:
+        for _ in range(2):
+            x = graph.add_operation("conv", x, size=size, weights=16)
+            x = graph.add_operation("relu", x, size=size)
+        return x
+
+    for _ in range(stacked):
+        skips: list[tuple[int, int]] = []
+        size = 256
+        for _ in range(depth):
+            x = convolve(x, size)
+            skips.append((x, size))
+            size //= 2
+            x = graph.add_operation("pool", x, size=size)
+        x = convolve(x, size)
+        for skip, size in reversed(skips):
+            x = graph.add_operation(
+                "concat", graph.add_operation("up", x, size=size), skip, size=2 * size
+            )
+            x = convolve(x, size)
+    return graph.build_problem(x, 640), graph.work
+
+
+def transformer(layers: int) -> tuple[Problem, Sequence[int]]:
+    """Layers of attention and of a feed-forward network, 20 operations each."""
+    graph = ProblemBuilder()
+    x = graph.add_input(128)
+    for _ in range(layers):
+        y = graph.add_operation("norm", x, size=128)
+        q, k, v = (
+            graph.add_operation(
+                "heads", graph.add_operation("conv", y, size=128, weights=64), size=128
+            )
+            for _ in range(3)
+        )
+        scores = graph.add_operation(
+            "matmul", q, graph.add_operation("swap", k, size=128), size=512
+        )
+        scores = graph.add_operation("scale", scores, size=512)
+        scores = graph.add_operation("softmax", scores, size=512)
+        y = graph.add_operation(
+            "merge", graph.add_operation("matmul", scores, v, size=128), size=128
+        )
+        y = graph.add_operation("conv", y, size=128, weights=64)
+        x = graph.add_operation("add", x, y, size=128)
+        y = graph.add_operation("norm", x, size=128)
+        y = graph.add_operation("conv", y, size=512, weights=256)
+        y = graph.add_operation("gelu", y, size=512)
+        y = graph.add_operation("conv", y, size=128, weights=256)
+        x = graph.add_operation("add", x, y, size=128)
+    return graph.build_problem(x, 1024), graph.work
+
+
+GRAPHS: Mapping[str, Callable[[int], tuple[Problem, Sequence[int]]]] = {
+    "residual": residual,
+    "u-net": u_net,
+    "transformer": transformer,
+}
+"""Graphs by name, each a function of how often its block is repeated."""

@@ -1,0 +1,239 @@
+"""Compiled programs as functions on numpy arrays and torch tensors."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from tlf.compiler.api.runtime_checks import RuntimeChecks
+from tlf.compiler.backends.argument_snapshots import ArgumentSnapshot
+from tlf.compiler.backends.backends import select_backend
+from tlf.compiler.backends.executables import Buffer, is_tensor
+from tlf.compiler.backends.prepared_program import PreparedProgram
+from tlf.compiler.driver.compilation_records import CompilationRecords
+from tlf.compiler.driver.diagnostics import locate_errors
+from tlf.compiler.driver.driver import new_context
+from tlf.compiler.driver.entry_function import entry_of
+from tlf.compiler.driver.pass_manager import verify
+from tlf.compiler.driver.pipeline_taps import has_plans
+from tlf.compiler.driver.source import Source, read_source
+from tlf.compiler.driver.verified_parsing import parse_and_verify
+from tlf.compiler.explain.remark_report import collect_remarks
+from tlf.compiler.explain.summary import describe_groups
+from tlf.dialects.entry_point import argument_types
+from tlf.dialects.parameters import is_parameter
+from tlf.dialects.target import TargetSpec
+from tlf.dialects.types import dtype_of
+
+
+class CompiledProgram:
+    """
+    A compiled function. It is called with its arguments in order, or by name: numpy
+    arrays or torch tensors of the shapes and dtypes that the program declares. A single
+    result comes as it is, several as a tuple; as torch tensors if all arguments are.
+    """
+
+    def __init__(
+        self,
+        module: ModuleOp,
+        target: str | TargetSpec = "reference",
+        entry: str | None = None,
+        base: Path = Path(),
+        passes: str | None = None,
+        check_indices: bool = False,
+    ) -> None:
+        self.module = module
+        self.target = target
+        started = time.perf_counter()
+        self._context = new_context()
+        self._backend = select_backend(target, entry, base, passes)
+        with locate_errors(module, "the verifier"):
+            verify(module)
+        lowered = module.clone()
+        function = entry_of(module, entry)
+        with locate_errors(function, "the arguments"):
+            self.types = argument_types(function)
+        function = entry_of(lowered, entry)
+        self._checked = RuntimeChecks.insert_into(function) if check_indices else None
+        self._fixed = [is_parameter(each) for each in function.body.block.args]
+        self._kept: dict[str, tuple[ArgumentSnapshot, Buffer]] = {}
+        self._records = CompilationRecords()
+        manager = self._records.make_manager
+        self.signature = self._backend.lower(self._context, lowered, manager)
+        self.executable = self._backend.build(self._context, lowered, self.signature)
+        self._figures: dict[str, float] = {
+            "compile_seconds": time.perf_counter() - started
+        }
+
+    def __call__(self, *arguments: Buffer, **named: Buffer) -> Any:
+        """Run the program."""
+        inputs = self._bind_arguments(arguments, named)
+        results = self.run(inputs)
+        return results[0] if len(results) == 1 else results
+
+    def run(
+        self, inputs: Mapping[str, Buffer], as_tensors: bool | None = None
+    ) -> tuple[Buffer, ...]:
+        """
+        Run the program on arguments by name, and return all results. If `as_tensors` is
+        not given, they are torch tensors if all arguments are.
+        """
+        self._check_arguments(inputs)
+        if as_tensors is None:
+            as_tensors = bool(inputs) and all(map(is_tensor, inputs.values()))
+        device = self.executable.device_for(inputs)
+        accepted = {
+            name: self._convert_argument(name, each, device)
+            for name, each in inputs.items()
+        }
+        outcome = self.executable(accepted, device)
+        self._figures.update(outcome.figures)
+        found = outcome.results
+        if self._checked is not None:
+            found = self._checked.verify_and_strip(found)
+        results = found.values()
+        return tuple(_as_tensor(each) if as_tensors else each for each in results)
+
+    def refresh(self) -> None:
+        """
+        Compute what follows from weights again at the next call. That happens by itself
+        where a weight changed, but for writes that PyTorch does not count: of those
+        `tlf.refresh` tells all programs.
+        """
+        self._kept.clear()
+        if isinstance(self.executable, PreparedProgram):
+            self.executable.invalidate()
+
+    def _bind_arguments(
+        self, arguments: Sequence[Buffer], named: Mapping[str, Buffer]
+    ) -> Mapping[str, Buffer]:
+        names = self.signature.inputs
+        inputs = dict(zip(names, arguments, strict=False)) | dict(named)
+        if len(arguments) > len(names) or set(inputs) != set(names):
+            listed = ", ".join(names) or "none"
+            given = ", ".join([*map(str, range(len(arguments))), *named]) or "none"
+            raise TypeError(f"expected arguments {listed}, got {given}")
+        return inputs
+
+    def _check_arguments(self, inputs: Mapping[str, Buffer]) -> None:
+        for name, wanted, kind in self._expected_arguments:
+            value = inputs[name]
+            if value.shape != wanted:
+                shape = tuple(value.shape)
+                raise TypeError(
+                    f"argument `{name}`: expected shape {wanted}, got {shape}"
+                )
+            if (dtype := _dtype_name(value.dtype)) != kind:
+                raise TypeError(f"argument `{name}`: expected {kind}, got {dtype}")
+
+    def _convert_argument(self, name: str, value: Buffer, device: Any) -> Buffer:
+        """An argument as the backend takes it."""
+        if not is_tensor(value):
+            return value
+        if self.executable.takes_tensors:
+            if value.is_contiguous() and device in (None, value.device):
+                return value
+            return self._copy_to_device(name, value, device)
+        from tlf.frontend.torch.element_types import to_array
+
+        return to_array(value)
+
+    def _copy_to_device(self, name: str, value: Buffer, device: Any) -> Buffer:
+        """
+        A copy in row-major order on a device, kept for a weight until that changes or
+        the device does.
+        """
+        device = device or value.device
+        if name not in self._weight_names:
+            return value.detach().to(device).contiguous()
+        kept = self._kept.get(name)
+        if kept is None or kept[1].device != device or not kept[0].is_unchanged(value):
+            copy = value.detach().to(device).contiguous()
+            kept = self._kept[name] = ArgumentSnapshot(value), copy
+        return kept[1]
+
+    @cached_property
+    def _weight_names(self) -> frozenset[str]:
+        """The names of arguments that hold weights."""
+        inputs = self.signature.inputs
+        named = zip(inputs, self._fixed[: len(inputs)], strict=True)
+        return frozenset(name for name, is_fixed in named if is_fixed)
+
+    @cached_property
+    def _expected_arguments(self) -> Sequence[tuple[str, tuple[int, ...], str]]:
+        """The name, the shape and the dtype of each argument."""
+        return [
+            (name, tuple(type_.get_shape()), dtype_of(type_.element_type).name)
+            for name, type_ in zip(self.signature.inputs, self.types, strict=True)
+        ]
+
+    @property
+    def stats(self) -> Mapping[str, float]:
+        """
+        Statistics of the cost: `compile_seconds`; of the last run on an NPU, cycles,
+        seconds and bytes by level; on a GPU, the number of kernels.
+        """
+        return dict(self._figures)
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """The names that `ir` takes: `input`, each pass, and the texts compiled to."""
+        return ("input", *self._records.stages, *self.executable.artifacts)
+
+    def ir(self, stage: str = "input") -> str:
+        """The program at a stage. Raises `KeyError` for one that is not there."""
+        if stage in self.executable.artifacts:
+            return self.executable.artifacts[stage]
+        stages = {"input": self.module, **self._records.stages}
+        if stage not in stages:
+            raise KeyError(f"expected a stage among {', '.join(self.stages)}")
+        return f"{stages[stage]!s}\n"
+
+    def explain(self) -> str:
+        """
+        Return a description of the groups: a line with the plan of each, and where time
+        is known, its lower bound and its predicted time. Then the remarks of passes:
+        rewrites that were applied, and those that were missed and why.
+        """
+        return self._explanation
+
+    @cached_property
+    def _explanation(self) -> str:
+        planned = self._records.planned_module
+        if planned is None or not has_plans(planned):
+            return "the reference runs each operation by itself"
+        return describe_groups(planned, collect_remarks(self._records))
+
+
+@cache
+def _dtype_name(dtype: object) -> str:
+    """The name of a dtype of numpy or torch."""
+    return str(dtype).removeprefix("torch.")
+
+
+def _as_tensor(value: Buffer) -> Buffer:
+    if is_tensor(value):
+        return value
+    from tlf.frontend.torch.element_types import to_tensor
+
+    return to_tensor(value)
+
+
+def read_program(program: str | Path | ModuleOp) -> tuple[ModuleOp, Path]:
+    """
+    A module from its text, its file, or itself, verified, and the folder that paths in
+    it start from. Text has more than one line; anything else is a path.
+    """
+    if isinstance(program, ModuleOp):
+        with locate_errors(program, "the verifier"):
+            verify(program)
+        return program, Path()
+    if isinstance(program, str) and "\n" in program:
+        return parse_and_verify(new_context(), Source(program, "<text>")), Path()
+    source = read_source(str(program))
+    return parse_and_verify(new_context(), source), Path(program).parent

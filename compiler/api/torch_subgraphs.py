@@ -1,0 +1,224 @@
+"""Compilation of the convertible subgraphs of an FX graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Mapping, Sequence
+from contextlib import AbstractContextManager
+from importlib import import_module
+from operator import getitem
+from typing import Any
+
+import torch
+from torch import fx
+from xdsl.dialects.builtin import StringAttr
+
+from tlf.compiler.api.compiled_program import CompiledProgram
+from tlf.compiler.api.torch_failures import LOG, FailureReporter
+from tlf.compiler.api.torch_report import REPORT
+from tlf.compiler.api.torch_settings import Settings
+from tlf.compiler.backends.backends import objection_of
+from tlf.dialects.numerics import NUMERICS_ATTRIBUTE
+from tlf.frontend.torch.convert import name_of
+from tlf.frontend.torch.fx_partition import PartitionedGraph, partition_graph
+from tlf.frontend.torch.graph_import import (
+    ImportedFunction,
+    import_graph,
+    result_orders,
+)
+from tlf.frontend.torch.memory_order import is_dense, with_axis_order, with_strides
+
+GraphCallable = Callable[..., Any]
+
+
+Strides = Sequence[int]
+
+
+class CompiledGraph:
+    """
+    A compiled FX graph, called with its inputs in order. Outputs have `strides` and
+    `devices`, where they are given; else they are where inputs are.
+    """
+
+    def __init__(
+        self,
+        function: ImportedFunction,
+        settings: Settings,
+        strides: Mapping[int, Strides] | None = None,
+        devices: Mapping[int, torch.device] | None = None,
+    ) -> None:
+        self.function = function
+        self.devices = devices or {}
+        self.orders = result_orders(function)
+        self.strides = strides or {}
+        function.module.attributes[NUMERICS_ATTRIBUTE] = StringAttr(settings.numerics)
+        self.program = CompiledProgram(function.module, settings.target)
+
+    def __call__(self, *inputs: torch.Tensor) -> list[Any]:
+        names = self.program.signature.inputs
+        values = [inputs[position] for position in self.function.inputs]
+        # Numbers may come as tensors on the host, whatever the others are on.
+        places = [each.device for each in inputs]
+        away = (each for each in places if each.type != "cpu")
+        device = next(away, torch.device("cpu"))
+        results = self.program.run(dict(zip(names, values, strict=True)), True)
+        outputs = [
+            with_axis_order(
+                results[place].to(self.devices.get(at, device)), self.orders[place]
+            )
+            if isinstance(place, int)
+            else place.copy_value()
+            for at, place in enumerate(self.function.outputs)
+        ]
+        for place, strides in self.strides.items():
+            outputs[place] = with_strides(outputs[place], strides)
+        return outputs
+
+
+def compile_graph(
+    source: fx.GraphModule, settings: Settings, parameters: Container[int] = ()
+) -> GraphCallable:
+    """
+    Compile the parts of a graph of ATen operations that TLF has; `parameters` are the
+    positions of inputs that hold weights. Returns a function from the inputs of the
+    graph to its outputs.
+    """
+    inputs = source.graph.find_nodes(op="placeholder")
+    weights = {node.name for at, node in enumerate(inputs) if at in parameters}
+    faults = FailureReporter(settings)
+    objection = objection_of(settings.target)
+    parts = partition_graph(source, objection, settings.check_indices)
+    _report_coverage(parts, source, faults)
+    for name in parts.submodules:
+        part = parts.module.get_submodule(name)
+        assert isinstance(part, fx.GraphModule)
+        taken = part.graph.find_nodes(op="placeholder")
+        fixed = [at for at, node in enumerate(taken) if node.name in weights]
+        strides = _observable_strides(parts.module, name, part)
+        compiled = _try_compile(part, fixed, strides, faults)
+        if compiled is None:
+            REPORT.give_up(operations_of(part))
+            continue
+        parts.module.delete_submodule(name)
+        setattr(parts.module, name, _CompiledSubmodule(compiled, part, faults))
+    return parts.module.forward
+
+
+def _report_coverage(
+    parts: PartitionedGraph, source: fx.GraphModule, faults: FailureReporter
+) -> None:
+    """Count operations, and tell which stay with PyTorch."""
+    REPORT.compiled += parts.operation_count
+    REPORT.eager.update(reason.operation for reason in parts.left_out)
+    for reason in parts.left_out:
+        if reason.is_fault:
+            faults.report_failure(reason.operation, reason.text, source)
+        else:
+            LOG.info("%s stays with PyTorch: %s", reason.operation, reason.text)
+
+
+def _observable_strides(
+    module: fx.GraphModule, name: str, part: fx.GraphModule
+) -> Mapping[int, Strides]:
+    """Return the strides of outputs of a subgraph that PyTorch can observe."""
+    (call,) = module.graph.find_nodes(op="call_module", target=name)
+    (output,) = part.graph.find_nodes(op="output")
+    returned = output.args[0]
+    if isinstance(returned, fx.Node):
+        readers, nodes = {0: call.users}, [returned]
+    else:
+        readers = {each.args[1]: each.users for each in call.users}
+        nodes = list(returned)
+    return {
+        place: tuple(nodes[place].meta["val"].stride())
+        for place, users in readers.items()
+        if any(user.op == "call_function" for user in users)
+        or (
+            any(user.op == "output" for user in users)
+            and not is_dense(nodes[place].meta["val"])
+        )
+    }
+
+
+def _output_devices(part: fx.GraphModule) -> Mapping[int, torch.device]:
+    """The device of each output that is a tensor, as far as tracing told."""
+    (output,) = part.graph.find_nodes(op="output")
+    returned = output.args[0]
+    nodes = [returned] if isinstance(returned, fx.Node) else returned
+    values = (node.meta.get("val") for node in nodes)
+    return {
+        place: value.device
+        for place, value in enumerate(values)
+        if isinstance(value, torch.Tensor)
+    }
+
+
+def _try_compile(
+    part: fx.GraphModule,
+    fixed: Sequence[int],
+    strides: Mapping[int, Strides],
+    faults: FailureReporter,
+) -> CompiledGraph | None:
+    """A part for a target; nothing if that fails."""
+    with _disable_fake_tensors():
+        with faults.report_exceptions(_describe_subgraph(part), part):
+            function = import_graph(part, parameters=fixed)
+            with faults.report_exceptions(_describe_subgraph(part), function.module):
+                devices = _output_devices(part)
+                return CompiledGraph(function, faults.settings, strides, devices)
+    return None
+
+
+def operations_of(part: fx.GraphModule) -> list[str]:
+    """The names of operations that are called in a graph, in order."""
+    return [
+        name_of(node.target)
+        for node in part.graph.nodes
+        if node.op.startswith("call") and node.target is not getitem
+    ]
+
+
+def _describe_subgraph(part: fx.GraphModule) -> str:
+    """The name of a part, in messages."""
+    names = operations_of(part)
+    listed = ", ".join(dict.fromkeys(names[:3]))
+    return f"a part of {len(names)} operations ({listed}{', ...' * (len(names) > 3)})"
+
+
+def _disable_fake_tensors() -> AbstractContextManager[object]:
+    """
+    Outside of the tracing that calls a backend, where tensors would be fake: compiled
+    programs own memory.
+    """
+    return import_module("torch.utils._python_dispatch")._disable_current_modes()
+
+
+class _CompiledSubmodule(torch.nn.Module):
+    """
+    A compiled graph as a module that another graph calls. If a call fails, PyTorch
+    runs this one and all later ones; where memory runs out, this one alone.
+    """
+
+    def __init__(
+        self, compiled: CompiledGraph, source: fx.GraphModule, faults: FailureReporter
+    ) -> None:
+        super().__init__()
+        self.compiled: CompiledGraph | None = compiled
+        self.source = source
+        self.faults = faults
+        (output,) = source.graph.find_nodes(op="output")
+        self.is_single = isinstance(output.args[0], fx.Node)
+
+    def forward(self, *inputs: torch.Tensor) -> Any:
+        if (compiled := self.compiled) is None:
+            return self.source(*inputs)
+        label = _describe_subgraph(self.source)
+        with self.faults.report_exceptions(label, compiled.function.module):
+            try:
+                results = compiled(*inputs)
+            except torch.OutOfMemoryError as error:
+                LOG.warning("%s runs in PyTorch this time: %s", label, error)
+                return self.source(*inputs)
+            return results[0] if self.is_single else results
+        self.compiled = None
+        REPORT.give_up(operations_of(self.source))
+        return self.source(*inputs)

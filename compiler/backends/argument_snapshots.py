@@ -1,0 +1,89 @@
+"""Snapshots of arguments, to detect changed weights between calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tlf.compiler.backends.executables import Buffer, is_tensor
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch.nn import Module
+
+_WRITE_COUNT = "_tlf_written"
+"""The attribute of a storage of torch that counts what `refresh` was told of it."""
+
+
+class ArgumentSnapshot:
+    """
+    A snapshot of an argument, to detect later changes. An array of numpy is compared
+    with what it held. A tensor of torch counts as changed if it lies elsewhere or
+    otherwise, or was written to, as its version counter and `refresh` tell.
+    """
+
+    def __init__(self, value: Buffer) -> None:
+        self._array: Any = None if is_tensor(value) else np.array(value)
+        # A storage that is held is not freed, so that no other takes its memory.
+        self._storage: Any = value.untyped_storage() if is_tensor(value) else None
+        self._facts = _state_of(value) if is_tensor(value) else None
+
+    def is_unchanged(self, value: Buffer) -> bool:
+        """Return `True` if an argument still holds the value of this one."""
+        if not is_tensor(value):
+            return self._facts is None and _is_equal(self._array, value)
+        return self._facts == _state_of(value)
+
+
+def refresh(*written: Module | Tensor) -> None:
+    """
+    Say that modules or tensors were written to in a way that PyTorch does not count:
+    tensors made in `torch.inference_mode`, or any through `.data`. What compiled
+    programs computed from them they compute again at their next call.
+    """
+    for tensor in [each for given in written for each in _tensors_of(given)]:
+        storage = tensor.untyped_storage()
+        setattr(storage, _WRITE_COUNT, _write_count_of(storage) + 1)
+
+
+def _tensors_of(module: Any) -> Iterator[Any]:
+    """The parameters, the buffers and the other tensors of a module, or a tensor."""
+    if is_tensor(module):
+        yield module
+        return
+    if not callable(getattr(module, "modules", None)):
+        kind = type(module).__name__
+        raise TypeError(f"expected a module or a tensor of PyTorch, got {kind}")
+    yield from module.parameters()
+    yield from module.buffers()
+    for each in module.modules():
+        yield from filter(is_tensor, each.__dict__.values())
+
+
+def _state_of(tensor: Any) -> tuple[object, ...]:
+    """
+    Return the facts that identify the state of a tensor: its memory, its layout, and
+    the known counts of writes to it.
+    """
+    return (
+        tensor.data_ptr(),
+        tensor.shape,
+        tensor.stride(),
+        tensor.device,
+        None if tensor.is_inference() else tensor._version,
+        _write_count_of(tensor.untyped_storage()),
+    )
+
+
+def _write_count_of(storage: Any) -> int:
+    return getattr(storage, _WRITE_COUNT, 0)
+
+
+def _is_equal(left: Any, right: Any) -> bool:
+    """Return `True` if arrays of one shape and dtype have the same bits."""
+    return np.array_equal(
+        np.ascontiguousarray(left).reshape(-1).view(np.uint8),
+        np.ascontiguousarray(right).reshape(-1).view(np.uint8),
+    )

@@ -1,0 +1,69 @@
+"""Table rows and figures of the cost of a run on the simulated NPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tlf.runtime.npu import Report
+
+Row = tuple[str, str]
+
+
+def report_rows(report: Report) -> Sequence[Row]:
+    """Return the essentials of a report, a title and a text each."""
+    from tlf.runtime.npu.report_format import stall_shares, traffic_ratios
+
+    total = max(report.cycles, 1)
+    result = [
+        ("cycles", f"{report.cycles:,}"),
+        ("time", f"{report.seconds * 1e6:,.1f} us at {report.clock_ghz:g} GHz"),
+        ("lower bound", f"{report.bound:,} cycles"),
+    ]
+    if report.floor.cycles:
+        needs = f"{report.floor.cycles:,} cycles; gap {report.gap:.2f}x"
+        result.append(("roofline bound", needs))
+    result.append(("instructions", f"{sum(report.instructions.values()):,}"))
+    busy = {name: cycles for name, cycles in report.busy.items() if cycles}
+    shares = [
+        f"{name} {cycles / (total * report.copies.get(name, 1)):.1%}"
+        for name, cycles in busy.items()
+    ]
+    if shares:
+        busiest = max(busy, key=lambda name: busy[name])
+        result.append(("busy", ", ".join(shares)))
+        if waits := stall_shares(report, busiest):
+            result.append(("stalled", f"{busiest} for {', '.join(waits)}"))
+    for name, traffic in report.traffic.items():
+        text = f"{traffic.read:,} read, {traffic.written:,} written"
+        if name in report.peak:
+            text += f"; peak use {report.peak[name]:,}"
+        if name == report.home:
+            moved, bus = traffic_ratios(report, name)
+            text += f"; {moved} of what must be moved, {bus} on the bus"
+        result.append((f"{name} bytes", text))
+    return result
+
+
+def report_figures(report: Report) -> dict[str, float]:
+    """Return cycles, seconds, and bytes by level."""
+    result: dict[str, float] = {
+        "cycles": report.cycles,
+        "bound": report.bound,
+        "floor": report.floor.cycles,
+        "seconds": report.seconds,
+        "instructions": sum(report.instructions.values()),
+        "macs": report.macs,
+    }
+    for name, cycles in report.busy.items():
+        result[f"{name}.busy"] = cycles
+    for name, traffic in report.traffic.items():
+        result[f"{name}.read"] = traffic.read
+        result[f"{name}.written"] = traffic.written
+        result[f"{name}.bus"] = traffic.bus
+        if name in report.peak:
+            result[f"{name}.peak"] = report.peak[name]
+        if name in report.compulsory:
+            result[f"{name}.compulsory"] = report.compulsory[name].total
+    return result

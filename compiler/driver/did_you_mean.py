@@ -1,0 +1,24 @@
+"""Suggestions of similar names in messages about unknown ones."""
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+
+def expected_one_of(name: str, known: Sequence[str]) -> str:
+    """All known names, and which of them was likely meant."""
+    listed = ", ".join(f"`{each}`" for each in known)
+    return f"expected one of {listed}{suggest_name(name, known)}"
+
+
+def suggest_name(name: str, known: Iterable[str]) -> str:
+    """
+    Return a suggestion of the known name that was likely meant, if one is similar.
+    Prefixes before a dot do not count as similarity.
+    """
+    ends = {_last_component(each): each for each in known}
+    close = difflib.get_close_matches(_last_component(name), ends, n=1)
+    return f", did you mean `{ends[close[0]]}`?" if close else ""
+
+
+def _last_component(name: str) -> str:
+    return name.rpartition(".")[2]

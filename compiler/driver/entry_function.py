@@ -1,0 +1,42 @@
+"""The entry function of a program, and its isolation from other functions."""
+
+from __future__ import annotations
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+
+from tlf.compiler.driver.diagnostics import locate_errors
+from tlf.dialects.calls import callee_name, calls_in, functions_of
+from tlf.dialects.entry_point import entry_point
+from tlf.dialects.prepack import preparation_of
+from tlf.passes.graph.inline import inline_calls
+
+
+def entry_of(module: ModuleOp, name: str | None) -> func.FuncOp:
+    """
+    The function called `name`, or the only one, see `entry_point`. Raises
+    `CompileError`, which names the file, where there is no such function.
+    """
+    with locate_errors(module, "the entry point"):
+        return entry_point(module, name)
+
+
+def isolate_entry(module: ModuleOp, entry: func.FuncOp) -> None:
+    """
+    Inline what `entry` calls, and erase the functions of a module that it does not
+    need. Raises `CompileError`.
+    """
+    functions = functions_of(module)
+    with locate_errors(module, "the calls"):
+        inline_calls(entry, functions)
+    needed, pending = set[func.FuncOp](), [entry]
+    if (preparation := preparation_of(entry)) is not None:
+        pending.append(preparation)
+    while pending:
+        if (function := pending.pop()) not in needed:
+            needed.add(function)
+            pending += [functions[callee_name(each)] for each in calls_in(function)]
+    for function in functions.values():
+        if function not in needed:
+            function.detach()
+            function.erase()

@@ -1,0 +1,60 @@
+"""Taps into a pipeline at the point where groups have plans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from tlf.compiler.driver.pass_manager import PassManager
+from tlf.dialects.graph import GroupOp
+from tlf.lowering.graph_to_tile.convert_graph_to_tile import ConvertGraphToTilePass
+
+Watcher = Callable[[ModuleOp], None]
+
+
+@dataclass(frozen=True)
+class _WatchPass(ModulePass):
+    """Lets somebody see a program, and leaves it as it is."""
+
+    watcher: Watcher
+
+    name = "(report)"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        self.watcher(op)
+
+
+def pass_manager_with_watcher(
+    watcher: Watcher,
+) -> Callable[[Sequence[ModulePass]], PassManager]:
+    """Return a factory of pass managers that show the planned program to `watcher`."""
+
+    return lambda passes: PassManager(with_watcher(passes, watcher))
+
+
+def with_watcher(
+    passes: Sequence[ModulePass], watcher: Watcher
+) -> Sequence[ModulePass]:
+    """The same passes, with one more that shows the program there."""
+    place = count_until_planned(passes)
+    if place == len(passes):
+        return passes
+    return [*passes[:place], _WatchPass(watcher), *passes[place:]]
+
+
+def has_plans(module: ModuleOp) -> bool:
+    """Return `True` if groups of a program have plans."""
+    return any(isinstance(op, GroupOp) and op.plan is not None for op in module.walk())
+
+
+def count_until_planned(passes: Sequence[ModulePass]) -> int:
+    """
+    Return the number of passes before groups become loops: after them, groups have
+    plans.
+    """
+    tiles = (isinstance(each, ConvertGraphToTilePass) for each in passes)
+    return next((n for n, is_there in enumerate(tiles) if is_there), len(passes))

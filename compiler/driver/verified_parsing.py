@@ -1,0 +1,20 @@
+"""Parsing and verification of a module in one step."""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from tlf.compiler.driver.diagnostics import locate_errors
+from tlf.compiler.driver.driver import parse
+from tlf.compiler.driver.pass_manager import verify
+from tlf.compiler.driver.source import Source
+
+
+def parse_and_verify(context: Context, source: Source) -> ModuleOp:
+    """Read a module and verify it. Raises `CompileError` for a wrong one."""
+    with locate_errors(None, "the parser"):
+        module = parse(context, source)
+    with locate_errors(module, "the verifier"):
+        verify(module)
+    return module

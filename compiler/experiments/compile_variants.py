@@ -1,0 +1,54 @@
+"""Compile variants: baselines and ablations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tlf.compiler.experiments.pipeline_variants import (
+    GROUP,
+    PARTITION,
+    PLANNERS,
+    PipelineChange,
+)
+
+WHOLE = PipelineChange()
+UNFUSED = {PARTITION: {"strategy": ("unfused",)}}
+ONE_OP_GROUPS = {GROUP: {"max_operations": (1,)}, **UNFUSED}
+ONE_STAGE = {"stages": (1,)}
+NO_SLIDING = {"sliding_window": (False,)}
+FIRST_AXIS = {"axes": (0,)}
+
+BASELINES: Mapping[str, PipelineChange] = {
+    "naive": PipelineChange(outermost=ONE_OP_GROUPS, keeps_composites=True),
+    "unfused": PipelineChange(outermost=UNFUSED),
+    "fused": WHOLE,
+}
+"""
+Rungs of a ladder. On all of them tiles are chosen alike, and moves overlap computation.
+
+- `naive`: every operation of the program as it is written runs by itself, from and to
+  the outermost memory.
+- `unfused`: normalizations are folded into weights, and what follows a contraction
+  element by element runs with it. Each group reads from and writes to the outermost
+  memory.
+- `fused`: what the compiler does.
+"""
+
+ABLATIONS: Mapping[str, PipelineChange] = {
+    "everything": WHOLE,
+    "no fusion": PipelineChange(outermost=UNFUSED),
+    "greedy fusion": PipelineChange(outermost={PARTITION: {"strategy": ("greedy",)}}),
+    "no rolling": PipelineChange(outermost=dict.fromkeys(PLANNERS, NO_SLIDING)),
+    "no residency": PipelineChange(outermost={PARTITION: {"residency": (False,)}}),
+    "no double buffering": PipelineChange(
+        everywhere=dict.fromkeys(PLANNERS, ONE_STAGE),
+        without=frozenset({"mem-prefetch", "mem-chunk-loads", "mem-chunk-stores"}),
+    ),
+    "no spatial tiling": PipelineChange(outermost=dict.fromkeys(PLANNERS, FIRST_AXIS)),
+}
+"""The compiler without one of its means each."""
+
+
+def with_strategy(name: str) -> PipelineChange:
+    """The compiler with another search for groups that run as one."""
+    return PipelineChange(outermost={PARTITION: {"strategy": (name,)}})

@@ -1,0 +1,71 @@
+"""Gains of dynamic programming over other partition searches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tlf.compiler.experiments.experiment_program import Program
+from tlf.compiler.experiments.result_table import (
+    CYCLES,
+    MEGABYTES,
+    SHARE,
+    TEXT,
+    Cell,
+    Table,
+)
+from tlf.compiler.experiments.strategy_comparison import (
+    GAIN,
+    NAMES,
+    NOTHING_FITS,
+    SearchResult,
+    run_searches,
+)
+from tlf.dialects.target import TargetSpec
+
+OTHERS = [name for name in NAMES if name != "dp"]
+
+
+def tabulate_gains(
+    programs: Sequence[Program], chips: Mapping[str, TargetSpec]
+) -> Table:
+    """
+    Return a table of the schedules that `dp` finds, by the model, in cycles and MB of
+    L3, and of the excess of other searches.
+    """
+    formats = {"program": TEXT, "chip": TEXT, "groups": ",", "exact": TEXT}
+    formats |= {"cycles": CYCLES, "MB": MEGABYTES}
+    table = Table(formats | dict.fromkeys(OTHERS, SHARE))
+    gains = dict.fromkeys(OTHERS, 0)
+    for program in programs:
+        for label, chip in chips.items():
+            found = run_searches(program.read(), chip)
+            over = _excess_over_dp(found)
+            table.rows.append(
+                (program.title, label, *_best_cells(found), *over.values())
+            )
+            if found and found["dp"] is None:
+                table.notes.append(f"{program.title} on {label}: {NOTHING_FITS}")
+            for name, share in over.items():
+                gains[name] += share is not None and share > GAIN
+    table.notes += [
+        f"dp gains over {name} in {count} of {len(table.rows) - len(table.notes)}"
+        for name, count in gains.items()
+    ]
+    return table
+
+
+def _best_cells(found: Mapping[str, SearchResult | None]) -> Sequence[Cell]:
+    """Return the cells for the schedule that `dp` finds."""
+    if (best := found.get("dp")) is None:
+        return (None,) * 4
+    return best.groups, best.exactness("dp"), best.cycles, best.bytes / 1e6
+
+
+def _excess_over_dp(
+    found: Mapping[str, SearchResult | None],
+) -> Mapping[str, float | None]:
+    """Return the excess of each other search over `dp`, as a share of the latter."""
+    if (best := found.get("dp")) is None:
+        return dict.fromkeys(OTHERS)
+    others = {name: found.get(name) for name in OTHERS}
+    return {name: each and each.excess_over(best) for name, each in others.items()}

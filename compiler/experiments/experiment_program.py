@@ -1,0 +1,42 @@
+"""Input programs of the experiments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from xdsl.dialects.builtin import ModuleOp
+
+from tlf.compiler.driver.diagnostics import locate_errors
+from tlf.compiler.driver.driver import new_context
+from tlf.compiler.driver.source import read_source
+from tlf.compiler.driver.verified_parsing import parse_and_verify
+from tlf.passes.plan.graph_relax_io_layouts import GraphRelaxIoLayoutsPass
+
+
+@dataclass(frozen=True)
+class Program:
+    """A file with a program of whole tensors."""
+
+    file: str
+    free: bool = False
+    """True if the axis order of arguments and results without a layout is free."""
+
+    @property
+    def title(self) -> str:
+        """The name of the program in tables."""
+        return Path(self.file).stem
+
+    @property
+    def folder(self) -> Path:
+        """The folder that weights are searched in."""
+        return Path(self.file).parent
+
+    def read(self) -> ModuleOp:
+        """The program, verified; a wrong one raises `CompileError`."""
+        context = new_context()
+        module = parse_and_verify(context, read_source(self.file))
+        if self.free:
+            with locate_errors(module, "the layouts"):
+                GraphRelaxIoLayoutsPass().apply(context, module)
+        return module

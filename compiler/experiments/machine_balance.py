@@ -1,0 +1,165 @@
+"""Gaps to the lower bounds under varied machine balance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from tlf.analysis.bounds.lower_bounds import LowerBounds
+from tlf.compiler.experiments.compile_variants import WHOLE
+from tlf.compiler.experiments.experiment_program import Program
+from tlf.compiler.experiments.measurement import (
+    Failure,
+    Measurement,
+    Task,
+    measure_all,
+    program_bounds_of,
+)
+from tlf.compiler.experiments.pipeline_variants import change_pipeline
+from tlf.compiler.experiments.result_table import CYCLES, RATIO, TEXT, Table
+from tlf.dialects.target import TargetSpec, target_from_data
+
+NEGLIGIBLE_GAP = 1.15
+"""Greatest ratio of a time or of traffic to its bound that needs no explanation."""
+
+BUSY_SHARE = 0.85
+"""A part that is in use for so much of the time is what binds."""
+
+MIN_STALL_SHARE = 0.05
+"""
+Least share of the time that an engine must wait for its waits to be the bottleneck.
+"""
+
+PEAK_SLACK = 1.02
+"""A part that takes so many times what its work does at its peak works at its peak."""
+
+
+def balance_variants(target: TargetSpec) -> Mapping[str, TargetSpec]:
+    """A chip as it is, with other bandwidth of its outer memory, half its array."""
+    return {
+        "as it is": target,
+        "memory x4": _with_bandwidth(target, 4, 1),
+        "memory /4": _with_bandwidth(target, 1, 4),
+        "half the array": _with_half_the_array(target),
+    }
+
+
+def tabulate_gaps(
+    programs: Sequence[Program], chips: Mapping[str, TargetSpec], jobs: int
+) -> Table:
+    """
+    Return a table of the gaps between programs and their lower bounds over all
+    schedules, with the reasons.
+    """
+    formats = {"program": TEXT, "chip": TEXT, "cycles": CYCLES, "bound": CYCLES}
+    formats |= {"of bound": RATIO, "in passes": CYCLES, "of passes": RATIO}
+    formats |= {"bytes": RATIO, "on bus": RATIO, "binds": TEXT}
+    table = Table(formats)
+    cases = [(each, name, chip) for each in programs for name, chip in chips.items()]
+    tasks = [Task(each, chip, change_pipeline(chip, WHOLE)) for each, _, chip in cases]
+    for (program, name, chip), result in zip(
+        cases, measure_all(tasks, jobs), strict=True
+    ):
+        least = program_bounds_of(program, chip)
+        if isinstance(result, Failure):
+            table.rows.append((program.title, name, *[None] * 7, result.reason))
+            continue
+        gap = result.cycles / max(1, least.cycles)
+        quantised = least.cycles_quantised
+        table.rows.append(
+            (
+                program.title,
+                name,
+                result.cycles,
+                least.cycles,
+                gap,
+                quantised,
+                result.cycles / max(1, quantised),
+                result.bytes / max(1, least.payload_bytes),
+                result.bus_bytes / max(1, least.bus_bytes),
+                explain_gap(result, least, chip.outermost.name),
+            )
+        )
+    return table
+
+
+def explain_gap(result: Measurement, least: LowerBounds, memory: str) -> str:
+    """
+    Return the bottleneck of a program whose time, or traffic with the outermost memory,
+    exceeds its bound, and the utilisation of that memory if it is the traffic; an empty
+    text if it hardly does.
+    """
+    moves_more = result.bytes > NEGLIGIBLE_GAP * least.payload_bytes
+    if result.cycles <= NEGLIGIBLE_GAP * least.cycles and not moves_more:
+        return ""
+    text = describe_bottleneck(result, least)
+    if not moves_more or result.busiest == memory:
+        return text
+    return f"{text}; {_describe_utilization(memory, result)} busy"
+
+
+def describe_bottleneck(result: Measurement, least: LowerBounds) -> str:
+    """
+    Return the bottleneck of a program: the part that is always in use, and why it is in
+    use for longer than necessary; or the causes of the busiest part's stalls.
+    """
+    part = result.busiest
+    text = f"{_describe_utilization(part, result)} busy"
+    if result.work[part] >= BUSY_SHARE * result.cycles:
+        return f"{text}, {_explain_load(part, result, least)}"
+    waiting = _stalled_engine(result)
+    if waiting is None:
+        return text
+    if part != waiting:
+        text = f"{text}, {_describe_utilization(waiting, result)}"
+    causes = result.waits[waiting]
+    cause = max(causes, key=lambda each: causes[each])
+    return f"{text}, waits {causes[cause] / max(1, result.cycles):.0%} for {cause}"
+
+
+def _stalled_engine(result: Measurement) -> str | None:
+    """
+    The engine that waits: the busiest one, or the one that waits longest if that hardly
+    does, as where there is little to do and the rest is latency. Memories wait for
+    nothing by themselves.
+    """
+    waited = {part: sum(causes.values()) for part, causes in result.waits.items()}
+    waited = {part: cycles for part, cycles in waited.items() if cycles}
+    busiest = max(waited, key=lambda part: result.work[part], default=None)
+    if busiest is None or waited[busiest] >= MIN_STALL_SHARE * result.cycles:
+        return busiest
+    return max(waited, key=lambda part: waited[part])
+
+
+def _describe_utilization(part: str, result: Measurement) -> str:
+    """A part, and the share of the time that it is in use."""
+    return f"{part} {result.work[part] / max(1, result.cycles):.0%}"
+
+
+def _explain_load(part: str, result: Measurement, least: LowerBounds) -> str:
+    """Return why a part is in use for longer than the bound."""
+    if part not in result.waits:
+        moved = result.bus_bytes / max(1, least.bus_bytes)
+        return f"{moved:.2f}x of the least traffic"
+    peak = result.least.get(part, 0)
+    over = result.work[part] / max(1, peak)
+    if over > PEAK_SLACK or part != least.binding:
+        return f"{over:.2f}x of its work at peak"
+    return f"{peak / max(1, least.cycles):.2f}x of the least work"
+
+
+def _with_bandwidth(target: TargetSpec, times: int, parts: int) -> TargetSpec:
+    """The chip with another bandwidth of the outermost memory."""
+    data: Any = target.data
+    *near, far = data["levels"]
+    bandwidth = max(1, cast(int, far["bandwidth"]) * times // parts)
+    return target_from_data(
+        {**data, "levels": [*near, {**far, "bandwidth": bandwidth}]}
+    )
+
+
+def _with_half_the_array(target: TargetSpec) -> TargetSpec:
+    data: Any = target.data
+    matrix = data["engines"]["matrix"]
+    half = {**matrix, "rows": max(1, cast(int, matrix["rows"]) // 2)}
+    return target_from_data({**data, "engines": {**data["engines"], "matrix": half}})

@@ -1,0 +1,143 @@
+"""Measurement of compiled programs on the simulated NPU."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+
+from tlf.analysis.bounds.lower_bounds import LowerBounds, lower_bounds_of
+from tlf.compiler.backends.backends import CompilingBackend
+from tlf.compiler.backends.executables import NotSimulatedError, SimulatedProgram
+from tlf.compiler.backends.prepared_program import PreparedProgram
+from tlf.compiler.driver.diagnostics import CompileError
+from tlf.compiler.driver.driver import PASSES, new_context
+from tlf.compiler.driver.entry_function import entry_of, isolate_entry
+from tlf.compiler.driver.pass_manager import PassManager
+from tlf.compiler.driver.pipeline import build_passes
+from tlf.compiler.experiments.experiment_program import Program
+from tlf.dialects.prepack import is_preparation
+from tlf.dialects.target import TargetSpec
+from tlf.lowering.pipelines import pipelines_for
+from tlf.runtime import npu
+from tlf.runtime.npu.npu_errors import NPUError
+
+
+@dataclass(frozen=True)
+class Task:
+    """A program to be compiled and timed."""
+
+    program: Program
+    target: TargetSpec
+    passes: str
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Measured cost of a program; bytes are those of the outermost memory."""
+
+    cycles: int
+    bytes: int
+    bus_bytes: int
+    work: dict[str, int]
+    """Cycles that engines, on average over cores, and shared memories are in use."""
+    least: dict[str, int]
+    """Cycles that each of them needs for what the program does, at its peak."""
+    waits: dict[str, dict[str, int]]
+    """Cycles that engines stand still, on average over cores, by cause."""
+    seconds: float
+    """To compile and to time it."""
+
+    @property
+    def busiest(self) -> str:
+        """The part that is in use for the longest time."""
+        return max(self.work, key=lambda part: self.work[part])
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A program that does not compile; the reason is one line."""
+
+    reason: str
+
+
+def lower_entry(module: ModuleOp, target: TargetSpec, passes: str) -> None:
+    """Run passes over the function of a module that would be run."""
+    isolate_entry(module, entry_of(module, None))
+    target.attach(module)
+    built = build_passes(passes, PASSES, pipelines_for(target))
+    PassManager(built, verifies=False).run(new_context(), module)
+
+
+def program_bounds_of(program: Program, target: TargetSpec) -> LowerBounds:
+    """
+    Return the lower bounds over all schedules of a program, after whole-tensor
+    rewrites.
+    """
+    module = program.read()
+    lower_entry(module, target, "graph-pipeline")
+    return lower_bounds_of(main_function(module), target)
+
+
+def main_function(module: ModuleOp) -> func.FuncOp:
+    """The function that runs at every call."""
+    (function,) = (
+        op
+        for op in module.ops
+        if isinstance(op, func.FuncOp) and not is_preparation(op)
+    )
+    return function
+
+
+def measure(task: Task) -> Measurement | Failure:
+    """Compile a program and time it; one that does not compile is a failure."""
+    started = time.perf_counter()
+    try:
+        report = _simulate_task(task)
+    except (CompileError, NPUError) as error:
+        return Failure(str(error))
+    home = task.target.outermost.name
+    shared = {
+        name: report.bounds[name]
+        for name, level in task.target.levels.items()
+        if level.shared and name in report.bounds
+    }
+    copies = report.copies
+    busy = {name: each // copies[name] for name, each in report.busy.items()}
+    stalls = {
+        name: {cause: each // copies[name] for cause, each in causes.items()}
+        for name, causes in report.stalls.items()
+    }
+    return Measurement(
+        report.cycles,
+        report.traffic[home].payload,
+        report.traffic[home].bus,
+        {**busy, **shared},
+        report.bounds,
+        stalls,
+        time.perf_counter() - started,
+    )
+
+
+def measure_all(tasks: Sequence[Task], jobs: int) -> Iterator[Measurement | Failure]:
+    """Measure tasks in `jobs` processes, and yield the results in order."""
+    if jobs == 1:
+        yield from map(measure, tasks)
+        return
+    with ProcessPoolExecutor(jobs) as pool:
+        yield from pool.map(measure, tasks)
+
+
+def _simulate_task(task: Task) -> npu.Report:
+    context, module = new_context(), task.program.read()
+    backend = CompilingBackend(task.target, None, task.program.folder, task.passes)
+    executable = backend.build(context, module, backend.lower(context, module))
+    if isinstance(executable, PreparedProgram):
+        executable = executable.main
+    if not isinstance(executable, SimulatedProgram):
+        raise NotSimulatedError
+    return npu.run(executable.program, {}, functional=False)

@@ -1,0 +1,62 @@
+"""Result tables of experiments, as text and as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tlf.runtime.npu.report_format import align_columns
+
+Cell = str | int | float | None
+"""None where there is nothing to tell."""
+
+
+@dataclass
+class Table:
+    """Rows of figures, and what there is to say about them."""
+
+    formats: Mapping[str, str]
+    """Formats of the figures of each column, by its title."""
+    rows: list[Sequence[Cell]] = field(default_factory=list[Sequence[Cell]])
+    notes: list[str] = field(default_factory=list[str])
+
+    def to_text(self) -> str:
+        """The table with a line for each row, and the notes."""
+        titles = [_align_text(name, shape) for name, shape in self.formats.items()]
+        lines = [
+            [
+                _format_cell(cell, shape)
+                for cell, shape in zip(row, self.column_formats, strict=True)
+            ]
+            for row in self.rows
+        ]
+        return "\n".join([*align_columns(titles, lines), *self.notes])
+
+    def to_data(self) -> Mapping[str, object]:
+        """Rows by the titles of columns, `note` where one has none, and the notes."""
+        names = [name or "note" for name in self.formats]
+        rows = [dict(zip(names, row, strict=True)) for row in self.rows]
+        return {"rows": rows, "notes": self.notes}
+
+    @property
+    def column_formats(self) -> tuple[str, ...]:
+        """The formats of the columns, in their order."""
+        return tuple(self.formats.values())
+
+
+def _format_cell(cell: Cell, shape: str) -> str:
+    if cell is None:
+        return _align_text("-", shape)
+    if isinstance(cell, str):
+        return _align_text(cell, shape)
+    figure = f"{cell:{shape.removesuffix('x')}}"
+    return f"{figure}x" if shape.endswith("x") else figure
+
+
+def _align_text(text: str, shape: str) -> str:
+    """Texts are aligned to the left, as all that starts with a blank is."""
+    return f" {text}" if shape == TEXT else text
+
+
+MEGABYTES, CYCLES, RATIO, SHARE, TEXT = ",.2f", ",", ".2fx", "+.1%", "s"
+"""Formats of columns."""

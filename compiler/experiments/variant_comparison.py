@@ -1,0 +1,126 @@
+"""Comparison of compile variants with each other and with lower bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from tlf.analysis.bounds.lower_bounds import LowerBounds
+from tlf.compiler.experiments.compile_variants import ABLATIONS, BASELINES
+from tlf.compiler.experiments.experiment_program import Program
+from tlf.compiler.experiments.measurement import (
+    Failure,
+    Measurement,
+    Task,
+    measure_all,
+    program_bounds_of,
+)
+from tlf.compiler.experiments.pipeline_variants import PipelineChange, change_pipeline
+from tlf.compiler.experiments.result_table import (
+    CYCLES,
+    MEGABYTES,
+    RATIO,
+    SHARE,
+    TEXT,
+    Cell,
+    Table,
+)
+from tlf.dialects.target import TargetSpec
+
+FIGURES = {
+    "L3 MB": MEGABYTES,
+    "of least": RATIO,
+    "cycles": CYCLES,
+    "of bound": RATIO,
+}
+
+Results = Mapping[str, Measurement | Failure]
+"""By the name of the way."""
+
+
+def figure_cells(result: Measurement, least: LowerBounds) -> tuple[Cell, ...]:
+    """The cells of `FIGURES`."""
+    return (
+        result.bytes / 1e6,
+        result.bytes / max(1, least.payload_bytes),
+        result.cycles,
+        result.cycles / max(1, least.cycles),
+    )
+
+
+def compare_variants(
+    programs: Sequence[Program],
+    target: TargetSpec,
+    ways: Mapping[str, PipelineChange],
+    jobs: int,
+) -> Iterator[tuple[Program, LowerBounds, Results]]:
+    """Yield the lower bounds and the results of all variants, by program."""
+    tasks = [
+        Task(program, target, change_pipeline(target, way))
+        for program in programs
+        for way in ways.values()
+    ]
+    results = measure_all(tasks, jobs)
+    for program in programs:
+        found = {name: next(results) for name in ways}
+        yield program, program_bounds_of(program, target), found
+
+
+def tabulate_baselines(
+    programs: Sequence[Program], target: TargetSpec, jobs: int
+) -> Table:
+    """
+    Return a table of the gains of fusion over each operation by itself, and over groups
+    of a contraction with its successors; with the bound.
+    """
+    gains = {"gain on unfused": RATIO, "on naive": RATIO}
+    table = Table({"program": TEXT, "way": TEXT, **FIGURES, **gains})
+    for program, least, results in compare_variants(programs, target, BASELINES, jobs):
+        for name, result in results.items():
+            if isinstance(result, Failure):
+                table.rows.append(_failure_row(program, name, table))
+                table.notes.append(f"{program.title}, {name}: {result.reason}")
+                continue
+            row = figure_cells(result, least)
+            gained = _speedups_at(results, result.cycles)
+            table.rows.append((program.title, name, *row, *gained))
+        row = (least.payload_bytes / 1e6, 1.0, least.cycles, 1.0)
+        table.rows.append(
+            (program.title, "bound", *row, *_speedups_at(results, least.cycles))
+        )
+    return table
+
+
+def _speedups_at(results: Results, cycles: int) -> tuple[Cell, Cell]:
+    """Return the speedups over `unfused` and over `naive`."""
+    unfused, naive = (results[name] for name in ("unfused", "naive"))
+    return (
+        unfused.cycles / max(1, cycles) if isinstance(unfused, Measurement) else None,
+        naive.cycles / max(1, cycles) if isinstance(naive, Measurement) else None,
+    )
+
+
+def tabulate_ablations(
+    programs: Sequence[Program], target: TargetSpec, jobs: int
+) -> Table:
+    """
+    Return a table of the cost of the compiled program with one optimisation disabled at
+    a time.
+    """
+    table = Table({"program": TEXT, "way": TEXT, **FIGURES, "costs": SHARE})
+    for program, least, results in compare_variants(programs, target, ABLATIONS, jobs):
+        whole = next(iter(results.values()))
+        for name, result in results.items():
+            if isinstance(result, Failure):
+                table.rows.append(_failure_row(program, name, table))
+                table.notes.append(f"{program.title}, {name}: {result.reason}")
+                continue
+            cost = None
+            if isinstance(whole, Measurement) and result is not whole:
+                cost = result.cycles / max(1, whole.cycles) - 1
+            row = figure_cells(result, least)
+            table.rows.append((program.title, name, *row, cost))
+    return table
+
+
+def _failure_row(program: Program, name: str, table: Table) -> Sequence[Cell]:
+    return (program.title, name, *[None] * (len(table.formats) - 2))

@@ -1,0 +1,182 @@
+"""Cost estimates and lower bounds of planned groups."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.utils.exceptions import DiagnosticException
+
+from tlf.analysis.bounds.lower_bounds import LowerBounds, lower_bounds_of
+from tlf.analysis.tiling.group_analysis import tile_rules_of
+from tlf.analysis.tiling.group_members import members_of_group_op
+from tlf.analysis.tiling.group_tiling import GroupTiling
+from tlf.analysis.tiling.planned_rolling import rolling_of_plan
+from tlf.dialects import graph
+from tlf.dialects.graph.residency import (
+    is_operand_resident,
+    is_read_in_inner_level,
+    is_retained,
+    needs_load,
+)
+from tlf.dialects.target import Level, TargetSpec
+from tlf.dialects.target.level_lookup import find_tile_level
+from tlf.machine.instruction_costs import Key
+from tlf.planner.cost.npu.event_simulation import Item, Task, simulate_cycles
+from tlf.planner.cost.npu.inner_search import InnerModel
+from tlf.planner.cost.npu.iterations_in_flight import IterationsInFlight
+from tlf.planner.cost.npu.level_residency import Residency
+from tlf.planner.cost.npu.nest_prediction import Nests
+from tlf.planner.cost.npu.npu_estimator import NpuEstimator, nests_of
+from tlf.planner.cost.npu.outer_model import OuterModel
+from tlf.planner.cost.npu.tile_footprint import Footprint, TileBuffers
+from tlf.planner.cost.npu.tiled_group import TiledGroup
+
+
+@dataclass(frozen=True)
+class PredictedCost:
+    """Predicted cost of a group."""
+
+    cycles: int
+    bytes: int
+    """Payload of the next farther level."""
+    moves: int
+    """Cycles that moves from and to that level take."""
+    computation: int
+    """Cycles that all else takes, were nothing to wait for."""
+    footprint: Footprint
+
+
+@dataclass(frozen=True)
+class GroupEstimate:
+    """Cost of one group, with the inputs of its computation."""
+
+    group: graph.GroupOp
+    level: Level
+    """The memory level of its tiles."""
+    tiling: GroupTiling
+    nests: Nests
+    """The nests over nearer tiles; in the nearest level every operation is one."""
+    residency: Residency
+    predicted: PredictedCost
+    bounds: LowerBounds
+    """Of the group by itself, but for tensors that stay near."""
+
+
+@dataclass
+class GroupEstimator:
+    """Estimates of the cost of groups, for a target with a cost model."""
+
+    target: TargetSpec
+
+    def __post_init__(self) -> None:
+        if not has_cost_model(self.target):
+            raise DiagnosticException(
+                f"expected a target with a model of its time, of the backend npu, "
+                f"got {self.target.name}"
+            )
+
+    def estimate_group(self, group: graph.GroupOp) -> GroupEstimate | None:
+        """Return the cost of a group, or `None` if it has no plan."""
+        if (plan := group.plan) is None:
+            return None
+        level = find_tile_level(self.target, plan.level.data)
+        members = members_of_group_op(group)
+        tiling = members.tiling_with(
+            plan.tile_sizes,
+            plan.reduce_sizes,
+            tile_rules_of(self.target, level.name),
+            rolling_of_plan(group, plan),
+        )
+        keeping = residency_of(group)
+        if level is next(iter(self.target.levels.values())):
+            in_flight = IterationsInFlight(plan.stage_count, plan.reduce_stage_count)
+            spent = self._estimate_innermost(level, tiling, in_flight)
+            nests: Nests = {op: number for number, op in enumerate(tiling.tiles)}
+        else:
+            nests = nests_of(members, self.target)
+            spent = self._estimate_outer(
+                level, tiling, nests, plan.innermost_stages, keeping
+            )
+        near = keeping.resident | keeping.unstored
+        bounds = lower_bounds_of(group, self.target, near)
+        return GroupEstimate(group, level, tiling, nests, keeping, spent, bounds)
+
+    def _estimate_outer(
+        self,
+        level: Level,
+        tiling: GroupTiling,
+        nests: Nests,
+        stages: int,
+        keeping: Residency,
+    ) -> PredictedCost:
+        tiled = TiledGroup(OuterModel(self.target, level), tiling, nests)
+        cost = tiled.cost_of(stages, tiled.footprint_of(stages, keeping), keeping)
+        moves = round(cost.loads.cycles + cost.stores.cycles)
+        return PredictedCost(
+            cost.total_cycles,
+            cost.payload_bytes,
+            moves,
+            round(cost.compute_cycles),
+            cost.footprint,
+        )
+
+    def _estimate_innermost(
+        self, level: Level, tiling: GroupTiling, in_flight: IterationsInFlight
+    ) -> PredictedCost:
+        machinery = InnerModel(self.target, level)
+        items, engines = (
+            machinery.build_program(tiling, in_flight),
+            machinery.costs.queues,
+        )
+        moving = (machinery.moves.load, machinery.moves.store)
+        totals = Counter[Key]()
+        for key, amount in _tally_contributions(items):
+            totals[key] += amount
+        worked = [totals["busy", name] for name in engines if name not in moving]
+        return PredictedCost(
+            simulate_cycles(items, machinery.costs),
+            totals["read", moving[0]] + totals["wrote", moving[1]],
+            sum(totals["busy", name] for name in moving),
+            max(worked, default=0),
+            TileBuffers(tiling).footprint_of(in_flight),
+        )
+
+
+def has_cost_model(target: TargetSpec) -> bool:
+    """Return `True` if a target has a model of the time of groups."""
+    return NpuEstimator.of(target, find_tile_level(target, None)) is not None
+
+
+def _tally_contributions(
+    items: Sequence[Item], times: int = 1
+) -> Iterator[tuple[Key, int]]:
+    """Yield the contributions of instructions to totals."""
+    for item in items:
+        if isinstance(item, Task):
+            yield from ((key, amount * times) for key, amount in item.cost.tally)
+        else:
+            yield from _tally_contributions(item.body, times * item.trips)
+
+
+def residency_of(group: graph.GroupOp) -> Residency:
+    """
+    Return the residency of values in the level around a group according to plans, by
+    their names inside the group.
+    """
+    arguments = group.body.block.args
+    held = [
+        number
+        for number in range(len(group.inputs))
+        if is_operand_resident(group, number)
+    ]
+    there = [number for number in held if not needs_load(group, number)]
+    kept = [number for number, each in enumerate(group.results) if is_retained(each)]
+    unstored = [n for n in kept if is_read_in_inner_level(group.results[n])]
+    return Residency(
+        frozenset(arguments[number] for number in there),
+        frozenset(group.yielded_values[number] for number in kept),
+        frozenset(group.yielded_values[number] for number in unstored),
+        frozenset(arguments[number] for number in held if number not in there),
+    )

@@ -1,0 +1,208 @@
+"""Records of partitions: the chosen groups and their alternatives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from tlf.dialects import graph
+from tlf.dialects.target import Level, TargetSpec
+from tlf.passes.plan.graph_partition import GraphPartitionPass, PartitionResult
+from tlf.planner.cost.npu.outer_plan import OuterPlan
+from tlf.planner.partition.schedule_refinement import EvaluatedTimes
+from tlf.support.partition import (
+    NoScheduleError,
+    Problem,
+    Schedule,
+    Statistics,
+    Step,
+    members,
+    search,
+)
+
+ALTERNATIVES = 3
+"""Number of alternatives that are reported for a group."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """By the model, of a whole schedule."""
+
+    cycles: int
+    bytes: int
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.cycles + other.cycles, self.bytes + other.bytes)
+
+
+@dataclass(frozen=True)
+class AlternativeGroup:
+    """An alternative group in a step, and the best whole cost with it."""
+
+    operations: tuple[Operation, ...]
+    resident_count: int
+    """Number of tensors that would stay resident after it."""
+    cost: Cost
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The partition of an independent part of a program into groups."""
+
+    groups: Sequence[graph.GroupOp | None]
+    """In order; None for what is no group."""
+    alternatives: Sequence[Sequence[AlternativeGroup]]
+    """Alternatives to each step, the cheapest first."""
+    cost: Cost
+    unfused: Cost | None
+    """With every group by itself, from the outermost memory and back to it."""
+    statistics: Statistics
+    problem: Problem
+    """The problem that was scheduled."""
+    schedule: Schedule
+    evaluation: EvaluatedTimes | None
+    """Cost of it by the event model, if that was run."""
+    planned_groups: Sequence[graph.GroupOp] = ()
+    """Groups that had their plan before: no cost above has theirs in it."""
+
+    def with_planned_cost(self, cost: Cost) -> Choice:
+        """The same with what groups cost that had their plan before."""
+        others = [
+            [replace(each, cost=each.cost + cost) for each in told]
+            for told in self.alternatives
+        ]
+        unfused = None if self.unfused is None else self.unfused + cost
+        whole = self.cost + cost
+        return replace(
+            self, alternatives=others, cost=whole, unfused=unfused, planned_groups=()
+        )
+
+
+@dataclass(frozen=True)
+class RecordingPartitionPass(GraphPartitionPass):
+    """`graph-partition`, with what it was like before and what it chose from."""
+
+    choices: list[Choice] = field(default_factory=list[Choice])
+    modules_before: list[ModuleOp] = field(default_factory=list[ModuleOp])
+
+    @staticmethod
+    def with_options_of(other: GraphPartitionPass) -> RecordingPartitionPass:
+        """A pass with the same options."""
+        options = {each.name: getattr(other, each.name) for each in fields(other)}
+        return RecordingPartitionPass(**options)
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        self.modules_before.append(op.clone())
+        super().apply(ctx, op)
+
+    def search_partitions(
+        self,
+        context: Context,
+        op: ModuleOp,
+        target: TargetSpec,
+        level: Level,
+        alternatives: int = 0,
+    ) -> Iterator[PartitionResult]:
+        told: list[
+            tuple[PartitionResult, list[list[AlternativeGroup]], Cost | None]
+        ] = []
+        most = max(alternatives, ALTERNATIVES)
+        for each in super().search_partitions(context, op, target, level, most):
+            told.append((each, _alternatives_by_step(each), _unfused_cost(each)))
+            yield each
+        self.choices.extend(
+            _make_choice(*each) for each in told if _has_searched_plan(each[0])
+        )
+
+
+def _has_searched_plan(partition: PartitionResult) -> bool:
+    """
+    Return `True` if some step of the chosen schedule has its plan from the search.
+    """
+    return any(_has_outer_plan(step) for step in partition.schedule.steps)
+
+
+def _has_outer_plan(step: Step) -> bool:
+    return isinstance(step.option.plan, OuterPlan)
+
+
+def _make_choice(
+    partition: PartitionResult,
+    others: Sequence[Sequence[AlternativeGroup]],
+    unfused: Cost | None,
+) -> Choice:
+    """Return the record of a partition that was carried out."""
+    chosen = partition.schedule
+    steps = zip(partition.merged_groups, chosen.steps, strict=True)
+    given = [
+        group
+        for group, step in steps
+        if group is not None and not _has_outer_plan(step)
+    ]
+    return Choice(
+        partition.merged_groups,
+        others,
+        Cost(chosen.time, chosen.payload),
+        unfused,
+        partition.result.statistics,
+        partition.block_problem.problem,
+        chosen,
+        partition.evaluation,
+        given,
+    )
+
+
+def operations_of(partition: PartitionResult, step: Step) -> tuple[Operation, ...]:
+    """Return the operations of a step in order, with groups opened."""
+    nodes = (partition.block_problem.nodes[number] for number in members(step.group))
+    return tuple(op for node in nodes for op in operations_in(node))
+
+
+def operations_in(node: Operation) -> Sequence[Operation]:
+    """The operations of a group, or the operation itself."""
+    if not isinstance(node, graph.GroupOp):
+        return [node]
+    return [op for op in node.body.block.ops if not isinstance(op, graph.YieldOp)]
+
+
+def _alternatives_by_step(partition: PartitionResult) -> list[list[AlternativeGroup]]:
+    """Return the alternatives to each step of the chosen schedule."""
+    found = partition.result
+    told = {
+        step.group: [
+            _make_alternative(partition, each.step, Cost(each.time, each.payload))
+            for each in others
+        ]
+        for step, others in zip(found.schedule.steps, found.alternatives, strict=True)
+    }
+    best = Cost(found.schedule.time, found.schedule.payload)
+    return [
+        told[step.group]
+        if step.group in told
+        else [
+            _make_alternative(partition, each, best)
+            for each in found.schedule.steps
+            if each.group & step.group
+        ]
+        for step in partition.schedule.steps
+    ]
+
+
+def _make_alternative(
+    partition: PartitionResult, step: Step, cost: Cost
+) -> AlternativeGroup:
+    return AlternativeGroup(
+        operations_of(partition, step), step.context.retained.bit_count(), cost
+    )
+
+
+def _unfused_cost(partition: PartitionResult) -> Cost | None:
+    try:
+        found = search(partition.block_problem.problem, partition.costs, "unfused")
+    except NoScheduleError:
+        return None
+    return Cost(found.schedule.time, found.schedule.payload)

@@ -1,0 +1,154 @@
+"""Breakdown of the peak memory of a group by use."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum, auto
+from math import prod
+
+from xdsl.ir import Operation, SSAValue
+
+from tlf.analysis.tiling.group_tiling import GroupTiling, TileLoop
+from tlf.compiler.explain.cost_estimates import GroupEstimate
+from tlf.dialects.interfaces import AccumulatingInterface
+from tlf.dialects.types import byte_count, dtype_of, tensor_type
+from tlf.planner.cost.npu.tile_footprint import FootprintBuffer
+from tlf.support.affine.index_access import Box
+from tlf.support.allocation import Budget, max_live_bytes, pack
+
+MAX_VISITS = 20_000
+"""Maximum number of visits in the search for the height of a placement."""
+
+
+class Use(StrEnum):
+    """Use of bytes in a memory level."""
+
+    INPUTS = auto()
+    """Tiles of what the group reads, but for all below."""
+    HALO = auto()
+    """The part of tiles that the next ones need, too."""
+    WEIGHTS = auto()
+    OUTPUTS = auto()
+    """Tiles of results."""
+    INTERMEDIATES = auto()
+    """Values that one nest leaves for the next."""
+    ACCUMULATORS = auto()
+    """Values that products or reductions are summed up in, on their way."""
+    SKIPS = auto()
+    """Values that wait while nests run that have no use for them."""
+    DOUBLE_BUFFERS = auto()
+    """Places for the tiles of other iterations in flight."""
+    KEPT = auto()
+    """Whole tensors that stay from one group to another."""
+
+
+@dataclass(frozen=True)
+class Peak:
+    """The moment at which a group takes the most of a level, in bytes."""
+
+    capacity: int
+    live: int
+    """Bytes that are live at the same time."""
+    height: int
+    """Height of the best placement found."""
+    uses: Mapping[Use, int]
+    """Live bytes by their use."""
+
+    @property
+    def fragmentation(self) -> int:
+        """Bytes that are lost between buffers."""
+        return self.height - self.live
+
+
+def peak_of(price: GroupEstimate, weights: Collection[SSAValue], held: int = 0) -> Peak:
+    """
+    The peak of a group. `weights` are inputs of it; of `held` bytes around it the group
+    itself makes no use.
+    """
+    parts = price.predicted.footprint.buffers
+    resident = sum(byte_count(tensor_type(each)) for each in price.residency.resident)
+    buffers = [part.buffer for part in parts]
+    live, around = max_live_bytes(buffers), held + resident
+    height = pack(buffers, Budget(MAX_VISITS)).peak if buffers else 0
+    uses = dict.fromkeys(Use, 0)
+    uses[Use.KEPT] = around
+    for part in _live_at_peak(parts):
+        for use, size in _split_by_use(part, price, weights):
+            uses[use] += size
+    capacity = price.level.capacity
+    return Peak(capacity, live + around, max(height, live) + around, uses)
+
+
+def _live_at_peak(parts: Collection[FootprintBuffer]) -> list[FootprintBuffer]:
+    """Return the buffers that are live at the first step of peak use."""
+    steps = sorted({span.start for part in parts for span in part.buffer.spans})
+    live = [[part for part in parts if _is_live(part, step)] for step in steps]
+    return max(live, key=lambda each: sum(p.buffer.size for p in each)) if live else []
+
+
+def _is_live(part: FootprintBuffer, step: int) -> bool:
+    return any(span.start <= step < span.end for span in part.buffer.spans)
+
+
+def _split_by_use(
+    part: FootprintBuffer, price: GroupEstimate, weights: Collection[SSAValue]
+) -> Iterator[tuple[Use, int]]:
+    """Yield the uses of a buffer, with their bytes."""
+    value, size = part.value, part.buffer.size - part.ahead
+    yield Use.DOUBLE_BUFFERS, part.ahead
+    if value in price.residency.retained:
+        yield Use.KEPT, size
+        return
+    halo = min(size, _halo_bytes(part, price.tiling))
+    yield Use.HALO, halo
+    yield _main_use(part, price, weights), size - halo
+
+
+def _main_use(
+    part: FootprintBuffer, price: GroupEstimate, weights: Collection[SSAValue]
+) -> Use:
+    value = part.value
+    if value in weights:
+        return Use.WEIGHTS
+    if value in price.tiling.results:
+        return Use.OUTPUTS
+    if _is_live_across(value, price):
+        return Use.SKIPS
+    owner = value.owner
+    if not isinstance(owner, Operation) or owner not in price.tiling.tiles:
+        return Use.INPUTS
+    if part.kind != "temporary" and isinstance(owner, AccumulatingInterface):
+        return Use.ACCUMULATORS
+    return Use.INTERMEDIATES
+
+
+def _is_live_across(value: SSAValue, price: GroupEstimate) -> bool:
+    """Return `True` if a value is live across a nest that does not use it."""
+    ops = [use.operation for use in value.uses]
+    if isinstance(value.owner, Operation):
+        ops.append(value.owner)
+    touched = {price.nests[op] for op in ops if op in price.nests}
+    if not touched:
+        return False
+    between = set(range(min(touched), max(touched) + 1))
+    return not between <= touched
+
+
+def _halo_bytes(part: FootprintBuffer, tiling: GroupTiling) -> int:
+    """The bytes of a tile that the next tile has as well."""
+    item = dtype_of(tensor_type(part.value).element_type).itemsize
+    whole = prod(interval.size for interval in part.box)
+    return item * (whole - prod(_new_extents(part.box, tiling)))
+
+
+def _new_extents(box: Box, tiling: GroupTiling) -> Iterator[int]:
+    """Yield the extent of a box that is new in the next tile, along each axis."""
+    loops = tiling.loops.values()
+    for interval in box:
+        steps = [
+            factor * symbol.tile
+            for symbol, factor in interval.offset.terms
+            if isinstance(symbol, TileLoop) and symbol in loops
+        ]
+        yield min([interval.size, *steps])

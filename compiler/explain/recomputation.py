@@ -1,0 +1,101 @@
+"""Recomputation in a group whose tiles overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from tlf.analysis.tiling.box_covering import is_moved_by
+from tlf.analysis.tiling.group_tiling import GroupTiling, LoopLevel, TileLoop
+from tlf.dialects.interfaces import (
+    AccumulatingInterface,
+    ContractionInterface,
+    IteratorType,
+    TilingInterface,
+)
+from tlf.dialects.types import tensor_type
+from tlf.planner.cost.covered_extents import covered_extent
+from tlf.support.affine.index_access import Box
+
+
+@dataclass(frozen=True)
+class Recomputation:
+    """Work of the tiles of a group, in total and without recomputation."""
+
+    products: int
+    """Multiply-accumulates."""
+    products_once: int
+    elements: int
+    """Elements that all other operations compute, or reduce."""
+    elements_once: int
+
+    @staticmethod
+    def combine(parts: Sequence[Recomputation]) -> Recomputation:
+        """Return the sum over several groups."""
+        return Recomputation(
+            sum(each.products for each in parts),
+            sum(each.products_once for each in parts),
+            sum(each.elements for each in parts),
+            sum(each.elements_once for each in parts),
+        )
+
+    @property
+    def product_share(self) -> float:
+        """The part of the products that was done before, from 0 to 1."""
+        return _repeated_share(self.products, self.products_once)
+
+    @property
+    def element_share(self) -> float:
+        """The part of the elements that was computed before, from 0 to 1."""
+        return _repeated_share(self.elements, self.elements_once)
+
+
+def measure_recomputation(tiling: GroupTiling) -> Recomputation:
+    """Return the work of the tiles of a group over all of its loops."""
+    products = products_once = elements = elements_once = 0
+    for tiled in tiling.tiles.values():
+        op = tiled.op
+        if tiled.facts.is_buffer_view:
+            continue
+        each = _reduction_size(op)
+        once = tensor_type(op.results[0]).element_count() * each
+        done = max(once, sum(_count_computed(op, tiling)) * each)
+        if isinstance(op, ContractionInterface):
+            products, products_once = products + done, products_once + once
+        else:
+            elements, elements_once = elements + done, elements_once + once
+    return Recomputation(products, products_once, elements, elements_once)
+
+
+def _count_computed(op: TilingInterface, tiling: GroupTiling) -> Iterator[int]:
+    """The elements of the result that are computed, before windows roll and then."""
+    loops, tiled = list(tiling.loops.values()), tiling.tiles[op]
+    inner = tiling.inner_loops.values() if tiled.loop_level is LoopLevel.INNER else ()
+    yield _count_elements(op, tiled.computed_box, [*loops, *inner])
+    if tiling.prologue is not None and op in tiling.prologue.tiles:
+        others = [loop for loop in loops if loop is not tiling.rolling_loop]
+        yield _count_elements(op, tiling.prologue.tiles[op].computed_box, others)
+
+
+def _count_elements(op: TilingInterface, box: Box, loops: Sequence[TileLoop]) -> int:
+    """The elements of a box that lie inside of the result, over all iterations."""
+    shape = tensor_type(op.results[0]).get_shape()
+    pairs = zip(box, shape, strict=True)
+    covered = prod(covered_extent(interval, extent) for interval, extent in pairs)
+    return covered * prod(loop.trips for loop in loops if not is_moved_by(box, (loop,)))
+
+
+def _reduction_size(op: TilingInterface) -> int:
+    """Return the number of elements that are reduced into an element of the result."""
+    if not isinstance(op, AccumulatingInterface):
+        return 1
+    return prod(
+        each.extent
+        for each in op.iteration_domain()
+        if each.kind is IteratorType.REDUCTION
+    )
+
+
+def _repeated_share(done: int, once: int) -> float:
+    return (done - once) / done if done else 0.0

@@ -1,0 +1,41 @@
+"""A summary of the groups of a program, with the remarks of passes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+
+from tlf.compiler.explain.group_costs import describe_costs
+from tlf.compiler.explain.remark_report import Remark
+from tlf.dialects.graph import GroupOp
+from tlf.dialects.module_paths import module_path_of
+from tlf.dialects.prepack import is_preparation
+
+
+def describe_groups(module: ModuleOp, remarks: Mapping[str, Sequence[Remark]]) -> str:
+    """
+    Return a description of the groups: a line with the plan of each, and where time is
+    known, its lower bound and its predicted time. Then the remarks of passes: rewrites
+    that were applied, and those that were missed and why.
+    """
+    functions = [op for op in module.ops if isinstance(op, func.FuncOp)]
+    costs = describe_costs(module)
+    lines: list[str] = []
+    for function in sorted(functions, key=is_preparation):
+        lines += ["before the first call:"] if is_preparation(function) else []
+        groups = (op for op in function.walk() if isinstance(op, GroupOp))
+        for number, group in enumerate(groups):
+            lines.append(_describe_group(number, group))
+            lines += [f"  {costs[group]}"] if group in costs else []
+    lines += [str(each) for found in remarks.values() for each in found]
+    return "\n".join(lines)
+
+
+def _describe_group(number: int, group: GroupOp) -> str:
+    """A group on one line: its operations, its plan, and where it comes from."""
+    names = [op.name.removeprefix("graph.") for op in group.body.block.ops]
+    plan = "" if group.plan is None else f"  {group.plan}"
+    part = f"  {module_path_of(group)}" if module_path_of(group) else ""
+    return f"group {number}: {', '.join(names[:-1])}{plan}{part}"

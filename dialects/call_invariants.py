@@ -1,0 +1,65 @@
+"""Analysis of values that are invariant across calls: weights and what follows."""
+
+from __future__ import annotations
+
+from xdsl.dialects import func
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import is_side_effect_free
+
+from tlf.dialects.calls import callee_name, calls_in
+from tlf.dialects.interfaces import ReferenceInterface
+from tlf.dialects.parameters import is_parameter
+
+
+def invariant_values(block: Block) -> set[SSAValue]:
+    """
+    Return the values of a block that are the same at every call: arguments that hold
+    weights, constants, and values computed from these alone.
+    """
+    found = set[SSAValue](each for each in block.args if is_parameter(each))
+    for op in block.ops:
+        if is_hoistable(op) and all(operand in found for operand in op.operands):
+            found.update(op.results)
+    return found
+
+
+class InvariantAnalysis:
+    """The same of single values, each looked at once."""
+
+    def __init__(self) -> None:
+        self._known: dict[SSAValue, bool] = {}
+
+    def is_invariant(self, value: SSAValue) -> bool:
+        """Return `True` if a value is the same at every call."""
+        pending = [value]
+        while pending:
+            each = pending[-1]
+            if each in self._known:
+                pending.pop()
+                continue
+            if not isinstance(each.owner, Operation) or not is_hoistable(each.owner):
+                self._known[each] = is_parameter(each)
+                continue
+            missing = [e for e in each.owner.operands if e not in self._known]
+            if not missing:
+                known = map(self._known.__getitem__, each.owner.operands)
+                self._known[each] = all(known)
+            pending += missing
+        return self._known[value]
+
+
+def is_hoistable(op: Operation) -> bool:
+    """Return `True` if an operation can be computed anywhere from its operands."""
+    return (
+        isinstance(op, ReferenceInterface)
+        and not op.regions
+        and is_side_effect_free(op)
+    )
+
+
+def is_entry_function(function: func.FuncOp) -> bool:
+    """Return `True` if no other function of the module calls a function."""
+    module = function.parent_op()
+    return module is None or function.sym_name.data not in map(
+        callee_name, calls_in(module)
+    )

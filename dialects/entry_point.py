@@ -1,0 +1,127 @@
+"""
+Entry point of a module: the function that a caller runs, its arguments and results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, TensorType
+from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.exceptions import DiagnosticException
+
+from tlf.dialects.calls import callee_name, calls_in
+from tlf.dialects.prepack import RESULTS, is_preparation, prepared_argument_count
+from tlf.dialects.types import AnyTensor
+
+
+def entry_point(module: ModuleOp, name: str | None = None) -> func.FuncOp:
+    """
+    The function called `name`, or the only one with a body that no other calls and
+    that computes no arguments of another.
+
+    Raises `DiagnosticException` where there is no such function.
+    """
+    functions = [
+        op for op in module.ops if isinstance(op, func.FuncOp) and op.body.blocks
+    ]
+    inner = _callee_names(functions)
+    named = [
+        op
+        for op in functions
+        if (
+            not is_preparation(op) and op.sym_name.data not in inner
+            if name is None
+            else op.sym_name.data == name
+        )
+    ]
+    if len(named) == 1:
+        return named[0]
+    known = ", ".join(op.sym_name.data for op in functions) or "none"
+    wanted = "one function" if name is None else f"a function `{name}`"
+    hint = ": `--entry` says which" if name is None and len(functions) > 1 else ""
+    raise DiagnosticException(f"expected {wanted}, got {known}{hint}")
+
+
+def _callee_names(functions: Sequence[func.FuncOp]) -> set[str]:
+    """The names of functions that others call."""
+    if len(functions) < 2:
+        return set()
+    return {callee_name(call) for function in functions for call in calls_in(function)}
+
+
+def result_count(function: func.FuncOp) -> int:
+    """
+    Return the number of trailing arguments that hold results; 0 before bufferisation.
+    Raises `DiagnosticException` if there are not so many arguments.
+    """
+    if (count := function.attributes.get(RESULTS)) is None:
+        return 0
+    arguments = len(function.function_type.inputs)
+    if isinstance(count, IntegerAttr) and 0 <= count.value.data <= arguments:
+        return count.value.data
+    message = (
+        f"expected `{RESULTS}` to be a number of the {arguments} arguments, got {count}"
+    )
+    return function.emit_error(message, DiagnosticException(message))
+
+
+def argument_names(function: func.FuncOp) -> tuple[str, ...]:
+    """
+    The names of the arguments that a caller gives, neither results nor prepared by
+    another function, unique in their order.
+    """
+    arguments = function.body.block.args
+    others = result_count(function) + prepared_argument_count(function)
+    inputs = arguments[: len(arguments) - others]
+    return _make_unique(
+        [each.name_hint or f"arg{position}" for position, each in enumerate(inputs)]
+    )
+
+
+def result_names(function: func.FuncOp) -> tuple[str, ...]:
+    """The names of the results: those of the returned values, unique in their order."""
+    if count := result_count(function):
+        values: Sequence[SSAValue] = function.body.block.args[-count:]
+    else:
+        last = function.body.block.last_op
+        values = tuple(last.operands) if last is not None else ()
+    return _make_unique([value.name_hint or "result" for value in values])
+
+
+def _make_unique(hints: Sequence[str]) -> tuple[str, ...]:
+    """
+    A name for each hint: itself, or numbered from 1 where several are alike, as the
+    parser takes such a number off every name.
+    """
+    names: list[str] = []
+    for hint in hints:
+        number, name = 0, hint
+        while hints.count(hint) > 1 and name in (hint, *names):
+            number += 1
+            name = f"{hint}_{number}"
+        names.append(name)
+    return tuple(names)
+
+
+def argument_types(function: func.FuncOp) -> tuple[AnyTensor, ...]:
+    """
+    The types of the arguments that are not results: static shape and element type.
+
+    Raises `DiagnosticException` for arguments of other types.
+    """
+    count = len(argument_names(function))
+    return tuple(
+        _static_tensor(argument.type) for argument in function.body.block.args[:count]
+    )
+
+
+def _static_tensor(type_: Attribute) -> AnyTensor:
+    if not isinstance(type_, TensorType | MemRefType):
+        raise DiagnosticException(f"expected arguments that are tensors, got {type_}")
+    tensor = cast(AnyTensor, type_)
+    if any(extent < 0 for extent in tensor.get_shape()):
+        raise DiagnosticException(f"expected arguments of static shapes, got {type_}")
+    return tensor

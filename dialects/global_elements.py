@@ -1,0 +1,31 @@
+"""Elements of `memref.global` constants, inline or in a side file."""
+
+from __future__ import annotations
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import TensorType
+
+from tlf.dialects.graph.constant import (
+    ConstantOp,
+    Elements,
+    FileAttr,
+    dense_elements,
+    to_dense_attribute,
+)
+from tlf.dialects.types import tensor_type
+
+SIDE_FILE = "tlf.file"
+"""The attribute of a global that names the side file of its elements."""
+
+
+def load_global_elements(op: memref.GlobalOp) -> Elements | None:
+    """
+    The elements of a global, read from its side file if it has one; none if it has no
+    initial value. Raises `DiagnosticException` where the file does not hold them.
+    """
+    file = op.attributes.get(SIDE_FILE)
+    if not isinstance(file, FileAttr):
+        return dense_elements(op.initial_value)
+    type_ = TensorType(op.type.get_element_type(), op.type.get_shape())
+    constant = ConstantOp(file, type_)
+    return to_dense_attribute(constant.to_array(), tensor_type(constant.result))

@@ -1,0 +1,333 @@
+"""
+Affine index tensors: analysis of integer tensors that are affine in their indices.
+
+What operations make of such numbers is known when compiling. The rules for those that
+keep growth even are in `RULES`; movements need none.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects.builtin import TensorType, i1, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from tlf.dialects.graph.cast import CastOp
+from tlf.dialects.graph.constant import ConstantOp, dense_elements
+from tlf.dialects.graph.elementwise import AddOp, MaximumOp, MinimumOp, MulOp, SubOp
+from tlf.dialects.graph.iota import IotaOp
+from tlf.dialects.graph.logic import CompareOp, Relation, SelectOp
+from tlf.dialects.graph.movement import ReshapeOp
+from tlf.dialects.graph.tensor_types import (
+    INTEGERS,
+    element_of,
+    integer_limits,
+    shape_of,
+)
+from tlf.dialects.interfaces import MovementInterface
+from tlf.dialects.slice_views import reshaped_strides
+from tlf.dialects.types import broadcast_shape
+from tlf.support.affine.index_access import Accesses, IndexAccess
+
+
+@dataclass(frozen=True)
+class AffineTensor:
+    """
+    An integer tensor with elements `start + sum(coefficients[axis] * index[axis])`.
+    """
+
+    start: int
+    coefficients: tuple[int, ...]
+    """One for each axis; 0 where its extent is 1."""
+    shape: tuple[int, ...]
+
+    @staticmethod
+    def from_coefficients(
+        start: int, factors: Sequence[int], shape: Sequence[int]
+    ) -> AffineTensor:
+        """Return an affine tensor; coefficients of axes of extent 1 are dropped."""
+        pairs = zip(factors, shape, strict=True)
+        used = tuple(factor if extent > 1 else 0 for factor, extent in pairs)
+        return AffineTensor(start, used, tuple(shape))
+
+    @property
+    def value_range(self) -> tuple[int, int]:
+        """The least and the greatest element."""
+        pairs = zip(self.coefficients, self.shape, strict=True)
+        ends = [factor * (extent - 1) for factor, extent in pairs]
+        least, most = (sum(pick(end, 0) for end in ends) for pick in (min, max))
+        return self.start + least, self.start + most
+
+    @property
+    def uniform_value(self) -> int | None:
+        """The value of all elements, if they are equal."""
+        return None if any(self.coefficients) else self.start
+
+    def to_array(self) -> NDArray[np.int64]:
+        """Return the elements as an array."""
+        found = np.full((1,) * len(self.shape), self.start, np.int64)
+        for axis, factor in enumerate(self.coefficients):
+            ones = [1] * (len(self.shape) - axis - 1)
+            found = found + np.arange(self.shape[axis]).reshape(-1, *ones) * factor
+        return np.broadcast_to(found, self.shape)
+
+    def compose_access(self, accesses: Accesses) -> IndexAccess:
+        """
+        Compose the tensor with accesses: its element as an index of the iterators.
+        """
+        start, factors = self.start, dict[int, int]()
+        for access, factor in zip(accesses, self.coefficients, strict=True):
+            start += factor * access.offset
+            for iterator, step in access.terms:
+                factors[iterator] = factors.get(iterator, 0) + factor * step
+        terms = ((iterator, factor) for iterator, factor in factors.items() if factor)
+        return IndexAccess(tuple(terms), start)
+
+    def broadcast_to(self, shape: Sequence[int]) -> AffineTensor:
+        """Return the tensor, broadcast to a shape."""
+        ones = len(shape) - len(self.shape)
+        return AffineTensor(self.start, (0,) * ones + self.coefficients, tuple(shape))
+
+    def __add__(self, other: AffineTensor) -> AffineTensor:
+        shape = broadcast_shape(self.shape, other.shape)
+        pair = self.broadcast_to(shape), other.broadcast_to(shape)
+        factors = map(operator.add, pair[0].coefficients, pair[1].coefficients)
+        return AffineTensor(self.start + other.start, tuple(factors), shape)
+
+    def __sub__(self, other: AffineTensor) -> AffineTensor:
+        return self + other.scale(-1)
+
+    def scale(self, number: int) -> AffineTensor:
+        """Return the tensor, multiplied by a constant."""
+        factors = tuple(number * factor for factor in self.coefficients)
+        return replace(self, start=number * self.start, coefficients=factors)
+
+
+KnownTensors: TypeAlias = dict[SSAValue, AffineTensor | None]
+"""
+Affine index tensors found so far, by value; `None` for values that are not known to be
+one.
+"""
+
+
+def affine_tensor_of(
+    value: SSAValue, known: KnownTensors | None = None
+) -> AffineTensor | None:
+    """Return a tensor as an affine tensor; None if it is not known to be one."""
+    known = {} if known is None else known
+    if value not in known:
+        known[value] = None
+        known[value] = _derive_affine_tensor(value, known)
+    return known[value]
+
+
+def _derive_affine_tensor(value: SSAValue, known: KnownTensors) -> AffineTensor | None:
+    op = value.owner
+    if not isinstance(op, Operation) or not isinstance(value.type, TensorType):
+        return None
+    element = element_of(value)
+    if element not in (*INTEGERS, i1) or len(known) > MAX_VISITED_VALUES:
+        return None
+    if (rule := TRANSFER_FUNCTIONS.get(type(op))) is None:
+        rule = _transfer_movement if isinstance(op, MovementInterface) else None
+    if rule is None or len(op.results) > 1:
+        return None
+    ramp = rule(op, [affine_tensor_of(operand, known) for operand in op.operands])
+    if ramp is None:
+        return None
+    ramp = ramp.broadcast_to(shape_of(value))
+    return ramp if _is_representable(ramp, element) else None
+
+
+MAX_VISITED_VALUES = 64
+"""Greatest number of values that are visited for one query."""
+
+
+def _is_representable(ramp: AffineTensor, element: Attribute) -> bool:
+    """
+    Return `True` if an element type can hold all numbers of an affine index tensor.
+    """
+    (least, most), limits = ramp.value_range, integer_limits(element)
+    return limits[0] <= least and most <= limits[1]
+
+
+TransferFunction: TypeAlias = Callable[
+    [Operation, Sequence[AffineTensor | None]], AffineTensor | None
+]
+"""
+Transfer function of an operation: the affine index tensor of its result from those of
+its operands, as far as these are known.
+"""
+
+
+def _transfer_movement(
+    op: Operation, operands: Sequence[AffineTensor | None]
+) -> AffineTensor | None:
+    """Apply a movement whose operand indices are affine in those of its result."""
+    assert isinstance(op, MovementInterface)
+    shape, ramp = shape_of(op.results[0]), operands[0]
+    if ramp is None or len(operands) > 1 or op.padding_value(0) is not None:
+        return None
+    if [access.loop_dim for access in op.result_indexing_maps()[0]] != [
+        *range(len(shape))
+    ]:
+        return None
+    access = ramp.compose_access(op.indexing_maps()[0] or ())
+    factors = dict(access.terms)
+    return AffineTensor.from_coefficients(
+        access.offset, [factors.get(n, 0) for n in range(len(shape))], shape
+    )
+
+
+def _transfer_constant(
+    op: Operation, _: Sequence[AffineTensor | None]
+) -> AffineTensor | None:
+    """Convert a dense constant, if its elements are affine in their indices."""
+    constant = cast(ConstantOp, op)
+    if dense_elements(constant.value) is None or not prod(shape_of(constant.result)):
+        return None
+    array = cast(NDArray[np.int64], constant.to_array())
+    first, origin = int(array.flat[0]), (0,) * array.ndim
+    factors = [0] * array.ndim
+    for axis, extent in enumerate(array.shape):
+        if extent > 1:
+            factors[axis] = int(array[(*origin[:axis], 1, *origin[axis + 1 :])]) - first
+    ramp = AffineTensor.from_coefficients(first, factors, array.shape)
+    if not _is_representable(ramp, i64):
+        return None
+    return ramp if np.array_equal(ramp.to_array(), array) else None
+
+
+def _transfer_iota(
+    op: Operation, _: Sequence[AffineTensor | None]
+) -> AffineTensor | None:
+    shape, along = shape_of(op.results[0]), cast(IotaOp, op).axis.value.data
+    return AffineTensor.from_coefficients(
+        0, [int(axis == along) for axis in range(len(shape))], shape
+    )
+
+
+def _transfer_reshape(
+    op: Operation, operands: Sequence[AffineTensor | None]
+) -> AffineTensor | None:
+    shape, (ramp,) = shape_of(op.results[0]), operands
+    if ramp is None or not prod(shape):
+        return None
+    factors = reshaped_strides(ramp.shape, ramp.coefficients, shape)
+    return (
+        None
+        if factors is None
+        else AffineTensor.from_coefficients(ramp.start, factors, shape)
+    )
+
+
+def _transfer_product(
+    _: Operation, operands: Sequence[AffineTensor | None]
+) -> AffineTensor | None:
+    """Multiply by a uniform tensor."""
+    lhs, rhs = operands
+    if lhs is None or rhs is None:
+        return None
+    shape = broadcast_shape(lhs.shape, rhs.shape)
+    if rhs.uniform_value is None:
+        lhs, rhs = rhs, lhs
+    return (
+        None
+        if rhs.uniform_value is None
+        else lhs.broadcast_to(shape).scale(rhs.uniform_value)
+    )
+
+
+def _transfer_comparison(
+    op: Operation, operands: Sequence[AffineTensor | None]
+) -> AffineTensor | None:
+    """Compare, if the outcome is the same for all elements."""
+    lhs, rhs = operands
+    if lhs is None or rhs is None:
+        return None
+    relation, distance = cast(CompareOp, op).relation.data, lhs - rhs
+    least, most = distance.value_range
+    if relation in (Relation.EQ, Relation.NE) and least <= 0 <= most and least != most:
+        return None
+    outcome, other = (_RELATION_TESTS[relation](end, 0) for end in (least, most))
+    if outcome != other:
+        return None
+    return AffineTensor.from_coefficients(
+        int(outcome), [0] * len(distance.shape), distance.shape
+    )
+
+
+_RELATION_TESTS: Mapping[Relation, Callable[[int, int], bool]] = {
+    Relation.EQ: operator.eq,
+    Relation.NE: operator.ne,
+    Relation.LT: operator.lt,
+    Relation.LE: operator.le,
+    Relation.GT: operator.gt,
+    Relation.GE: operator.ge,
+}
+
+
+def _transfer_select(
+    _: Operation, operands: Sequence[AffineTensor | None]
+) -> AffineTensor | None:
+    """Select by a uniform condition."""
+    condition, lhs, rhs = operands
+    if condition is None or condition.uniform_value is None:
+        return None
+    return lhs if condition.uniform_value else rhs
+
+
+def _transfer_extremum(
+    op: Operation, operands: Sequence[AffineTensor | None]
+) -> AffineTensor | None:
+    """Return the maximum or minimum, if one operand is the extremum everywhere."""
+    lhs, rhs = operands
+    if lhs is None or rhs is None:
+        return None
+    least, most = (lhs - rhs).value_range
+    if least < 0 < most:
+        return None
+    takes_left = (least >= 0) == isinstance(op, MaximumOp)
+    return lhs if takes_left else rhs
+
+
+def _transfer_sum(
+    _: Operation, operands: Sequence[AffineTensor | None]
+) -> AffineTensor | None:
+    lhs, rhs = operands
+    return None if lhs is None or rhs is None else lhs + rhs
+
+
+def _transfer_difference(
+    _: Operation, operands: Sequence[AffineTensor | None]
+) -> AffineTensor | None:
+    lhs, rhs = operands
+    return None if lhs is None or rhs is None else lhs - rhs
+
+
+def _transfer_identity(
+    _: Operation, operands: Sequence[AffineTensor | None]
+) -> AffineTensor | None:
+    return operands[0]
+
+
+TRANSFER_FUNCTIONS: Mapping[type[Operation], TransferFunction] = {
+    AddOp: _transfer_sum,
+    CastOp: _transfer_identity,
+    CompareOp: _transfer_comparison,
+    ConstantOp: _transfer_constant,
+    IotaOp: _transfer_iota,
+    MaximumOp: _transfer_extremum,
+    MinimumOp: _transfer_extremum,
+    MulOp: _transfer_product,
+    ReshapeOp: _transfer_reshape,
+    SelectOp: _transfer_select,
+    SubOp: _transfer_difference,
+}
+"""Transfer functions by operation; plain movements need none."""

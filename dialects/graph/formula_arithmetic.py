@@ -1,0 +1,94 @@
+"""Arithmetic protocol of composite formulas, for tensors, scalars and arrays."""
+
+from __future__ import annotations
+
+from typing import Protocol, TypeVar
+
+import numpy as np
+from xdsl.builder import Builder
+from xdsl.dialects import arith, math
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from tlf.dialects.graph.unary_functions import error_function
+from tlf.dialects.interfaces import Array
+from tlf.dialects.types import scalar_attribute
+
+Value = TypeVar("Value")
+
+
+class Arithmetic(Protocol[Value]):
+    """Operations that formulas of composites are written with."""
+
+    def constant(self, value: float, /) -> Value: ...
+    def add(self, lhs: Value, rhs: Value, /) -> Value: ...
+    def mul(self, lhs: Value, rhs: Value, /) -> Value: ...
+    def div(self, lhs: Value, rhs: Value, /) -> Value: ...
+    def exp(self, value: Value, /) -> Value: ...
+    def erf(self, value: Value, /) -> Value: ...
+
+
+class ScalarBuilder:
+    """Builder of operations on scalars of one floating-point type."""
+
+    def __init__(self, builder: Builder, element: Attribute) -> None:
+        self.builder = builder
+        self.element = element
+
+    def insert(self, op: Operation) -> SSAValue:
+        """Insert an operation, and return its result."""
+        return self.builder.insert(op).results[0]
+
+    def constant(self, value: float) -> SSAValue:
+        """Build a constant."""
+        return self.insert(arith.ConstantOp(scalar_attribute(value, self.element)))
+
+    def add(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """The sum."""
+        return self.insert(arith.AddfOp(lhs, rhs))
+
+    def mul(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """The product."""
+        return self.insert(arith.MulfOp(lhs, rhs))
+
+    def div(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """The quotient."""
+        return self.insert(arith.DivfOp(lhs, rhs))
+
+    def exp(self, value: SSAValue) -> SSAValue:
+        """The exponential."""
+        return self.insert(math.ExpOp(value))
+
+    def erf(self, value: SSAValue) -> SSAValue:
+        """The error function."""
+        return self.insert(math.ErfOp(value))
+
+
+class ArrayArithmetic:
+    """Arithmetic on numpy arrays of one floating-point type."""
+
+    def __init__(self, dtype: np.dtype[np.generic]) -> None:
+        self.dtype = dtype
+
+    def constant(self, value: float) -> Array:
+        """Return a scalar array."""
+        return np.asarray(value, self.dtype)
+
+    def add(self, lhs: Array, rhs: Array) -> Array:
+        """The sum."""
+        return np.add(lhs, rhs)
+
+    def mul(self, lhs: Array, rhs: Array) -> Array:
+        """The product."""
+        return np.multiply(lhs, rhs)
+
+    def div(self, lhs: Array, rhs: Array) -> Array:
+        """The quotient."""
+        return np.divide(lhs, rhs)
+
+    def exp(self, value: Array) -> Array:
+        """The exponential."""
+        return np.exp(value)
+
+    def erf(self, value: Array) -> Array:
+        """The error function."""
+        return error_function(value).astype(self.dtype)

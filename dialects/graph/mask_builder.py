@@ -1,0 +1,120 @@
+"""
+Builder of graph operations that select elements by index masks.
+
+What is not chosen is replaced, never multiplied by 0, so that infinities and NaN stay
+where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import TensorType, i1, i8, i32
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from tlf.dialects.graph.cast import CastOp
+from tlf.dialects.graph.constant import ConstantOp
+from tlf.dialects.graph.iota import IotaOp
+from tlf.dialects.graph.logic import AndOp, CompareOp, Relation, SelectOp
+from tlf.dialects.graph.movement import ReshapeOp
+from tlf.dialects.graph.reduction import ReduceKind, ReduceOp, neutral_element_of
+from tlf.dialects.graph.tensor_types import element_of, shape_of
+from tlf.dialects.interfaces import Array, Scalar
+
+
+def with_extent(shape: Sequence[int], axis: int, extent: int) -> tuple[int, ...]:
+    """Return the shape with another extent along an axis."""
+    return (*shape[:axis], extent, *shape[axis + 1 :])
+
+
+def in_bounds_mask(indices: Array, extent: int) -> Array:
+    """Return the mask of the indices that lie within an axis of some extent."""
+    known = np.logical_and(np.greater_equal(indices, 0), np.less(indices, extent))
+    return np.asarray(known)
+
+
+@dataclass(frozen=True)
+class MaskBuilder:
+    """Builder of operations that select elements, one method each."""
+
+    builder: Builder
+
+    def insert(self, op: Operation) -> SSAValue:
+        """Insert an operation, and return its result."""
+        return self.builder.insert(op).results[0]
+
+    def constant(self, value: Scalar, element: Attribute) -> SSAValue:
+        """Build a scalar constant."""
+        return self.insert(ConstantOp.from_splat(value, TensorType(element, [])))
+
+    def axis_indices(
+        self, extent: int, after: int, element: Attribute = i32
+    ) -> SSAValue:
+        """Build the indices of an axis that has `after` axes behind it."""
+        return self.insert(IotaOp(TensorType(element, [extent, *[1] * after]), 0))
+
+    def insert_unit_axes(self, value: SSAValue, axis: int, count: int = 1) -> SSAValue:
+        """Insert `count` axes of extent 1 before an axis, or at the end."""
+        shape = shape_of(value)
+        if count == 0:
+            return value
+        spread = (*shape[:axis], *[1] * count, *shape[axis:])
+        return self.insert(ReshapeOp(value, spread))
+
+    def compare(self, lhs: SSAValue, rhs: SSAValue, relation: Relation) -> SSAValue:
+        """Build a comparison."""
+        return self.insert(CompareOp(lhs, rhs, relation))
+
+    def select(self, chosen: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """Build `lhs` where the mask is true, and `rhs` elsewhere."""
+        return self.insert(SelectOp(chosen, lhs, rhs))
+
+    def reduce_where(
+        self,
+        chosen: SSAValue,
+        value: SSAValue,
+        kind: ReduceKind,
+        axis: int,
+        keepdims: bool = False,
+    ) -> SSAValue:
+        """Build the reduction of the masked elements of a value along an axis."""
+        other = self.constant(
+            neutral_element_of(kind, element_of(value)), element_of(value)
+        )
+        return self.insert(
+            ReduceOp(self.select(chosen, value, other), kind, [axis], keepdims)
+        )
+
+    def extract_where(self, chosen: SSAValue, value: SSAValue, axis: int) -> SSAValue:
+        """Build the one masked element along an axis; undefined if there is none."""
+        return self.reduce_where(chosen, value, ReduceKind.MAX, axis)
+
+    def build_in_bounds_mask(self, indices: SSAValue, extent: int) -> SSAValue:
+        """Build the mask of the indices that lie within an axis of some extent."""
+        element = element_of(indices)
+        bounds = ((0, Relation.GE), (extent, Relation.LT))
+        return reduce(
+            lambda lhs, rhs: self.insert(AndOp(lhs, rhs)),
+            [
+                self.compare(indices, self.constant(bound, element), relation)
+                for bound, relation in bounds
+            ],
+        )
+
+    def promote_boolean(self, value: SSAValue) -> SSAValue:
+        """Promote i1 to i8, true being 1; return other values unchanged."""
+        return self.cast(value, i8) if element_of(value) == i1 else value
+
+    def cast(self, value: SSAValue, element: Attribute) -> SSAValue:
+        """Build a cast to another element type."""
+        return self.insert(CastOp(value, element))
+
+    def to_result_type(self, value: SSAValue, type_: Attribute) -> SSAValue:
+        """Cast a value to `type_`, whose shape it has."""
+        if value.type == type_:
+            return value
+        return self.insert(CastOp.create(operands=[value], result_types=[type_]))

@@ -1,0 +1,51 @@
+"""Folds of explicit broadcasts into implicit broadcasts of operands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from tlf.dialects.graph.movement import BroadcastOp, ReshapeOp
+from tlf.dialects.graph.remark_equations import format_term
+from tlf.dialects.graph.rewrites.identities import rebuild_with_operands
+from tlf.dialects.graph.tensor_types import shape_of
+from tlf.dialects.interfaces import ElementwiseInterface, Simplification
+from tlf.dialects.types import broadcast_shape
+
+
+def _broadcast_source(value: SSAValue) -> SSAValue | None:
+    """Return the operand of an explicit broadcast that numpy would do implicitly."""
+    owner = value.owner
+    if isinstance(owner, BroadcastOp):
+        return owner.operand
+    if not isinstance(owner, ReshapeOp):
+        return None
+    source, shape = shape_of(owner.operand), shape_of(value)
+    added = len(shape) - len(source)
+    is_longer = added > 0 and shape == (*[1] * added, *source)
+    return owner.operand if is_longer else None
+
+
+def fold_operand_broadcast(op: Operation) -> Iterable[Simplification]:
+    """Fold the broadcast of an operand into the elementwise operation."""
+    if not isinstance(op, ElementwiseInterface):
+        return
+    shape = shape_of(op.results[0])
+    for position, operand in enumerate(op.operands):
+        if (source := _broadcast_source(operand)) is None:
+            continue
+        operands = [*op.operands[:position], source, *op.operands[position + 1 :]]
+        if _infer_broadcast_shape(operands) == shape:
+            left = format_term(type(op), "x", "broadcast(y)")
+            text = f"{left} = {format_term(type(op), 'x', 'y')}"
+            yield Simplification(text, partial(rebuild_with_operands, op, operands))
+
+
+def _infer_broadcast_shape(operands: Iterable[SSAValue]) -> tuple[int, ...] | None:
+    try:
+        return broadcast_shape(*map(shape_of, operands))
+    except VerifyException:
+        return None

@@ -1,0 +1,92 @@
+"""Separation of a max pooling into one pooling per axis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from math import prod
+
+from xdsl.builder import Builder
+from xdsl.ir import Operation, SSAValue
+
+from tlf.dialects.graph.image_windows import Window
+from tlf.dialects.graph.tensor_types import shape_of
+from tlf.dialects.graph.windowed_operation import WindowedOperation, window_properties
+from tlf.dialects.interfaces import Simplification
+from tlf.dialects.types import tensor_type, type_like
+
+MIN_STEP_RATIO = 2
+"""
+Minimum reduction factor in steps that pays for writing and reading intermediate
+results.
+"""
+
+
+def separate_pooling_axes(op: Operation) -> Iterator[Simplification]:
+    """
+    Pool along one axis, then along the others: for windows of `k x k` elements that
+    overlap, `2 k` steps instead of `k^2`.
+    """
+    assert isinstance(op, WindowedOperation)
+    types = [tensor_type(value).element_type for value in (*op.operands, *op.results)]
+    if len(types) != 2 or types[0] != types[1] or "acc" in op.properties:
+        return
+    images, window = shape_of(op.operands[0])[2:], op.window
+    axes = [axis for axis, taps in enumerate(window.taps) if taps > 1]
+    if len(axes) < 2:
+        return
+    first = min(axes, key=lambda axis: _count_steps(window, images, axis))
+    extents = window.output_extents(shape_of(op.operands[0]))
+    if _count_steps(window, images, first) * MIN_STEP_RATIO > prod(
+        (*extents, *window.taps)
+    ):
+        return
+    text = "max(x of a window) = max(max(x of a row) of rows)"
+    yield Simplification(
+        text, lambda builder: _build_pooling_by_axis(op, first, builder)
+    )
+
+
+def _count_steps(window: Window, images: tuple[int, ...], first: int) -> int:
+    """Count the elements combined per channel by two poolings."""
+    extents = window.output_extents((1, 1, *images))
+    before = prod(images) // images[first] * extents[first] * window.taps[first]
+    others = prod(taps for axis, taps in enumerate(window.taps) if axis != first)
+    return before + prod(extents) * others
+
+
+def _build_pooling_by_axis(
+    op: WindowedOperation, first: int, builder: Builder
+) -> SSAValue:
+    """Build the maxima along an axis, then along the others."""
+    others = {axis for axis in range(op.window.rank) if axis != first}
+    value, result = op.operands[0], tensor_type(op.results[0])
+    for dropped in (others, {first}):
+        window = _drop_axes(op.window, dropped)
+        shape = op.infer_pooled_shape(shape_of(value), window)
+        type_ = result if dropped == {first} else type_like(result, shape)
+        made = type(op).create(
+            operands=[value],
+            result_types=[type_],
+            properties={**op.properties, **window_properties(window)},
+        )
+        value = builder.insert(made).results[0]
+    return value
+
+
+def _drop_axes(window: Window, axes: set[int]) -> Window:
+    """Return the window with one element along some axes."""
+
+    def reset_dropped(numbers: tuple[int, ...], default: int) -> tuple[int, ...]:
+        return tuple(
+            default if place % window.rank in axes else number
+            for place, number in enumerate(numbers)
+        )
+
+    return replace(
+        window,
+        taps=reset_dropped(window.taps, 1),
+        strides=reset_dropped(window.strides, 1),
+        padding=reset_dropped(window.padding, 0),
+        dilation=reset_dropped(window.dilation, 1),
+    )

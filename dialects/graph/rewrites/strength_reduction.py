@@ -1,0 +1,194 @@
+"""Strength reduction, and reassociation of constant operands."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+
+import numpy as np
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from tlf.dialects.graph.algebraic_laws import (
+    ASSOCIATIVE,
+    INFIX_SYMBOLS,
+    OPERAND_SELECTING,
+)
+from tlf.dialects.graph.constant import ConstantOp
+from tlf.dialects.graph.division import DivOp
+from tlf.dialects.graph.elementwise import AddOp, BinaryOperation, MulOp, PowOp, SubOp
+from tlf.dialects.graph.remark_equations import format_number, format_term
+from tlf.dialects.graph.splat_tensors import splat_of
+from tlf.dialects.graph.tensor_types import element_of
+from tlf.dialects.graph.unary_functions import NegOp, RsqrtOp, SqrtOp
+from tlf.dialects.interfaces import Array, Scalar, Simplification
+from tlf.dialects.types import dtype_of, is_float
+
+BuildFunction = Callable[[Builder], SSAValue]
+
+
+def _build_constant(builder: Builder, number: Scalar, element: Attribute) -> SSAValue:
+    return builder.insert(ConstantOp.from_splat(number, TensorType(element, []))).result
+
+
+def _is_normal(number: float, element: Attribute) -> bool:
+    """
+    Return `True` if a float is normal in an element type: not zero, denormal, infinite
+    or NaN.
+    """
+    given = float(np.asarray(number).astype(dtype_of(element)))
+    least = {2: 2.0**-14, 4: 2.0**-126, 8: 2.0**-1022}[dtype_of(element).itemsize]
+    return math.isfinite(given) and abs(given) >= least
+
+
+def multiply_by_reciprocal(op: Operation) -> Iterable[Simplification]:
+    """Replace a division by a constant by a product, exact for powers of two."""
+    lhs, rhs = op.operands
+    element, divisor = element_of(lhs), splat_of(rhs)
+    if not isinstance(op, DivOp) or not is_float(element) or not divisor:
+        return
+    if lhs.type != op.result.type or abs(divisor) == 1 or not math.isfinite(divisor):
+        return
+    if not _is_normal(1 / divisor, element):
+        return
+
+    def build(builder: Builder) -> SSAValue:
+        factor = _build_constant(builder, 1 / divisor, element)
+        return builder.insert(MulOp(lhs, factor)).result
+
+    text = f"x / {format_number(divisor)} = x * {format_number(1 / divisor)}"
+    yield Simplification(text, build, abs(math.frexp(divisor)[0]) == 0.5)
+
+
+def _build_product(builder: Builder, *factors: SSAValue) -> SSAValue:
+    result = factors[0]
+    for factor in factors[1:]:
+        result = builder.insert(MulOp(result, factor)).result
+    return result
+
+
+def _build_fourth_power(builder: Builder, x: SSAValue) -> SSAValue:
+    square = _build_product(builder, x, x)
+    return _build_product(builder, square, square)
+
+
+def _build_reciprocal(builder: Builder, x: SSAValue) -> SSAValue:
+    one = _build_constant(builder, 1, element_of(x))
+    return builder.insert(DivOp(one, x)).result
+
+
+_POWERS: Mapping[float, tuple[str, Callable[[Builder, SSAValue], SSAValue], bool]] = {
+    2.0: ("x * x", lambda builder, x: _build_product(builder, x, x), True),
+    -1.0: ("1 / x", _build_reciprocal, True),
+    3.0: ("x * x * x", lambda builder, x: _build_product(builder, x, x, x), False),
+    4.0: ("square of x * x", _build_fourth_power, False),
+    0.5: ("sqrt(x)", lambda builder, x: builder.insert(SqrtOp(x)).result, False),
+    -0.5: ("rsqrt(x)", lambda builder, x: builder.insert(RsqrtOp(x)).result, False),
+    -2.0: (
+        "1 / (x * x)",
+        lambda builder, x: _build_reciprocal(builder, _build_product(builder, x, x)),
+        False,
+    ),
+}
+"""
+By exponent, what a power is, how to build it, and whether that is exact: products of
+two and quotients are rounded as well as can be, the rest is rounded more than once, or
+differs for -0 and -inf.
+"""
+
+
+def expand_power(op: Operation) -> Iterable[Simplification]:
+    """Expand a power with a small exponent into products, quotients and roots."""
+    if not isinstance(op, PowOp) or op.lhs.type != op.result.type:
+        return
+    exponent = splat_of(op.rhs)
+    if exponent is None or (power := _POWERS.get(exponent)) is None:
+        return
+    text, build, exact = power
+    left = format_term(PowOp, "x", format_number(exponent))
+    yield Simplification(f"{left} = {text}", lambda each: build(each, op.lhs), exact)
+
+
+def fold_negated_operand(op: Operation) -> Iterable[Simplification]:
+    """Fold a negated operand: `x + -y = x - y`."""
+    if not isinstance(op, AddOp | SubOp):
+        return
+    other = SubOp if isinstance(op, AddOp) else AddOp
+    lhs, rhs = op.lhs, op.rhs
+    left, right = f"{format_term(type(op), 'x', '-y')}", format_term(other, "x", "y")
+    if isinstance(op, AddOp) and not isinstance(rhs.owner, NegOp):
+        lhs, rhs = rhs, lhs
+    if not isinstance(rhs.owner, NegOp):
+        return
+    made = partial(_build_binary, other, lhs, rhs.owner.operand)
+    yield Simplification(f"{left} = {right}", made)
+
+
+def _build_binary(
+    kind: type[BinaryOperation], lhs: SSAValue, rhs: SSAValue, builder: Builder
+) -> SSAValue:
+    return builder.insert(kind(lhs, rhs)).result
+
+
+def _split_constant_operand(op: BinaryOperation) -> tuple[Scalar, SSAValue] | None:
+    for number, other in ((op.rhs, op.lhs), (op.lhs, op.rhs)):
+        if (found := splat_of(number)) is not None:
+            return found, other
+    return None
+
+
+def _to_scalar(array: Array) -> Scalar:
+    whole = array.dtype.kind in "ib"
+    return int(array[()]) if whole else float(array[()])
+
+
+def reassociate_constants(op: Operation) -> Iterable[Simplification]:
+    """Reassociate two operations with constants, exact for integers."""
+    if not isinstance(op, BinaryOperation) or type(op) not in ASSOCIATIVE:
+        return
+    if (outer := _split_constant_operand(op)) is None:
+        return
+    inner = outer[1].owner
+    if not isinstance(inner, BinaryOperation) or type(inner) is not type(op):
+        return
+    found = _split_constant_operand(inner)
+    if found is None or found[1].type != op.result.type:
+        return
+    if inner.result.uses.get_length() != 1:
+        return
+    element = element_of(op.result)
+    numbers = [np.asarray(each, dtype_of(element)) for each in (found[0], outer[0])]
+    (combined,) = op.compute_reference(*numbers)
+    if is_float(element) and not _is_normal(float(combined), element):
+        return
+
+    def build(builder: Builder) -> SSAValue:
+        constant = ConstantOp(combined, TensorType(element, []))
+        return _build_binary(
+            type(op), found[1], builder.insert(constant).result, builder
+        )
+
+    names = [format_number(each) for each in (found[0], outer[0])]
+    first = format_term(type(op), "x", names[0])
+    left = format_term(
+        type(op), f"({first})" if type(op) in INFIX_SYMBOLS else first, names[1]
+    )
+    right = format_term(type(op), "x", format_number(_to_scalar(combined)))
+    is_exact = type(op) in OPERAND_SELECTING or not is_float(element)
+    yield Simplification(f"{left} = {right}", build, is_exact)
+
+
+def multiply_by_rsqrt(op: Operation) -> Iterable[Simplification]:
+    """Replace a division by a square root by a product with `rsqrt`."""
+    if not isinstance(op, DivOp) or not isinstance(root := op.rhs.owner, SqrtOp):
+        return
+
+    def build(builder: Builder) -> SSAValue:
+        scale = builder.insert(RsqrtOp(root.operand)).result
+        if splat_of(op.lhs) == 1 and scale.type == op.result.type:
+            return scale
+        return builder.insert(MulOp(op.lhs, scale)).result
+
+    yield Simplification("x / sqrt(y) = x * rsqrt(y)", build, exact=False)

@@ -1,0 +1,192 @@
+"""Tensor type constraint of the graph dialect, and inference of result types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+from typing_extensions import TypeVar
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IntegerType,
+    NoneAttr,
+    TensorType,
+    f32,
+    i1,
+    i8,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import AttrConstraint, IntConstraint, VerificationContext
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from tlf.dialects.encoding import layout_of, without_layout
+from tlf.dialects.interfaces import Array
+from tlf.dialects.types import (
+    ELEMENT_TYPES,
+    AnyTensor,
+    dtype_of,
+    is_16_bit_float,
+    is_float,
+    tensor_type,
+)
+
+FLOATS = tuple(element for element in ELEMENT_TYPES if is_float(element))
+"""The floating-point element types of the graph dialect."""
+
+INTEGERS = tuple(
+    element for element in ELEMENT_TYPES if not is_float(element) and element != i1
+)
+"""The integer types of the graph dialect, i1 apart."""
+
+NUMBERS = (*FLOATS, *INTEGERS)
+"""The element types that arithmetic is done in."""
+
+
+@dataclass(frozen=True)
+class GraphTensor(AttrConstraint[AnyTensor]):
+    """
+    A tensor of static shape, none of whose extents is zero, of an accepted element
+    type.
+    """
+
+    elements: tuple[Attribute, ...] = ELEMENT_TYPES
+
+    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
+        if not isinstance(attr, TensorType):
+            raise VerifyException(f"expected a tensor, got {attr}")
+        type_ = cast(AnyTensor, attr)
+        if any(extent < 0 for extent in type_.get_shape()):
+            raise VerifyException(f"expected a static shape, got {attr}")
+        if 0 in type_.get_shape():
+            raise VerifyException(f"expected extents of at least 1, got {attr}")
+        axes = layout_of(type_)
+        if axes and len(axes) != type_.get_num_dims():
+            raise VerifyException(
+                f"expected a layout of {type_.get_num_dims()} axes, got {list(axes)}"
+            )
+        if type_.element_type not in self.elements:
+            listed = ", ".join(map(str, self.elements))
+            raise VerifyException(
+                f"expected an element type among {listed}, got {type_.element_type}"
+            )
+
+    def get_bases(self) -> set[type[Attribute]] | None:
+        return {TensorType}
+
+    def mapping_type_vars(
+        self, type_var_mapping: Mapping[TypeVar, AttrConstraint | IntConstraint]
+    ) -> GraphTensor:
+        return self
+
+
+def shape_of(value: SSAValue) -> tuple[int, ...]:
+    """Return the shape of a value that is a tensor."""
+    return tensor_type(value).get_shape()
+
+
+def integer_limits(element: Attribute) -> tuple[int, int]:
+    """Return the least and the greatest value of an integer type or i1."""
+    if element == i1:
+        return 0, 1
+    limits = np.iinfo(dtype_of(element).name)
+    return int(limits.min), int(limits.max)
+
+
+def element_of(value: SSAValue) -> Attribute:
+    """Return the element type of a value that is a tensor."""
+    return tensor_type(value).element_type
+
+
+def format_shape(shape: Iterable[int]) -> str:
+    """Format a shape, such as `4x8`."""
+    return "x".join(map(str, shape)) or "()"
+
+
+def infer_result_type(
+    operands: Sequence[SSAValue], shape: Sequence[int], element: Attribute
+) -> AnyTensor:
+    """Infer a tensor type in the level of the first operand that has one."""
+    encodings = (without_layout(tensor_type(each).encoding) for each in operands)
+    found = next((each for each in encodings if each != NoneAttr()), NoneAttr())
+    return TensorType(element, shape, found)
+
+
+def default_accumulator(element: Attribute) -> Attribute:
+    """Return the default accumulator type of an element type."""
+    if is_16_bit_float(element):
+        return f32
+    return i32 if element == i8 else element
+
+
+def verify_shape(result: SSAValue, expected: Sequence[int]) -> None:
+    """Check the shape of a result."""
+    if (found := shape_of(result)) != tuple(expected):
+        raise VerifyException(
+            f"expected a result of shape {format_shape(expected)}, "
+            f"got {format_shape(found)}"
+        )
+
+
+def verify_element_type(
+    value: SSAValue, expected: Attribute, what: str = "result"
+) -> None:
+    """Check the element type of a value."""
+    if (found := element_of(value)) != expected:
+        raise VerifyException(f"expected a {what} of {expected}, got {found}")
+
+
+def verify_same_element_types(operands: Sequence[SSAValue]) -> None:
+    """Check that all operands have one element type."""
+    elements = [element_of(operand) for operand in operands]
+    if any(element != elements[0] for element in elements):
+        listed = " and ".join(map(str, elements))
+        raise VerifyException(f"expected operands of one element type, got {listed}")
+
+
+def integers_attribute(values: Sequence[int]) -> DenseArrayBase[IntegerType]:
+    """Convert integers to an array property."""
+    return DenseArrayBase.from_list(i64, list(values))
+
+
+def parse_integers(parser: Parser) -> DenseArrayBase[IntegerType]:
+    """Parse a list of integers, as `integers_attribute` makes an attribute of them."""
+    square = parser.Delimiter.SQUARE
+    return integers_attribute(
+        parser.parse_comma_separated_list(square, parser.parse_integer)
+    )
+
+
+def print_integers(printer: Printer, values: DenseArrayBase[IntegerType]) -> None:
+    """Print a list of integers as `parse_integers` reads it."""
+    printer.print_string(str([*values.get_values()]))
+
+
+def verify_axes(axes: Sequence[int], rank: int) -> None:
+    """Check that axes exist, and that none is named twice."""
+    for axis in axes:
+        if not 0 <= axis < rank:
+            raise VerifyException(
+                f"expected axes between 0 and {rank - 1}, got {axis}"
+                if rank
+                else f"expected no axes for a scalar, got {axis}"
+            )
+    if len(set(axes)) != len(axes):
+        raise VerifyException(f"expected each axis once, got {list(axes)}")
+
+
+def promote_to_f32(array: Array) -> Array:
+    """Promote an array of 16-bit floats to f32."""
+    half = array.dtype.kind in "fV" and array.dtype.itemsize == 2
+    return array.astype(np.float32) if half else array
+
+
+def round_to_type(array: Array, element: Attribute) -> Array:
+    """Round an array to an element type; overflow becomes infinity."""
+    with np.errstate(all="ignore"):
+        return np.asarray(array).astype(dtype_of(element))

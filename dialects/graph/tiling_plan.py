@@ -1,0 +1,313 @@
+"""Tiling plan attribute of a group, set by a partitioner or a user."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import ArrayAttr, IntAttr, StringAttr
+from xdsl.ir import Attribute, ParametrizedAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from tlf.dialects.encoding import LEVEL_NAME
+from tlf.dialects.tile.loop_attributes import Mapping
+from tlf.support.renamed import PLAN_KEYS
+
+LIST_KEYS = (
+    "tile",
+    "reduce",
+    "order",
+    "sliding",
+    "recompute",
+    "retain",
+    "resident",
+    "reload",
+)
+"""Keys of a plan whose values are lists of integers."""
+
+
+def _to_integer_array(values: Sequence[int]) -> ArrayAttr[IntAttr]:
+    return ArrayAttr([IntAttr(value) for value in values])
+
+
+@irdl_attr_definition
+class PlanAttr(ParametrizedAttribute):
+    """
+    Tiling plan of a group for one memory level.
+
+    Tiles live in the memory level `level`. `tile` gives a tile size for each parallel
+    iterator of the operation that defines the first result; `reduce`, one for each
+    reduction iterator of the accumulating operation that has a loop, most often the
+    last one, or none to run reductions whole. `mapping` says what the loops over tiles
+    become, `order` the loops from the outermost on as positions in `tile`, and `stages`
+    how many iterations are in flight; of loops over the tiles of a reduction, as many
+    are unless `reduce_stages` says otherwise.
+
+    Where tiles overlap (a halo), what they share is computed, or read, again for each.
+    Along the axis `sliding`, a position in `tile`, it is kept from one tile to the next
+    instead, but for the values that `recompute` names: by their number among the
+    operands of the group and then the results of the operations of its body. With
+    `prefetch_distance 1` what is computed for windows is computed an iteration ahead,
+    so that what reads them need not wait for it.
+
+    The operands that `resident` numbers lie in the level, whole: they are brought there
+    before all tiles, unless they are there already. Groups of a block that hold an
+    operand share it; from one on that names it in `reload`, too, they share what that
+    brings anew, and it need not stay there before. The results that `retain` numbers
+    stay in the level, whole, for the groups that hold them; they are written to the
+    outermost memory only where others read them. The last of several tiles has room for
+    all of it.
+
+    ```mlir
+    #graph.plan<L2, tile [16, 64], reduce [64], mapping loop, order [1, 0], stages 2>
+    #graph.plan<L1, tile [16, 64], reduce [64], mapping loop, stages 2, reduce_stages 3>
+    #graph.plan<L2, tile [1, 64, 8, 56], mapping loop, sliding [2], recompute [0]>
+    #graph.plan<L2, tile [1, 64, 8, 56], mapping loop, sliding [2], prefetch_distance 1>
+    #graph.plan<L2, tile [1, 64, 8, 56], mapping loop, retain [0], resident [0, 2]>
+    #graph.plan<L2, tile [1, 64, 8, 56], mapping loop, resident [0, 2], reload [2]>
+    ```
+    """
+
+    name = "graph.plan"
+
+    level: StringAttr
+    tile: ArrayAttr[IntAttr]
+    reduce: ArrayAttr[IntAttr]
+    mapping: StringAttr
+    order: ArrayAttr[IntAttr]
+    stages: IntAttr
+    reduce_stages: IntAttr
+    sliding: ArrayAttr[IntAttr]
+    recompute: ArrayAttr[IntAttr]
+    retain: ArrayAttr[IntAttr]
+    resident: ArrayAttr[IntAttr]
+    reload: ArrayAttr[IntAttr]
+    prefetch_distance: IntAttr
+
+    def __init__(
+        self,
+        level: str,
+        tile: Sequence[int],
+        reduce: Sequence[int] = (),
+        mapping: Mapping | str = Mapping.LOOP,
+        order: Sequence[int] = (),
+        stages: int = 1,
+        sliding: Sequence[int] = (),
+        recompute: Sequence[int] = (),
+        retain: Sequence[int] = (),
+        resident: Sequence[int] = (),
+        reload: Sequence[int] = (),
+        reduce_stages: int | None = None,
+        prefetch_distance: int = 0,
+    ):
+        super().__init__(
+            StringAttr(level),
+            _to_integer_array(tile),
+            _to_integer_array(reduce),
+            StringAttr(str(mapping)),
+            _to_integer_array(order),
+            IntAttr(stages),
+            IntAttr(stages if reduce_stages is None else reduce_stages),
+            _to_integer_array(sliding),
+            _to_integer_array(recompute),
+            _to_integer_array(retain),
+            _to_integer_array(resident),
+            _to_integer_array(reload),
+            IntAttr(prefetch_distance),
+        )
+
+    @property
+    def tile_sizes(self) -> tuple[int, ...]:
+        """Elements per tile along each parallel iterator."""
+        return tuple(size.data for size in self.tile)
+
+    @property
+    def reduce_sizes(self) -> tuple[int, ...]:
+        """Elements per step along each reduction iterator, or nothing."""
+        return tuple(size.data for size in self.reduce)
+
+    @property
+    def loop_mapping(self) -> Mapping:
+        """Mapping of the loops over tiles."""
+        return Mapping(self.mapping.data)
+
+    @property
+    def loop_order(self) -> tuple[int, ...]:
+        """Positions in `tile_sizes`, outermost loop first."""
+        given = tuple(position.data for position in self.order)
+        return given or tuple(range(len(self.tile)))
+
+    @property
+    def innermost_stages(self) -> int:
+        """Number of reduction tiles in flight, or of tiles if reductions run whole."""
+        return self.reduce_stage_count if self.reduce_sizes else self.stage_count
+
+    @property
+    def stage_count(self) -> int:
+        """Number of iterations in flight."""
+        return self.stages.data
+
+    @property
+    def reduce_stage_count(self) -> int:
+        """Number of reduction tiles in flight."""
+        return self.reduce_stages.data
+
+    @property
+    def sliding_axis(self) -> int | None:
+        """The index in `tile_sizes` of the axis of the sliding window, if any."""
+        return next((position.data for position in self.sliding), None)
+
+    @property
+    def recomputed_values(self) -> tuple[int, ...]:
+        """The indices of the values that are recomputed instead of kept in a window."""
+        return tuple(number.data for number in self.recompute)
+
+    @property
+    def has_prefetch(self) -> bool:
+        """True if producers of sliding windows run one iteration ahead."""
+        return self.prefetch_distance.data == 1
+
+    @property
+    def retained_results(self) -> tuple[int, ...]:
+        """The indices of the results that are retained in the level."""
+        return tuple(number.data for number in self.retain)
+
+    @property
+    def resident_operands(self) -> tuple[int, ...]:
+        """The indices of the operands that are resident in the level, whole."""
+        return tuple(number.data for number in self.resident)
+
+    @property
+    def reloaded_operands(self) -> tuple[int, ...]:
+        """The indices of the resident operands that are loaded in any case."""
+        return tuple(number.data for number in self.reload)
+
+    def verify(self) -> None:
+        if not LEVEL_NAME.fullmatch(self.level.data):
+            raise VerifyException(
+                f"expected a memory level such as L1, got {self.level.data}"
+            )
+        for size in (*self.tile_sizes, *self.reduce_sizes):
+            if size < 1:
+                raise VerifyException(f"expected sizes of at least 1, got {size}")
+        if self.mapping.data not in list(Mapping):
+            listed = ", ".join(Mapping)
+            raise VerifyException(
+                f"expected a mapping among {listed}, got {self.mapping.data}"
+            )
+        if sorted(self.loop_order) != list(range(len(self.tile))):
+            raise VerifyException(
+                f"expected an order of {len(self.tile)} loops, "
+                f"got {list(self.loop_order)}"
+            )
+        if self.stage_count < 1:
+            raise VerifyException(f"expected at least 1 stage, got {self.stage_count}")
+        if self.reduce_stage_count < 1:
+            raise VerifyException(
+                f"expected at least 1 reduce stage, got {self.reduce_stage_count}"
+            )
+        if len(self.sliding) > 1:
+            raise VerifyException(
+                f"expected one axis to slide along, got {len(self.sliding)}"
+            )
+        axis = self.sliding_axis
+        if axis is not None and not 0 <= axis < len(self.tile):
+            raise VerifyException(
+                f"expected an axis below {len(self.tile)} to slide along, got {axis}"
+            )
+        if self.prefetch_distance.data not in ((0,) if axis is None else (0, 1)):
+            wanted = (
+                "sliding tiles for a prefetch distance"
+                if axis is None
+                else "a prefetch distance of 0 or 1"
+            )
+            raise VerifyException(
+                f"expected {wanted}, got {self.prefetch_distance.data}"
+            )
+        if axis is not None and len(self.reduce):
+            raise VerifyException(
+                "expected reductions to run whole where tiles slide, got reduce sizes"
+            )
+        if not set(self.reloaded_operands) <= set(self.resident_operands):
+            raise VerifyException(
+                "expected to reload operands that are resident, "
+                f"{list(self.resident_operands)}, got {list(self.reloaded_operands)}"
+            )
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            level = parser.parse_identifier()
+            sizes: dict[str, list[int]] = {name: [] for name in LIST_KEYS}
+            mapping, stages = str(Mapping.LOOP), 1
+            reduce_stages, prefetch_distance = None, 0
+            while parser.parse_optional_punctuation(",") is not None:
+                position = parser.pos
+                match parser.parse_identifier():
+                    case "mapping":
+                        mapping = parser.parse_identifier()
+                    case "stages":
+                        stages = parser.parse_integer()
+                    case "reduce_stages":
+                        reduce_stages = parser.parse_integer()
+                    case "prefetch_distance":
+                        prefetch_distance = parser.parse_integer()
+                    case key if key in sizes:
+                        sizes[key] = parser.parse_comma_separated_list(
+                            parser.Delimiter.SQUARE, parser.parse_integer
+                        )
+                    case key if key in PLAN_KEYS:
+                        parser.raise_error(
+                            f"{key} was renamed to {PLAN_KEYS[key]}", position
+                        )
+                    case key:
+                        parser.raise_error(
+                            "expected tile, reduce, mapping, order, stages, "
+                            "reduce_stages, sliding, prefetch_distance, recompute, "
+                            f"retain, resident or reload, got {key}",
+                            position,
+                        )
+        return (
+            StringAttr(level),
+            _to_integer_array(sizes["tile"]),
+            _to_integer_array(sizes["reduce"]),
+            StringAttr(mapping),
+            _to_integer_array(sizes["order"]),
+            IntAttr(stages),
+            IntAttr(stages if reduce_stages is None else reduce_stages),
+            _to_integer_array(sizes["sliding"]),
+            _to_integer_array(sizes["recompute"]),
+            _to_integer_array(sizes["retain"]),
+            _to_integer_array(sizes["resident"]),
+            _to_integer_array(sizes["reload"]),
+            IntAttr(prefetch_distance),
+        )
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(f"{self.level.data}, tile {list(self.tile_sizes)}")
+            if self.reduce_sizes:
+                printer.print_string(f", reduce {list(self.reduce_sizes)}")
+            printer.print_string(f", mapping {self.mapping.data}")
+            if len(self.order):
+                printer.print_string(f", order {list(self.loop_order)}")
+            if self.stage_count != 1:
+                printer.print_string(f", stages {self.stage_count}")
+            if self.reduce_stage_count != self.stage_count:
+                printer.print_string(f", reduce_stages {self.reduce_stage_count}")
+            if (axis := self.sliding_axis) is not None:
+                printer.print_string(f", sliding [{axis}]")
+            if self.prefetch_distance.data:
+                printer.print_string(
+                    f", prefetch_distance {self.prefetch_distance.data}"
+                )
+            if self.recomputed_values:
+                printer.print_string(f", recompute {list(self.recomputed_values)}")
+            if self.retained_results:
+                printer.print_string(f", retain {list(self.retained_results)}")
+            if self.resident_operands:
+                printer.print_string(f", resident {list(self.resident_operands)}")
+            if self.reloaded_operands:
+                printer.print_string(f", reload {list(self.reloaded_operands)}")

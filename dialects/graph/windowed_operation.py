@@ -1,0 +1,115 @@
+"""Bases of pooling operations in two and three dimensions."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import DenseArrayBase, i64
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import IRDLOperation, prop_def
+from xdsl.utils.exceptions import VerifyException
+
+from tlf.dialects.graph.image_windows import Window
+from tlf.dialects.graph.reduction import ReduceKind, ReduceOp, neutral_element_of
+from tlf.dialects.graph.tensor_types import (
+    element_of,
+    format_shape,
+    integers_attribute,
+)
+
+ONES = integers_attribute((1, 1))
+ZEROS = integers_attribute((0, 0, 0, 0))
+
+
+class WindowedOperation(IRDLOperation, abc.ABC):
+    """An operation on the windows of every channel of N x C x H x W images."""
+
+    RANK: ClassVar[int] = 2
+    """Number of axes that windows slide over."""
+
+    kernel = prop_def(DenseArrayBase.constr(i64))
+    strides = prop_def(DenseArrayBase.constr(i64), default_value=ONES)
+    padding = prop_def(DenseArrayBase.constr(i64), default_value=ZEROS)
+    dilation = prop_def(DenseArrayBase.constr(i64), default_value=ONES)
+
+    @property
+    def window(self) -> Window:
+        """Sliding windows over images."""
+        return Window(
+            tuple(self.kernel.get_values()),
+            tuple(self.strides.get_values()),
+            tuple(self.padding.get_values()),
+            tuple(self.dilation.get_values()),
+        )
+
+    @classmethod
+    def make_window(
+        cls,
+        kernel: Sequence[int],
+        strides: Sequence[int],
+        padding: Sequence[int],
+        dilation: Sequence[int],
+    ) -> Window:
+        """Return a window with defaults for the numbers left out."""
+        ones, zeros = (1,) * cls.RANK, (0,) * 2 * cls.RANK
+        given = (kernel, strides or ones, padding or zeros, dilation or ones)
+        return Window(*map(tuple, given))
+
+    @classmethod
+    def infer_pooled_shape(
+        cls, images: Sequence[int], window: Window
+    ) -> tuple[int, ...]:
+        """Infer the shape of pooled images; raise if the window does not fit."""
+        window.verify(cls.RANK)
+        if len(images) != cls.RANK + 2:
+            raise VerifyException(
+                f"expected images of rank {cls.RANK + 2}, got {format_shape(images)}"
+            )
+        return (*images[:2], *window.output_extents(images))
+
+
+class Windowed3dOperation(WindowedOperation, abc.ABC):
+    """An operation on the windows of every channel of N x C x D x H x W images."""
+
+    RANK: ClassVar[int] = 3
+
+    strides = prop_def(
+        DenseArrayBase.constr(i64), default_value=integers_attribute((1,) * 3)
+    )
+    padding = prop_def(
+        DenseArrayBase.constr(i64), default_value=integers_attribute((0,) * 6)
+    )
+    dilation = prop_def(
+        DenseArrayBase.constr(i64), default_value=integers_attribute((1,) * 3)
+    )
+
+
+def window_properties(window: Window) -> dict[str, Attribute]:
+    """Return the properties of an operation with this window."""
+    return {
+        "kernel": integers_attribute(window.taps),
+        "strides": integers_attribute(window.strides),
+        "padding": integers_attribute(window.padding),
+        "dilation": integers_attribute(window.dilation),
+    }
+
+
+def build_window_reduction(
+    builder: Builder,
+    images: SSAValue,
+    window: Window,
+    kind: ReduceKind,
+    element: Attribute,
+    init: SSAValue | None = None,
+    acc: Attribute | None = None,
+) -> SSAValue:
+    """Build the reduction of the unfolded images over each window."""
+    unfolded = window.build_unfold(images, neutral_element_of(kind, element_of(images)))
+    taps = range(2, 2 + window.rank)
+    reduced = ReduceOp(
+        builder.insert(unfolded), kind, taps, init=init, acc=acc, element=element
+    )
+    return builder.insert(reduced).result

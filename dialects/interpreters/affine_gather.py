@@ -1,0 +1,105 @@
+"""Gathers and scatters of boxes of numpy arrays by affine maps and index arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.ir.affine import AffineMap
+
+from tlf.dialects.interfaces import Array
+from tlf.support.affine.linear_access import access_functions
+
+
+def gather_box(
+    source: Array,
+    offsets: Sequence[int],
+    indexing: AffineMap,
+    sizes: Sequence[int],
+    fill: object,
+    named: tuple[int, Array] | None = None,
+) -> Array:
+    """
+    The elements of `source` at `offsets + indexing(e)` for each `e` of a box, and
+    `fill` where that lies outside. The box has `sizes` elements along its axes. Along
+    one axis of the source the places may be `named` instead, one for each `e`.
+    """
+    inside, index = _resolve_indices(source.shape, offsets, indexing, sizes, named)
+    found = np.full(tuple(sizes), fill, source.dtype)
+    elements = np.broadcast_to(source[index], tuple(sizes))
+    found[inside] = elements[inside]
+    return found
+
+
+def _resolve_indices(
+    shape: Sequence[int],
+    offsets: Sequence[int],
+    indexing: AffineMap,
+    sizes: Sequence[int],
+    named: tuple[int, Array] | None,
+) -> tuple[NDArray[np.bool_], tuple[NDArray[np.int64], ...]]:
+    """
+    Return the mask of the elements of a box that lie within an array, and the indices
+    of all elements, clamped to the array, axis by axis.
+    """
+    grid = np.indices(tuple(sizes), sparse=True)
+    inside = np.ones(tuple(sizes), np.bool_)
+    index: list[NDArray[np.int64]] = []
+    for dimension, (access, offset, extent) in enumerate(
+        zip(access_functions(indexing), offsets, shape, strict=True)
+    ):
+        position = np.full(tuple(sizes), offset + access.constant, np.int64)
+        for coefficient, axis in zip(access.coefficients, grid, strict=True):
+            position = position + coefficient * axis
+        if named is not None and named[0] == dimension:
+            position = named[1].astype(np.int64)
+        inside &= (position >= 0) & (position < extent)
+        index.append(np.clip(position, 0, extent - 1))
+    return inside, tuple(index)
+
+
+def gather_indexed(
+    source: Array,
+    offsets: Sequence[int],
+    maps: tuple[AffineMap, AffineMap],
+    axis: int,
+    indices: Array,
+    sizes: Sequence[int],
+    fill: object,
+) -> Array:
+    """
+    The same with `maps[0]`, but along `axis` of the source at the places that
+    `indices` hold at `maps[1](e)`.
+    """
+    places = gather_box(indices, [0] * indices.ndim, maps[1], sizes, -1)
+    return gather_box(source, offsets, maps[0], sizes, fill, (axis, places))
+
+
+def scatter_indexed(
+    destination: Array,
+    offsets: Sequence[int],
+    maps: tuple[AffineMap, AffineMap],
+    axis: int,
+    indices: Array,
+    values: Array,
+    adds: bool,
+) -> Array:
+    """
+    The destination with the elements of a box at `offsets + maps[0](e)`, but along
+    `axis` at the places that `indices` hold at `maps[1](e)`: in their order, in the
+    place of what is there or added to it.
+    """
+    sizes = values.shape
+    names = gather_box(indices, [0] * indices.ndim, maps[1], sizes, -1)
+    inside, index = _resolve_indices(
+        destination.shape, offsets, maps[0], sizes, (axis, names)
+    )
+    result = destination.copy()
+    places = tuple(np.broadcast_to(each, sizes)[inside] for each in index)
+    if not adds:
+        result[places] = values[inside]
+        return result
+    with np.errstate(all="ignore"):
+        np.add.at(result, places, values[inside])
+    return result

@@ -1,0 +1,162 @@
+"""Entry points of the interpreter: run a function of a module on numpy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NoReturn, TypeAlias, cast
+
+import numpy as np
+from xdsl.dialects import func
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.interpreter import Interpreter, InterpreterFunctions
+from xdsl.utils.exceptions import InterpretationError
+
+from tlf.dialects.entry_point import argument_names, entry_point, result_names
+from tlf.dialects.interfaces import Array
+from tlf.dialects.interpreters.poison import UNWRITTEN, Origin, Poison
+from tlf.dialects.prepack import preparation_of, prepare_args_of
+from tlf.dialects.types import AnyTensor
+
+_ElementIndex: TypeAlias = tuple[int, list[int]]
+"""A result by its number, and the place of an element in it."""
+
+
+def interpret(
+    module: ModuleOp, inputs: Mapping[str, Array], entry: str | None = None
+) -> tuple[Array, ...]:
+    """
+    Run a function on arrays by name, and return its results.
+
+    Arrays have the shapes and dtypes of the arguments; results have those of the
+    declared results. Undefined elements of them are poison.
+    """
+    return _run_entry(module, inputs, entry, Poison())
+
+
+def interpret_poison_free(
+    module: ModuleOp, inputs: Mapping[str, Array], entry: str | None = None
+) -> tuple[Array, ...]:
+    """Run as `interpret`, and raise an error where a result depends on poison."""
+    poison, given = Poison(), _copy_inputs(module, inputs, entry)
+    results = _run_entry(module, inputs, entry, poison)
+    origins = tuple(poison.origins)
+    if not origins or not any(map(_may_be_poison, results)):
+        return results
+
+    def find_changed_element(some: Sequence[Origin]) -> _ElementIndex | None:
+        again = Poison(frozenset(some))
+        return _find_difference(
+            results,
+            _run_entry(module, _copy_inputs(module, given, entry), entry, again),
+        )
+
+    if (found := find_changed_element(origins)) is not None:
+        # Products of two of them are undefined until both have other values.
+        some = (origins[: number + 1] for number in range(len(origins) - 1))
+        last = next(
+            (each[-1] for each in some if find_changed_element(each)), origins[-1]
+        )
+        _report_poison(last, found, result_names(entry_point(module, entry)))
+    return results
+
+
+def _copy_inputs(
+    module: ModuleOp, inputs: Mapping[str, Array], entry: str | None
+) -> Mapping[str, Array]:
+    """The inputs, whatever a program writes into buffers that are its arguments."""
+    arguments = entry_point(module, entry).body.block.args
+    if not any(isinstance(each.type, MemRefType) for each in arguments):
+        return inputs
+    return {name: array.copy() for name, array in inputs.items()}
+
+
+def _may_be_poison(array: Array) -> bool:
+    """Return `True` if an array has elements that may be undefined."""
+    return array.dtype.kind in "bi" or bool(np.isnan(array.astype(np.float64)).any())
+
+
+def _find_difference(
+    one: Sequence[Array], other: Sequence[Array]
+) -> _ElementIndex | None:
+    """The first element in which two runs differ; NaN is like NaN."""
+    for number, pair in enumerate(zip(one, other, strict=True)):
+        left, right = (
+            each if each.dtype.kind in "bi" else each.astype(np.float64)
+            for each in pair
+        )
+        same = (left == right) | ((left != left) & (right != right))
+        if not same.all():
+            place = np.unravel_index(int(np.argmin(same)), same.shape)
+            return number, [int(each) for each in place]
+    return None
+
+
+def _report_poison(
+    origin: Origin, element: _ElementIndex, names: Sequence[str]
+) -> NoReturn:
+    (op, which), (number, place) = origin, element
+    message = (
+        f"{op.name}: expected results that are defined, got {names[number]}{place}, "
+        f"which depends on {which}"
+    )
+    op.emit_error(message, InterpretationError(message))
+
+
+def _run_entry(
+    module: ModuleOp, inputs: Mapping[str, Array], entry: str | None, poison: Poison
+) -> tuple[Array, ...]:
+    function = entry_point(module, entry)
+    given = [inputs[name] for name in argument_names(function)]
+    interpreter = _build_interpreter(module, poison)
+    with np.errstate(all="ignore"):
+        if (preparation := preparation_of(function)) is not None:
+            taken = [given[position] for position in prepare_args_of(preparation)]
+            given += _call_function(interpreter, preparation, taken, poison)
+        return _call_function(interpreter, function, given, poison)
+
+
+def _call_function(
+    interpreter: Interpreter,
+    function: func.FuncOp,
+    arguments: Sequence[Array],
+    poison: Poison,
+) -> tuple[Array, ...]:
+    places = function.body.block.args[len(arguments) :]
+    outputs = [
+        poison.undefined_array(function, UNWRITTEN, cast(AnyTensor, argument.type))
+        for argument in places
+    ]
+    try:
+        returned = interpreter.call_op(function, (*arguments, *outputs))
+    except RecursionError as error:
+        message = "expected calls that come to an end, got a function that calls itself"
+        raise InterpretationError(message) from error
+    return tuple(outputs) if outputs else cast(tuple[Array, ...], returned)
+
+
+def _build_interpreter(module: ModuleOp, poison: Poison) -> Interpreter:
+    # Those of all dialects are imported with them, which takes a third of a second.
+    from xdsl.interpreters.affine import AffineFunctions
+    from xdsl.interpreters.func import FuncFunctions
+
+    interpreter = Interpreter(module)
+    interpreter.register_implementations(FuncFunctions())
+    interpreter.register_implementations(AffineFunctions())
+    for functions in _interpreter_functions(module, poison):
+        interpreter.register_implementations(functions, override=True)
+    return interpreter
+
+
+def _interpreter_functions(
+    module: ModuleOp, poison: Poison
+) -> Sequence[InterpreterFunctions]:
+    from tlf.dialects.interpreters.graph import GraphFunctions, reference_functions_of
+    from tlf.dialects.interpreters.mem import mem_functions
+    from tlf.dialects.interpreters.tile import TileFunctions
+
+    return (
+        reference_functions_of(module),
+        GraphFunctions(),
+        TileFunctions(poison),
+        *mem_functions(poison),
+    )

@@ -1,0 +1,113 @@
+"""Declared memory layouts of the arguments and results of a function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    DictionaryAttr,
+    StringAttr,
+    TensorType,
+    i64,
+)
+from xdsl.ir import Attribute
+from xdsl.utils.exceptions import VerifyException
+
+from tlf.dialects.encoding import layout_of
+
+LAYOUT = "tlf.layout"
+"""
+The attribute of an argument or a result that has the order of its axes in memory,
+outermost first, as `array<i64: 0, 2, 3, 1>` for images with their channels last, or
+`"any"`, where the compiler chooses.
+"""
+
+AnyLayout: TypeAlias = Literal["any"]
+
+ANY_LAYOUT: AnyLayout = "any"
+"""The layout of what may lie in any order: whoever runs the program sees to it."""
+
+Layout: TypeAlias = tuple[int, ...] | AnyLayout
+"""An order of axes, or any."""
+
+DeclaredLayout: TypeAlias = Layout | None
+"""Declared layout; None if there is none."""
+
+
+def get_argument_layouts(function: func.FuncOp) -> list[DeclaredLayout]:
+    """The layout that each argument is declared to have."""
+    types = list(function.function_type.inputs)
+    return _parse_layouts(function, types, function.arg_attrs, "argument")
+
+
+def get_result_layouts(function: func.FuncOp) -> list[DeclaredLayout]:
+    """The layout that each result is declared to have."""
+    types = list(function.function_type.outputs)
+    return _parse_layouts(function, types, function.res_attrs, "result")
+
+
+def set_argument_layouts(function: func.FuncOp, layouts: Mapping[int, Layout]) -> None:
+    """Declare layouts of arguments, by their number."""
+    count = len(function.function_type.inputs)
+    function.arg_attrs = _with_layouts(function.arg_attrs, count, layouts)
+
+
+def set_result_layouts(function: func.FuncOp, layouts: Mapping[int, Layout]) -> None:
+    """Declare layouts of results, by their number."""
+    count = len(function.function_type.outputs)
+    function.res_attrs = _with_layouts(function.res_attrs, count, layouts)
+
+
+def _with_layouts(
+    attributes: ArrayAttr[DictionaryAttr] | None,
+    count: int,
+    layouts: Mapping[int, Layout],
+) -> ArrayAttr[DictionaryAttr] | None:
+    if not layouts:
+        return attributes
+    tables = [dict(each.data) for each in attributes or [DictionaryAttr({})] * count]
+    for number, layout in layouts.items():
+        tables[number][LAYOUT] = (
+            StringAttr(ANY_LAYOUT)
+            if layout == ANY_LAYOUT
+            else DenseArrayBase.from_list(i64, list(layout))
+        )
+    return ArrayAttr([DictionaryAttr(each) for each in tables])
+
+
+def _parse_layouts(
+    function: func.FuncOp,
+    types: Sequence[Attribute],
+    attributes: ArrayAttr[DictionaryAttr] | None,
+    what: str,
+) -> list[DeclaredLayout]:
+    tables = () if attributes is None else attributes.data
+    found: list[DeclaredLayout] = []
+    for number, type_ in enumerate(types):
+        layout = tables[number].data.get(LAYOUT) if number < len(tables) else None
+        if layout is None:
+            found.append(layout_of(type_) or None)
+            continue
+        if layout == StringAttr(ANY_LAYOUT):
+            found.append(ANY_LAYOUT)
+            continue
+        rank = type_.get_num_dims() if isinstance(type_, TensorType) else 0
+        axes = _axis_order(layout)
+        if axes is None or sorted(axes) != list(range(rank)):
+            message = (
+                f"expected `{LAYOUT}` of {what} {number} to order {rank} axes, each "
+                f'once, as in array<i64: 0, 2, 3, 1>, or "any", got {layout}'
+            )
+            function.emit_error(message, VerifyException(message))
+        found.append(axes)
+    return found
+
+
+def _axis_order(layout: Attribute) -> tuple[int, ...] | None:
+    if not isinstance(layout, DenseArrayBase):
+        return None
+    return tuple(map(int, layout.get_values()))

@@ -1,0 +1,20 @@
+"""Attribute parameters that are one keyword of an enumeration."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from xdsl.parser import AttrParser
+from xdsl.utils.str_enum import StrEnum
+
+WordT = TypeVar("WordT", bound=StrEnum)
+
+
+def parse_keyword_param(parser: AttrParser, words: type[WordT]) -> WordT:
+    """Parse a keyword of an enumeration in angle brackets."""
+    if parser.parse_optional_punctuation("<") is None:
+        *others, last = [f"`<{word}>`" for word in words]
+        parser.raise_error(f"expected {', '.join(others)} or {last}")
+    found = parser.parse_str_enum(words)
+    parser.parse_punctuation(">")
+    return found

@@ -1,0 +1,112 @@
+"""
+Rewriting that preserves locations: new operations take the replaced one's.
+
+xDSL's rewriters leave the location of new operations unknown. What is rewritten through
+this module says where it comes from, so that an error of a late pass still names a line
+of the source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import LocationAttr, ModuleOp, UnknownLoc
+from xdsl.ir import Operation, SSAValue
+from xdsl.pattern_rewriter import (
+    GreedyRewritePatternApplier,
+    PatternRewriter,
+    PatternRewriterListener,
+    PatternRewriteWalker,
+    RewritePattern,
+)
+from xdsl.rewriter import Rewriter
+from xdsl.transforms.canonicalize import (
+    CanonicalizationRewritePattern,
+    CanonicalizePass,
+)
+from xdsl.transforms.dead_code_elimination import region_dce
+
+
+def propagate_locations(op: Operation) -> None:
+    """
+    Give every operation inside `op` that has no location that of the operation before
+    it in its block, else of the one around it.
+    """
+    for region in op.regions:
+        for block in region.blocks:
+            nearest = op.location
+            for inner in block.ops:
+                if isinstance(inner.location, UnknownLoc):
+                    inner.location = nearest
+                nearest = inner.location
+                propagate_locations(inner)
+
+
+def set_location(op: Operation, location: LocationAttr) -> None:
+    """Give an operation without a location, and those inside of it, a location."""
+    if isinstance(op.location, UnknownLoc):
+        op.location = location
+        propagate_locations(op)
+
+
+def replace_op(
+    op: Operation,
+    new_ops: Operation | Sequence[Operation],
+    new_results: Sequence[SSAValue | None] | None = None,
+) -> None:
+    """Replace an operation by others, which take its location."""
+    for new in (new_ops,) if isinstance(new_ops, Operation) else new_ops:
+        set_location(new, op.location)
+    Rewriter.replace_op(op, new_ops, new_results)
+
+
+def rewriter_at(op: Operation) -> PatternRewriter:
+    """Return a rewriter whose new operations take the location of `op`."""
+    rewriter = PatternRewriter(op)
+    rewriter.operation_insertion_handler.append(
+        lambda new: set_location(new, op.location)
+    )
+    return rewriter
+
+
+class LocatedPattern(RewritePattern):
+    """A pattern whose new operations take the location of the matched one."""
+
+    def __init__(self, pattern: RewritePattern) -> None:
+        self.pattern = pattern
+        self.listener = PatternRewriterListener(
+            operation_insertion_handler=[lambda new: set_location(new, self._location)]
+        )
+        self._location: LocationAttr = UnknownLoc()
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        self._location = op.location
+        self.pattern.match_and_rewrite(op, rewriter)
+
+
+def rewrite_module(
+    module: ModuleOp, pattern: RewritePattern, is_recursive: bool = True
+) -> bool:
+    """
+    Apply a pattern to the operations of a module, and to those that it makes if
+    `is_recursive`. Return `True` if the module changed.
+    """
+    located = LocatedPattern(pattern)
+    return PatternRewriteWalker(
+        located, apply_recursively=is_recursive, listener=located.listener
+    ).rewrite_module(module)
+
+
+class LocatedCanonicalizePass(CanonicalizePass):
+    """xDSL's `canonicalize`, which keeps locations."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        located = LocatedPattern(
+            GreedyRewritePatternApplier(
+                [CanonicalizationRewritePattern()], ctx=ctx, folding_enabled=True
+            )
+        )
+        PatternRewriteWalker(
+            located, post_walk_func=region_dce, listener=located.listener
+        ).rewrite_module(op)

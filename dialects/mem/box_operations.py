@@ -1,0 +1,67 @@
+"""Operation bases: source and destination buffers, box sizes, and border fill."""
+
+from typing import cast
+
+from xdsl.dialects.builtin import DenseArrayBase, MemRefType, i64
+from xdsl.ir import Attribute
+from xdsl.irdl import IRDLOperation, operand_def, opt_prop_def, prop_def
+from xdsl.utils.exceptions import VerifyException
+
+from tlf.dialects.mem.number_literals import number_value, verify_number
+
+
+class SourceOperation(IRDLOperation):
+    """An operation that reads a buffer."""
+
+    source = operand_def(MemRefType)
+
+    @property
+    def source_type(self) -> MemRefType[Attribute]:
+        return cast(MemRefType[Attribute], self.source.type)
+
+
+class DestinationOperation(IRDLOperation):
+    """An operation that writes a buffer."""
+
+    destination = operand_def(MemRefType)
+
+    @property
+    def destination_type(self) -> MemRefType[Attribute]:
+        return cast(MemRefType[Attribute], self.destination.type)
+
+
+class BoxOperation(IRDLOperation):
+    """An operation on a box of elements."""
+
+    sizes = prop_def(DenseArrayBase.constr(i64))
+
+    @property
+    def box(self) -> tuple[int, ...]:
+        """The elements of the box per dimension."""
+        return tuple(self.sizes.get_values())
+
+
+class BorderFillOperation(IRDLOperation):
+    """An operation that reads beyond its source."""
+
+    fill = opt_prop_def()
+
+    @property
+    def fill_value(self) -> float | None:
+        return None if self.fill is None else number_value(self.fill)
+
+    def verify_fill(self, element: Attribute) -> None:
+        """Check that what is read there can be an element."""
+        if self.fill is not None:
+            verify_number(self.fill, element)
+
+
+def verify_same_element_type(
+    source: MemRefType[Attribute], destination: MemRefType[Attribute]
+) -> None:
+    """Check that two buffers have one element type."""
+    if source.element_type != destination.element_type:
+        raise VerifyException(
+            f"cannot move elements of type {source.element_type} into a buffer of "
+            f"{destination.element_type}"
+        )

@@ -1,0 +1,75 @@
+"""Checks of memory levels, windows and box sizes of buffers."""
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import AffineMapAttr, MemRefType, StringAttr
+from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+
+def level_of(buffer: Attribute) -> str:
+    """
+    Return the name of the memory level of a buffer's type.
+
+    Raises `VerifyException` when the type names no level.
+    """
+    if not isinstance(buffer, MemRefType):
+        raise VerifyException(f"expected a memref, got {buffer}")
+    space = cast(MemRefType[Attribute], buffer).memory_space
+    if not isinstance(space, StringAttr):
+        raise VerifyException(f'expected a memory level such as "L2" in {buffer}')
+    return space.data
+
+
+def verify_no_window(buffer: SSAValue) -> None:
+    """Check that a buffer is not a window, which only moves can read and write."""
+    type_ = buffer.type
+    if not isinstance(type_, MemRefType):
+        return
+    if isinstance(cast(MemRefType[Attribute], type_).layout, AffineMapAttr):
+        raise VerifyException(f"expected a buffer that does not wrap, got {type_}")
+
+
+def verify_sizes(sizes: Sequence[int], rank: int) -> None:
+    """
+    Check that the sizes of a box are positive, one per dimension.
+    """
+    if len(sizes) != rank:
+        raise VerifyException(
+            f"expected {rank} sizes, one per dimension, got {len(sizes)}"
+        )
+    if any(size <= 0 for size in sizes):
+        raise VerifyException(f"expected positive sizes, got {list(sizes)}")
+
+
+def verify_level_buffers(*buffers: SSAValue) -> None:
+    """Check that buffers have levels, and do not wrap."""
+    for buffer in buffers:
+        level_of(buffer.type)
+        verify_no_window(buffer)
+
+
+def verify_box_within(sizes: Sequence[int], shape: Sequence[int]) -> None:
+    """Check that a box is within a buffer of a shape, from its start on."""
+    verify_sizes(sizes, len(shape))
+    if any(size > extent for size, extent in zip(sizes, shape, strict=True)):
+        raise VerifyException(f"expected a box within {list(shape)}, got {list(sizes)}")
+
+
+def kept_dimensions(sizes: Sequence[int], shape: Sequence[int]) -> list[int]:
+    """
+    Return the dimensions of a subview that its type keeps; the others have size 1.
+    """
+    kept: list[int] = []
+    for dimension, size in enumerate(sizes):
+        if len(kept) < len(shape) and size == shape[len(kept)]:
+            kept.append(dimension)
+        elif size != 1:
+            break
+    else:
+        if len(kept) == len(shape):
+            return kept
+    raise VerifyException(
+        f"expected a subview of sizes {list(sizes)}, got {list(shape)}"
+    )

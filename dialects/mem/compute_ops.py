@@ -1,0 +1,361 @@
+"""The structured compute operations: map, reduce and contract."""
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import (
+    MemRefType,
+    StringAttr,
+    TensorType,
+)
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    opt_result_def,
+    region_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.traits import IsolatedFromAbove
+from xdsl.utils.exceptions import VerifyException
+
+from tlf.dialects.mem.accumulating import AccumulatingOp
+from tlf.dialects.mem.neutral_elements import neutral_element_of, zero_of
+from tlf.dialects.mem.prefetchable import PrefetchableOperation
+from tlf.dialects.mem.structured import (
+    StructuredEffects,
+    StructuredOp,
+    YieldOp,
+    structured_properties,
+    verify_outputs,
+)
+from tlf.support.affine.linear_access import is_identity, is_projection
+
+PRECISIONS = ("ieee", "tf32", "tf32x3")
+"""Rounding modes of f32 factors of a contraction before they are multiplied."""
+
+COMBINERS = frozenset(
+    f"arith.{name}"
+    for name in (
+        "addf",
+        "addi",
+        "andi",
+        "maximumf",
+        "maxsi",
+        "minimumf",
+        "minsi",
+        "mulf",
+        "muli",
+        "ori",
+    )
+)
+"""The operations that a reduction may combine with."""
+
+
+@irdl_op_definition
+class MapOp(StructuredOp):
+    """
+    Compute every element of the outputs from one element of each input.
+
+    Outputs have the shape of the domain. Inputs may be transposed, and broadcast along
+    dimensions of the domain that their map leaves out. A body that only yields copies.
+    An output may be the same buffer as an input if the map of both is the identity.
+
+    ```mlir
+    mem.map ins(%a, %b : memref<16x64xf32, "L1">, memref<64xf32, "L1">)
+        outs(%c : memref<16x64xf32, "L1">) domain [16, 64]
+        maps [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>,
+              affine_map<(d0, d1) -> (d0, d1)>] {
+    ^bb0(%x: f32, %y: f32):
+      %z = arith.addf %x, %y : f32
+      mem.yield %z : f32
+    }
+    ```
+    """
+
+    name = "mem.map"
+
+    inputs = var_operand_def()
+    outputs = var_operand_def(MemRefType)
+
+    body = region_def("single_block")
+
+    values = var_result_def(TensorType)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    traits = traits_def(StructuredEffects(), IsolatedFromAbove())
+
+    assembly_format = (
+        "(`ins` `(` $inputs^ `:` type($inputs) `)`)? "
+        "(`outs` `(` $outputs^ `:` type($outputs) `)`)? "
+        "`domain` $domain `maps` $indexing_maps attr-dict-with-keyword $body "
+        "(`->` type($values)^)?"
+    )
+
+    def __init__(
+        self,
+        inputs: Sequence[SSAValue | Operation],
+        outputs: Sequence[SSAValue | Operation],
+        domain: Sequence[int],
+        maps: Sequence[AffineMap],
+        body: Region,
+        value_types: Sequence[Attribute] = (),
+    ) -> None:
+        super().__init__(
+            operands=[inputs, outputs],
+            result_types=[value_types],
+            properties=structured_properties(domain, maps),
+            regions=[body],
+        )
+
+    @property
+    def input_operands(self) -> tuple[SSAValue, ...]:
+        return tuple(self.inputs)
+
+    @property
+    def output_operands(self) -> tuple[SSAValue, ...]:
+        return tuple(self.outputs)
+
+    def verify_(self) -> None:
+        self.verify_structure()
+        if self.results and self.outputs:
+            raise VerifyException("expected either outs or results, got both")
+        for number, indexing in enumerate(self.input_maps):
+            if not is_projection(indexing, allow_zero=True):
+                raise VerifyException(
+                    f"input {number}: expected a projected permutation, got {indexing}"
+                )
+        for number, indexing in enumerate(self.output_maps):
+            if not is_identity(indexing):
+                raise VerifyException(
+                    f"output {number}: expected the identity map, got {indexing}"
+                )
+            shape = self.output_types[number].get_shape()
+            if shape != self.extents:
+                raise VerifyException(
+                    f"output {number}: expected the shape of the domain, "
+                    f"{list(self.extents)}, got {list(shape)}"
+                )
+        self._verify_in_place()
+        self.verify_body(self.body, [type.element_type for type in self.input_types])
+
+    def _verify_in_place(self) -> None:
+        for number, (value, indexing) in enumerate(
+            zip(self.inputs, self.input_maps, strict=True)
+        ):
+            if value in self.outputs and not is_identity(indexing):
+                raise VerifyException(
+                    f"input {number}: expected the identity map of a buffer that is "
+                    f"also an output, got {indexing}"
+                )
+
+
+@irdl_op_definition
+class ReduceOp(AccumulatingOp):
+    """
+    Combine elements of the inputs into the outputs, which hold the initial values.
+
+    Outputs drop the reduced dimensions of the domain. Inputs are accessed linearly, so
+    a window is a sum such as `d0 * 2 + d1`. The body gets one element of each input,
+    then one of each output, and combines each pair by one `arith` operation (sum,
+    product, maximum, minimum, and, or) after an optional cast. With `overwrite` buffers
+    need not hold initial values; with `overwrite unless %i`, where `%i` is 0.
+
+    ```mlir
+    mem.reduce ins(%a : memref<16x64xf32, "L1">) outs(%s : memref<16xf32, "L1">)
+        domain [16, 64]
+        maps [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>] {
+    ^bb0(%x: f32, %acc: f32):
+      %z = arith.addf %x, %acc : f32
+      mem.yield %z : f32
+    }
+    ```
+    """
+
+    name = "mem.reduce"
+
+    inputs = var_operand_def()
+    outputs = var_operand_def()
+
+    body = region_def("single_block")
+
+    values = var_result_def(TensorType)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    traits = traits_def(StructuredEffects(), IsolatedFromAbove())
+
+    assembly_format = (
+        "`ins` `(` $inputs `:` type($inputs) `)` "
+        "`outs` `(` $outputs `:` type($outputs) `)` "
+        "`domain` $domain `maps` $indexing_maps (`overwrite` $overwrite^)? "
+        "(`unless` $unless^)? attr-dict-with-keyword $body (`->` type($values)^)?"
+    )
+
+    def __init__(
+        self,
+        inputs: Sequence[SSAValue | Operation],
+        outputs: Sequence[SSAValue | Operation],
+        domain: Sequence[int],
+        maps: Sequence[AffineMap],
+        body: Region,
+        value_types: Sequence[Attribute] = (),
+    ) -> None:
+        super().__init__(
+            operands=[inputs, outputs, None],
+            result_types=[value_types],
+            properties=structured_properties(domain, maps),
+            regions=[body],
+        )
+
+    @property
+    def input_operands(self) -> tuple[SSAValue, ...]:
+        return tuple(self.inputs)
+
+    @property
+    def output_operands(self) -> tuple[SSAValue, ...]:
+        return tuple(self.outputs)
+
+    @property
+    def neutral_elements(self) -> tuple[float, ...]:
+        return tuple(
+            neutral_element_of(combine.name, shaped.element_type)
+            for combine, shaped in zip(self.combiners, self.output_types, strict=True)
+        )
+
+    @property
+    def combiners(self) -> tuple[Operation, ...]:
+        """The operation that combines into each output."""
+        terminator = self.body.block.last_op
+        assert isinstance(terminator, YieldOp)
+        owners = [value.owner for value in terminator.values]
+        return tuple(owner for owner in owners if isinstance(owner, Operation))
+
+    def verify_(self) -> None:
+        self.verify_structure()
+        if len(self.inputs) != len(self.output_types):
+            raise VerifyException(
+                f"expected one input per output, got {len(self.inputs)} inputs and "
+                f"{len(self.output_types)} outputs"
+            )
+        verify_outputs(self)
+        self.verify_overwrite()
+        shaped = self.input_types + self.output_types
+        self.verify_body(self.body, [type.element_type for type in shaped])
+        self._verify_combiners()
+
+    def _verify_combiners(self) -> None:
+        combines = self.combiners
+        arguments = self.body.block.args[len(self.inputs) :]
+        if len(combines) != len(arguments):
+            raise VerifyException("expected a body that combines into every output")
+        for combine, argument in zip(combines, arguments, strict=True):
+            if combine.name not in COMBINERS:
+                raise VerifyException(
+                    f"cannot combine by `{combine.name}`, expected one of "
+                    f"{', '.join(sorted(COMBINERS))}"
+                )
+            if list(combine.operands).count(argument) != 1:
+                raise VerifyException(
+                    f"expected `{combine.name}` to combine an element with the "
+                    "output's element"
+                )
+
+
+@irdl_op_definition
+class ContractOp(AccumulatingOp, PrefetchableOperation):
+    """
+    Multiply two inputs and add the products to an output.
+
+    `acc[mc(p)] += lhs[ml(p)] * rhs[mr(p)]` for every point `p` of the domain, where the
+    maps are linear: a sum such as `d2 * 2 + d5` is a convolution's tap. Products are
+    added in the element type of the output; in f32, and rounded once, if that has 16
+    bits. With `overwrite` they are added to 0; with
+    `overwrite unless %i`, where `%i` is 0. With `ahead`, a contraction in the body of a
+    loop may start that many iterations before its own, as a `mem.dma` may.
+
+    ```mlir
+    mem.contract
+        ins(%a, %b : memref<16x32xbf16, "L1">, memref<32x64xbf16, "L1">)
+        outs(%acc : memref<16x64xf32, "L1">) domain [16, 64, 32]
+        maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>,
+              affine_map<(m, n, k) -> (m, n)>]
+    ```
+    """
+
+    name = "mem.contract"
+
+    lhs = operand_def()
+    rhs = operand_def()
+    acc = operand_def()
+
+    input_precision = opt_prop_def(StringAttr)
+
+    value = opt_result_def(TensorType)
+
+    traits = traits_def(StructuredEffects())
+
+    assembly_format = (
+        "`ins` `(` $lhs `,` $rhs `:` type($lhs) `,` type($rhs) `)` "
+        "`outs` `(` $acc `:` type($acc) `)` `domain` $domain `maps` $indexing_maps "
+        "(`precision` $input_precision^)? (`overwrite` $overwrite^)? "
+        "(`unless` $unless^)? (`ahead` $ahead^)? attr-dict (`->` type($value)^)?"
+    )
+
+    def __init__(
+        self,
+        lhs: SSAValue | Operation,
+        rhs: SSAValue | Operation,
+        acc: SSAValue | Operation,
+        domain: Sequence[int],
+        maps: Sequence[AffineMap],
+        input_precision: str | None = None,
+    ) -> None:
+        value_type = SSAValue.get(acc).type
+        properties = structured_properties(domain, maps)
+        if input_precision is not None:
+            properties["input_precision"] = StringAttr(input_precision)
+        super().__init__(
+            operands=[lhs, rhs, acc, None],
+            result_types=[None if isinstance(value_type, MemRefType) else value_type],
+            properties=properties,
+        )
+
+    @property
+    def precision(self) -> str:
+        """The input precision, `ieee` unless said otherwise."""
+        return "ieee" if self.input_precision is None else self.input_precision.data
+
+    @property
+    def input_operands(self) -> tuple[SSAValue, ...]:
+        return (self.lhs, self.rhs)
+
+    @property
+    def output_operands(self) -> tuple[SSAValue, ...]:
+        return (self.acc,)
+
+    @property
+    def neutral_elements(self) -> tuple[float, ...]:
+        return (zero_of(self.output_types[0].element_type),)
+
+    def verify_(self) -> None:
+        self.verify_structure()
+        verify_outputs(self)
+        self.verify_overwrite()
+        self.verify_prefetch_distance()
+        lhs, rhs = self.input_types
+        if lhs.element_type != rhs.element_type:
+            raise VerifyException(
+                f"expected inputs of one element type, got {lhs.element_type} and "
+                f"{rhs.element_type}"
+            )
+        if self.precision not in PRECISIONS:
+            raise VerifyException(
+                f"expected an input precision of {', '.join(PRECISIONS)}, got "
+                f"{self.precision}"
+            )

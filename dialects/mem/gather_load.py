@@ -1,0 +1,104 @@
+"""The load that gathers elements of a buffer by indices."""
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    TensorType,
+    i64,
+)
+from xdsl.dialects.utils import DynamicIndexList
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    traits_def,
+)
+from xdsl.traits import MemoryReadEffect
+
+from tlf.dialects.indexed_move import IndexedOperation, indexed_properties
+from tlf.dialects.mem.box_operations import BorderFillOperation, BoxOperation
+from tlf.dialects.mem.buffer_checks import verify_no_window, verify_sizes
+from tlf.dialects.mem.load_store import (
+    ValueOperation,
+    verify_box_fits,
+    verify_element_types,
+)
+from tlf.dialects.mem.number_literals import Number, number_attr
+from tlf.support.affine.mixed_offsets import Index, OffsetOperation, split_offsets
+
+
+@irdl_op_definition
+class GatherOp(
+    ValueOperation, OffsetOperation, IndexedOperation, BoxOperation, BorderFillOperation
+):
+    """
+    Move elements of a buffer into a value, along one axis from where indices say.
+
+    Element `e` of the value is that of the source at `offsets + maps[0](e)`, but along
+    `axis` at the element `maps[1](e)` of the indices. Elements outside the source read
+    as `fill`, and as an unspecified value without it; no index, whatever it is, reads
+    beyond the source. So do elements of the value beyond the size of the box, which may
+    be smaller.
+
+    ```mlir
+    %v = mem.gather %src[0, %j] axis 0 at %n
+        maps [affine_map<(d0, d1) -> (0, d1)>, affine_map<(d0, d1) -> (d0)>]
+        size [16, 8] fill 0.0
+        : memref<1000x64xf32, "L3">, tensor<16xi64> -> tensor<16x8xf32>
+    ```
+    """
+
+    name = "mem.gather"
+
+    indices = operand_def(TensorType)
+
+    custom_directives = (DynamicIndexList, Number)
+
+    traits = traits_def(MemoryReadEffect())
+
+    assembly_format = (
+        "$source `` custom<DynamicIndexList>($offsets, $static_offsets) "
+        "`axis` $axis `at` $indices `maps` $maps `size` $sizes "
+        "(`fill` custom<Number>($fill)^)? attr-dict "
+        "`:` type($source) `,` type($indices) `->` type($value)"
+    )
+
+    def __init__(
+        self,
+        source: SSAValue | Operation,
+        offsets: Sequence[Index],
+        axis: int,
+        indices: SSAValue | Operation,
+        maps: tuple[AffineMap, AffineMap],
+        value_type: TensorType[Attribute],
+        fill: float | None = None,
+        sizes: Sequence[int] | None = None,
+    ) -> None:
+        static, dynamic = split_offsets(offsets)
+        sizes = value_type.get_shape() if sizes is None else sizes
+        super().__init__(
+            operands=[indices, source, dynamic],
+            result_types=[value_type],
+            properties={
+                **indexed_properties(static, axis, maps),
+                "sizes": DenseArrayBase.from_list(i64, sizes),
+                "fill": None if fill is None else number_attr(fill),
+            },
+        )
+
+    @property
+    def index_type(self) -> TensorType[Attribute]:
+        return cast(TensorType[Attribute], self.indices.type)
+
+    def verify_(self) -> None:
+        verify_no_window(self.source)
+        source, value = self.source_type, self.value_type
+        verify_element_types(source, value)
+        self.verify_offsets(source.get_num_dims())
+        self.verify_indexing(source, self.index_type, value, self.mixed_offsets)
+        verify_sizes(self.box, value.get_num_dims())
+        verify_box_fits(value, self.box)
+        self.verify_fill(source.element_type)

@@ -1,0 +1,238 @@
+"""The load and the store between buffers and tensor values."""
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    DenseArrayBase,
+    MemRefType,
+    TensorType,
+    i64,
+)
+from xdsl.dialects.utils import DynamicIndexList
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
+from xdsl.utils.exceptions import VerifyException
+
+from tlf.dialects.mem.box_operations import (
+    BorderFillOperation,
+    BoxOperation,
+    DestinationOperation,
+    SourceOperation,
+)
+from tlf.dialects.mem.buffer_checks import level_of, verify_no_window, verify_sizes
+from tlf.dialects.mem.number_literals import Number, number_attr
+from tlf.support.affine.linear_access import access_functions
+from tlf.support.affine.mixed_offsets import Index, OffsetOperation, split_offsets
+
+
+class ValueOperation(SourceOperation):
+    """An operation that moves elements of a buffer into a value."""
+
+    value = result_def(TensorType)
+
+    @property
+    def value_type(self) -> TensorType[Attribute]:
+        return self.value.type
+
+
+@irdl_op_definition
+class LoadOp(ValueOperation, OffsetOperation, BoxOperation, BorderFillOperation):
+    """
+    Move a box of elements from a buffer into a value.
+
+    Elements outside the source read as `fill`, and as an unspecified value without it.
+    So do elements of the value beyond the size of the box, which may be smaller. With a
+    `map`, element `e` of the value is that of the source at `offsets + map(e)`: the
+    move transposes, repeats, skips, or gathers windows.
+
+    ```mlir
+    %v = mem.load %src[%i, 0] size [16, 64] fill 0.0
+        : memref<1000x512xf32, "L3"> -> tensor<16x64xf32>
+    ```
+    """
+
+    name = "mem.load"
+
+    map = opt_prop_def(AffineMapAttr)
+
+    custom_directives = (DynamicIndexList, Number)
+
+    traits = traits_def(MemoryReadEffect())
+
+    assembly_format = (
+        "$source `` custom<DynamicIndexList>($offsets, $static_offsets) "
+        "(`map` $map^)? `size` $sizes (`fill` custom<Number>($fill)^)? attr-dict "
+        "`:` type($source) `->` type($value)"
+    )
+
+    def __init__(
+        self,
+        source: SSAValue | Operation,
+        offsets: Sequence[Index],
+        value_type: TensorType[Attribute],
+        fill: float | None = None,
+        sizes: Sequence[int] | None = None,
+        map_: AffineMap | None = None,
+    ) -> None:
+        static, dynamic = split_offsets(offsets)
+        sizes = value_type.get_shape() if sizes is None else sizes
+        super().__init__(
+            operands=[source, dynamic],
+            result_types=[value_type],
+            properties={
+                "static_offsets": static,
+                "sizes": DenseArrayBase.from_list(i64, sizes),
+                "map": None if map_ is None else AffineMapAttr(map_),
+                "fill": None if fill is None else number_attr(fill),
+            },
+        )
+
+    @property
+    def source_map(self) -> AffineMap:
+        """From an element of the value to that of the source, without the offsets."""
+        if self.map is None:
+            return AffineMap.identity(self.value_type.get_num_dims())
+        return self.map.data
+
+    def verify_(self) -> None:
+        verify_no_window(self.source)
+        ranks = (self.value_type.get_num_dims(), self.source_type.get_num_dims())
+        if self.map is None:
+            verify_value_move(self.source_type, self.value_type)
+        else:
+            verify_element_types(self.source_type, self.value_type)
+            access_functions(self.source_map)
+            if (self.source_map.num_dims, len(self.source_map.results)) != ranks:
+                raise VerifyException(
+                    f"expected a map from {ranks[0]} dimensions of the value to "
+                    f"{ranks[1]} of the source, got {self.source_map}"
+                )
+        self.verify_offsets(ranks[1])
+        verify_sizes(self.box, ranks[0])
+        verify_box_fits(self.value_type, self.box)
+        self.verify_fill(self.source_type.element_type)
+
+
+@irdl_op_definition
+class StoreOp(DestinationOperation, OffsetOperation):
+    """
+    Move a value into a box of a buffer.
+
+    Elements outside the destination are not written, nor are those of the value beyond
+    the size of the box, where one is given.
+
+    ```mlir
+    mem.store %v to %dst[%i, 0]
+        : tensor<16x64xf32> to memref<1000x512xf32, "L3">
+    ```
+    """
+
+    name = "mem.store"
+
+    value = operand_def(TensorType)
+
+    sizes = opt_prop_def(DenseArrayBase.constr(i64))
+
+    custom_directives = (DynamicIndexList,)
+
+    traits = traits_def(MemoryWriteEffect())
+
+    assembly_format = (
+        "$value `to` $destination `` custom<DynamicIndexList>($offsets, "
+        "$static_offsets) (`size` $sizes^)? attr-dict "
+        "`:` type($value) `to` type($destination)"
+    )
+
+    def __init__(
+        self,
+        value: SSAValue | Operation,
+        destination: SSAValue | Operation,
+        offsets: Sequence[Index],
+        sizes: Sequence[int] | None = None,
+    ) -> None:
+        static, dynamic = split_offsets(offsets)
+        value = SSAValue.get(value)
+        if sizes is not None and tuple(sizes) == _shape_of(value):
+            sizes = None
+        super().__init__(
+            operands=[value, destination, dynamic],
+            properties={
+                "static_offsets": static,
+                "sizes": None
+                if sizes is None
+                else DenseArrayBase.from_list(i64, sizes),
+            },
+        )
+
+    @property
+    def box(self) -> tuple[int, ...]:
+        """The elements moved per dimension."""
+        if self.sizes is None:
+            return self.value_type.get_shape()
+        return tuple(self.sizes.get_values())
+
+    @property
+    def value_type(self) -> TensorType[Attribute]:
+        return cast(TensorType[Attribute], self.value.type)
+
+    def verify_(self) -> None:
+        verify_no_window(self.destination)
+        verify_value_move(self.destination_type, self.value_type)
+        rank = self.destination_type.get_num_dims()
+        self.verify_offsets(rank)
+        verify_sizes(self.box, rank)
+        verify_box_fits(self.value_type, self.box)
+
+
+def _shape_of(value: SSAValue) -> tuple[int, ...]:
+    return cast(TensorType[Attribute], value.type).get_shape()
+
+
+def verify_box_fits(value: TensorType[Attribute], box: Sequence[int]) -> None:
+    """
+    Check that a value has room for a box.
+    """
+    pairs = zip(box, value.get_shape(), strict=True)
+    if any(size > extent for size, extent in pairs):
+        raise VerifyException(
+            f"expected a value of at least shape {list(box)}, the size of the box, got "
+            f"{value}"
+        )
+
+
+def verify_value_move(
+    buffer: MemRefType[Attribute], value: TensorType[Attribute]
+) -> None:
+    """
+    Check that a value and a buffer agree in rank and element type.
+    """
+    verify_element_types(buffer, value)
+    if buffer.get_num_dims() != value.get_num_dims():
+        raise VerifyException(
+            f"cannot move a value of rank {value.get_num_dims()} to or from a buffer "
+            f"of rank {buffer.get_num_dims()}"
+        )
+
+
+def verify_element_types(
+    buffer: MemRefType[Attribute], value: TensorType[Attribute]
+) -> None:
+    """
+    Check that a value and a buffer with a level agree in their element type.
+    """
+    level_of(buffer)
+    if buffer.element_type != value.element_type:
+        raise VerifyException(
+            f"cannot move elements of type {value.element_type} to or from a buffer of "
+            f"{buffer.element_type}"
+        )

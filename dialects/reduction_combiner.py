@@ -1,0 +1,32 @@
+"""Combiner operations of the partial results of reductions and contractions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.ir import SSAValue
+
+from tlf.dialects import graph
+from tlf.dialects.graph.elementwise import BinaryOperation
+from tlf.dialects.graph.reduction import ReduceKind
+from tlf.dialects.interfaces import AccumulatingInterface
+
+COMBINE_OPS: Mapping[ReduceKind, type[BinaryOperation]] = {
+    ReduceKind.SUM: graph.AddOp,
+    ReduceKind.PROD: graph.MulOp,
+    ReduceKind.MAX: graph.MaximumOp,
+    ReduceKind.MIN: graph.MinimumOp,
+}
+"""Operation that combines two results of a reduction, by its kind."""
+
+
+def reduce_kind_of(op: AccumulatingInterface) -> ReduceKind:
+    """Return the kind of combination of a reduction or a contraction."""
+    return op.combination if isinstance(op, graph.ReduceOp) else ReduceKind.SUM
+
+
+def build_combination(
+    op: AccumulatingInterface, one: SSAValue, other: SSAValue
+) -> BinaryOperation:
+    """Build the operation that combines two partial results of a reduction."""
+    return COMBINE_OPS[reduce_kind_of(op)](one, other)

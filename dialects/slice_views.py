@@ -1,0 +1,179 @@
+"""Movements that are views: strided slices and axis merges of a stored operand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.ir import Operation, SSAValue
+
+from tlf.dialects.encoding import level_of
+from tlf.dialects.interfaces import (
+    ConstantInterface,
+    MovementInterface,
+    TilingInterface,
+    ViewInterface,
+)
+from tlf.dialects.types import tensor_type
+from tlf.support.affine.index_access import Accesses
+
+
+def is_strided_slice(op: Operation) -> bool:
+    """
+    Return `True` if a movement is a strided slice: each axis of its result is a range
+    of the same axis of its operand, from some offset on and in steps, the last axis
+    with unit step. A strided view of the operand's buffer then shows the result. A
+    movement that keeps all elements is a copy, not a slice.
+    """
+    if not isinstance(op, MovementInterface) or op.padding_value(0) is not None:
+        return False
+    rank = tensor_type(op.results[0]).get_num_dims()
+    if op.operands[0].type == op.results[0].type:
+        return False
+    accesses = op.indexing_maps()[0] or ()
+    written = [access.terms for access in op.result_indexing_maps()[0]]
+    read = [access.terms for access in accesses]
+    if written != [((axis, 1),) for axis in range(rank)] or len(read) != rank:
+        return False
+    steps = [dict(terms).get(axis, 0) for axis, terms in enumerate(read)]
+    is_plain = all(len(terms) == 1 for terms in read)
+    offsets = [access.offset for access in accesses]
+    widths = {access.width for access in accesses}
+    is_inside = all(step > 0 for step in steps) and all(each >= 0 for each in offsets)
+    return rank > 0 and is_plain and is_inside and widths == {1} and steps[-1] == 1
+
+
+def is_unit_stride_slice(op: Operation) -> bool:
+    """
+    Return `True` if a movement is a slice with unit steps, so that a tile of its result
+    is a tile of its operand unchanged.
+    """
+    return is_strided_slice(op) and all(
+        access.terms[0][1] == 1 for access in _source_accesses(op)
+    )
+
+
+def is_stored_slice(op: Operation) -> bool:
+    """
+    Return `True` if a movement slices a tensor that is stored in any case: an argument,
+    a constant, or a value with other users. The slice then costs nothing and needs no
+    tensor of its own. If the slice is viewed under other shapes, strides must be able
+    to express these too.
+    """
+    if not is_strided_slice(op) or _is_in_inner_level(op):
+        return False
+    (operand,) = op.operands
+    if not _is_stored(operand):
+        return False
+    steps = [access.terms[0][1] for access in _source_accesses(op)]
+    strides = [
+        step * stride for step, stride in zip(steps, _strides_of(operand), strict=True)
+    ]
+    return _can_stride_views(op.results[0], strides)
+
+
+def is_axis_merge(op: Operation) -> bool:
+    """
+    Return `True` if a view does no more than merge axes of its operand, so that the
+    operand can be computed directly at the location of its result, whatever the strides
+    there.
+    """
+    if not isinstance(op, ViewInterface):
+        return False
+    shape = tensor_type(op.results[0]).get_shape()
+    apart = row_major_strides([extent + 1 for extent in shape])
+    wanted = tensor_type(op.operands[0]).get_shape()
+    return reshaped_strides(shape, apart, wanted) is not None
+
+
+def _is_stored(value: SSAValue) -> bool:
+    """
+    Return `True` unless a value is the result of an operation and has only one use, be
+    it through views.
+    """
+    while isinstance(value.owner, ViewInterface) and value.uses.get_length() == 1:
+        value = value.owner.operands[0]
+    if isinstance(value.owner, ConstantInterface):
+        return True
+    return value.uses.get_length() > 1 or not isinstance(value.owner, TilingInterface)
+
+
+def _is_in_inner_level(op: Operation) -> bool:
+    """Return `True` if an operation works on a tile in an inner memory level."""
+    return level_of(op.results[0].type) is not None
+
+
+def _source_accesses(op: Operation) -> Accesses:
+    assert isinstance(op, MovementInterface)
+    return op.indexing_maps()[0] or ()
+
+
+def _strides_of(value: SSAValue) -> Sequence[int]:
+    """The strides, in elements, under which a value is stored."""
+    owner, shape = value.owner, tensor_type(value).get_shape()
+    if isinstance(owner, ViewInterface):
+        (operand,) = owner.operands
+        old = tensor_type(operand).get_shape()
+        found = reshaped_strides(old, _strides_of(operand), shape)
+        return found or row_major_strides(shape)
+    if isinstance(owner, Operation) and is_stored_slice(owner):
+        steps = [access.terms[0][1] for access in _source_accesses(owner)]
+        strides = _strides_of(owner.operands[0])
+        return [step * stride for step, stride in zip(steps, strides, strict=True)]
+    return row_major_strides(shape)
+
+
+def _can_stride_views(value: SSAValue, strides: Sequence[int]) -> bool:
+    """Return `True` if strides can express all views of a strided value."""
+    shape = tensor_type(value).get_shape()
+    for use in value.uses:
+        if isinstance(view := use.operation, ViewInterface):
+            result = view.results[0]
+            wanted = tensor_type(result).get_shape()
+            found = reshaped_strides(shape, strides, wanted)
+            if found is None or not _can_stride_views(result, found):
+                return False
+    return True
+
+
+def row_major_strides(shape: Sequence[int]) -> tuple[int, ...]:
+    """The strides, in elements, of a contiguous tensor."""
+    return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
+
+
+def reshaped_strides(
+    old: Sequence[int], strides: Sequence[int], new: Sequence[int]
+) -> tuple[int, ...] | None:
+    """
+    The strides under which elements of shape `old` are seen in shape `new`, in
+    row-major order; None where no strides reach them.
+    """
+    runs = _contiguous_runs(old, strides)
+    found: list[int] = []
+    extent, stride = runs.pop() if runs else (1, 1)
+    for wanted in reversed(new):
+        if wanted == 1:
+            found.append(stride)
+            continue
+        if extent == 1 and runs:
+            extent, stride = runs.pop()
+        if extent % wanted:
+            return None
+        found.append(stride)
+        extent, stride = extent // wanted, stride * wanted
+    return tuple(reversed(found))
+
+
+def _contiguous_runs(
+    shape: Sequence[int], strides: Sequence[int]
+) -> list[tuple[int, int]]:
+    """The extents and strides of axes, those that follow without a gap as one."""
+    runs: list[tuple[int, int]] = []
+    for extent, stride in zip(shape, strides, strict=True):
+        if extent == 1:
+            continue
+        if runs and runs[-1][1] == extent * stride:
+            runs[-1] = (runs[-1][0] * extent, stride)
+        else:
+            runs.append((extent, stride))
+    return runs

@@ -1,0 +1,18 @@
+"""Lookup of the memory levels of a target by name."""
+
+from __future__ import annotations
+
+from xdsl.utils.exceptions import PassFailedException
+
+from tlf.dialects.target import Level, TargetSpec
+
+
+def find_tile_level(target: TargetSpec, name: str | None) -> Level:
+    """A memory level that tiles can be brought to, the outermost unless named."""
+    levels = {level.name: level for level in target.tile_levels}
+    if name is None:
+        return target.tile_levels[0]
+    if name not in levels:
+        known = ", ".join(levels)
+        raise PassFailedException(f"expected one of the levels {known}, got {name}")
+    return levels[name]

@@ -1,0 +1,205 @@
+"""Schema validation of TOML data, with the path of each fault."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from math import inf
+from typing import TypeAlias, cast
+
+from msgspec import Struct, inspect
+from msgspec.inspect import NoneType
+
+from tlf.dialects.target.toml_locations import KeyPath
+
+Choice: TypeAlias = inspect.EnumType | inspect.LiteralType
+Number: TypeAlias = inspect.IntType | inspect.FloatType
+
+
+MAX_LISTED_NAMES = 3
+"""So many names are listed, whichever was meant."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that is wrong."""
+
+    path: KeyPath
+    message: str
+    at_key: bool = False
+    """True if the fault is about the key, not the value."""
+
+
+@cache
+def schema_of(struct: type[Struct]) -> inspect.Type:
+    """The shape that a `Struct` declares."""
+    return inspect.type_info(struct)
+
+
+def find_schema_faults(
+    data: object, type_: inspect.Type, path: KeyPath = ()
+) -> Iterator[Fault]:
+    """
+    Yield the faults where data does not have the shape of a type, in the order of the
+    data.
+    """
+    match type_:
+        case inspect.StructType():
+            yield from _struct_faults(data, type_, path)
+        case inspect.DictType():
+            yield from _table_faults(data, type_, path)
+        case inspect.ListType() | inspect.TupleType():
+            yield from _array_faults(data, type_, path)
+        case inspect.UnionType(types=types):
+            (given,) = (each for each in types if not isinstance(each, NoneType))
+            yield from find_schema_faults(data, given, path)
+        case inspect.EnumType() | inspect.LiteralType():
+            if data not in (known := _choices(type_)):
+                yield _unexpected_fault(f"one of {_format_names(known)}", path, data)
+        case inspect.IntType() | inspect.FloatType():
+            if not _is_within(data, type_):
+                yield _unexpected_fault(_describe_range(type_), path, data)
+        case inspect.BoolType():
+            if not isinstance(data, bool):
+                yield _unexpected_fault("true or false", path, data)
+        case inspect.StrType(pattern=pattern):
+            if not isinstance(data, str) or not re.search(pattern or "", data):
+                matching = f" that matches `{pattern}`" if pattern else ""
+                yield _unexpected_fault(f"a string{matching}", path, data)
+        case _:
+            return
+
+
+def format_path(path: KeyPath) -> str:
+    """A path as it is written in TOML, items of arrays by their numbers."""
+    text = "".join(
+        f"[{each}]" if isinstance(each, int) else f".{each}" for each in path
+    )
+    return text.removeprefix(".")
+
+
+def unknown_key_fault(key: str, path: KeyPath, known: Sequence[str]) -> Fault:
+    """Return the fault of a key that a table does not have."""
+    hint = "" if len(known) <= MAX_LISTED_NAMES else _suggest_name(key, known)
+    hint = hint or f", expected one of {_format_names(known)}"
+    return Fault(
+        (*path, key), f"unknown key `{key}`{_format_owner(path)}{hint}", at_key=True
+    )
+
+
+def _struct_faults(
+    data: object, type_: inspect.StructType, path: KeyPath
+) -> Iterator[Fault]:
+    if not isinstance(data, Mapping):
+        yield _unexpected_fault("a table", path, data)
+        return
+    table = cast("Mapping[str, object]", data)
+    fields = {field.encode_name: field for field in type_.fields}
+    for key, value in table.items():
+        if key in fields:
+            yield from find_schema_faults(value, fields[key].type, (*path, key))
+        else:
+            yield unknown_key_fault(key, path, list(fields))
+    for key, field in fields.items():
+        if field.required and key not in table:
+            message = f"expected a key `{key}`{_format_owner(path)}, got none"
+            yield Fault(path, message, at_key=True)
+
+
+def _table_faults(
+    data: object, type_: inspect.DictType, path: KeyPath
+) -> Iterator[Fault]:
+    if not isinstance(data, Mapping):
+        yield _unexpected_fault("a table", path, data)
+        return
+    table, keys = cast("Mapping[str, object]", data), type_.key_type
+    known = _choices(keys) if isinstance(keys, inspect.LiteralType) else tuple(table)
+    for key, value in table.items():
+        if key in known:
+            yield from find_schema_faults(value, type_.value_type, (*path, key))
+        else:
+            yield unknown_key_fault(key, path, known)
+    if len(table) < (type_.min_length or 0):
+        yield _unexpected_fault("a table with a key", path, "{}")
+
+
+def _array_faults(
+    data: object, type_: inspect.ListType | inspect.TupleType, path: KeyPath
+) -> Iterator[Fault]:
+    if isinstance(type_, inspect.TupleType):
+        least = most = len(type_.item_types)
+        items = list(type_.item_types)
+    else:
+        least, most, items = type_.min_length or 0, inf, [type_.item_type]
+    is_array = isinstance(data, Sequence) and not isinstance(data, str)
+    array = cast("Sequence[object]", data) if is_array else None
+    if array is None or not least <= len(array) <= most:
+        exactly = "" if least == most else "at least "
+        yield _unexpected_fault(
+            f"an array of {exactly}{least} items", path, cast(object, data)
+        )
+        return
+    for number, value in enumerate(array):
+        each = items[min(number, len(items) - 1)]
+        yield from find_schema_faults(value, each, (*path, number))
+
+
+def _unexpected_fault(expected: str, path: KeyPath, data: object) -> Fault:
+    message = (
+        f"expected {expected} for `{format_path(path)}`, got {_format_value(data)}"
+    )
+    return Fault(path, message)
+
+
+def _format_value(data: object) -> str:
+    match data:
+        case bool():
+            return f"`{str(data).lower()}`"
+        case Mapping():
+            return "a table"
+        case list():
+            return f"an array of {len(cast(list[object], data))}"
+        case _:
+            return f"`{data}`"
+
+
+def _format_owner(path: KeyPath) -> str:
+    return f" of `{format_path(path)}`" if path else ""
+
+
+def _format_names(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _suggest_name(name: str, known: Sequence[str]) -> str:
+    close = get_close_matches(name, known, n=1)
+    return f", did you mean `{close[0]}`?" if close else ""
+
+
+def _choices(type_: Choice) -> tuple[str, ...]:
+    values = type_.values if isinstance(type_, inspect.LiteralType) else type_.cls
+    return tuple(str(each) for each in values)
+
+
+def _is_within(data: object, type_: Number) -> bool:
+    kinds = int if isinstance(type_, inspect.IntType) else int | float
+    if not isinstance(data, kinds) or isinstance(data, bool):
+        return False
+    low, high = _bounds(type_)
+    return low <= data <= high and (type_.gt is None or data > type_.gt)
+
+
+def _bounds(type_: Number) -> tuple[float, float]:
+    low, high = type_.ge, type_.le
+    return -inf if low is None else low, inf if high is None else high
+
+
+def _describe_range(type_: Number) -> str:
+    if isinstance(type_, inspect.IntType):
+        return f"an integer from {type_.ge} to {type_.le}"
+    if type_.gt is not None:
+        return f"a number above {type_.gt:g} and at most {type_.le:g}"
+    return f"a number from {type_.ge:g} to {type_.le:g}"

@@ -1,0 +1,28 @@
+"""Tensor copies: transpositions with the identity permutation."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tlf.dialects import graph
+from tlf.dialects.types import tensor_type
+
+
+def insert_operand_copy(user: Operation, number: int) -> graph.TransposeOp:
+    """Insert a copy of an operand right before its user, and use it there."""
+    value: SSAValue = user.operands[number]
+    axes = range(tensor_type(value).get_num_dims())
+    copy = graph.TransposeOp(value, list(axes))
+    copy.location = user.location
+    copy.result.name_hint = value.name_hint
+    Rewriter.insert_op(copy, InsertPoint.before(user))
+    user.operands[number] = copy.result
+    return copy
+
+
+def is_copy(op: Operation) -> bool:
+    """Return `True` if an operation copies a tensor."""
+    if not isinstance(op, graph.TransposeOp):
+        return False
+    return list(op.axis_list) == sorted(op.axis_list)

@@ -1,0 +1,77 @@
+"""Loop attributes: dependence kind and mapping of a loop nest."""
+
+from enum import auto
+
+from xdsl.ir import Data
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.str_enum import StrEnum
+
+from tlf.dialects.keyword_params import parse_keyword_param
+
+
+class LoopKind(StrEnum):
+    """Dependence between the iterations of a loop nest."""
+
+    PARALLEL = auto()
+    """No dependence: iterations write disjoint elements of carried destinations."""
+    SEQUENTIAL = auto()
+    """Each iteration starts from the values that the previous one yields."""
+
+
+class Mapping(StrEnum):
+    """Mapping of the iterations of a loop nest."""
+
+    GRID = auto()
+    """Programs of one kernel."""
+    CORE = auto()
+    """Cores of a chip."""
+    LOOP = auto()
+    """A loop in the program."""
+    UNROLL = auto()
+    """Copies of the body."""
+    HOST = auto()
+    """A loop of the host around launches."""
+
+
+@irdl_attr_definition
+class LoopKindAttr(Data[LoopKind]):
+    """
+    Dependence between the iterations of a loop nest.
+
+    ```mlir
+    #tile.kind<parallel>
+    ```
+    """
+
+    name = "tile.kind"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> LoopKind:
+        return parse_keyword_param(parser, LoopKind)
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(self.data)
+
+
+@irdl_attr_definition
+class MappingAttr(Data[Mapping]):
+    """
+    Mapping of the iterations of a loop nest.
+
+    ```mlir
+    #tile.mapping<grid>
+    ```
+    """
+
+    name = "tile.mapping"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> Mapping:
+        return parse_keyword_param(parser, Mapping)
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(self.data)

@@ -1,0 +1,190 @@
+"""Slice and deslice: extract a tile of a tensor, and insert one."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    TensorType,
+    i64,
+)
+from xdsl.dialects.utils import DynamicIndexList
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.irdl import (
+    VarConstraint,
+    base,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from tlf.dialects.encoding import level_of
+from tlf.dialects.move_interface import MoveInterface
+from tlf.dialects.tile.tile_extents import (
+    Number,
+    TileOperation,
+    extents_attribute,
+    valid_extents,
+    verify_element_types,
+    verify_fill_type,
+    verify_same_elements,
+)
+from tlf.dialects.types import AnyTensor, scalar_attribute, tensor_type
+from tlf.support.affine.linear_access import access_functions
+from tlf.support.affine.mixed_offsets import Index, split_offsets
+
+
+@irdl_op_definition
+class SliceOp(TileOperation, MoveInterface):
+    """
+    Cut a tile out of a tensor. The result type gives its size.
+
+    Elements outside of the source read as `fill`; without `fill` they are undefined. So
+    do elements of the tile beyond its `valid` extents, where these are given. A slice
+    into another memory level is a move, one within a level is a view.
+
+    With a `map`, element `e` of the tile is that of the source at `offsets + map(e)`:
+    the move transposes, repeats, skips, or gathers windows.
+
+    ```mlir
+    %t = tile.slice %x[%i, 0] fill 0.0 : f32
+        : tensor<100x64xf32> -> tensor<16x64xf32, #tile.encoding<L2>>
+    ```
+    """
+
+    name = "tile.slice"
+
+    source = operand_def(TensorType)
+    map = opt_prop_def(AffineMapAttr)
+    fill = opt_prop_def(FloatAttr | IntegerAttr)
+    valid = opt_prop_def(DenseArrayBase.constr(i64))
+    result = result_def(TensorType)
+
+    traits = traits_def(Pure())
+
+    custom_directives = (DynamicIndexList,)
+    assembly_format = (
+        "$source `` custom<DynamicIndexList>($offsets, $static_offsets)"
+        " (`map` $map^)? (`valid` $valid^)? (`fill` $fill^)? attr-dict"
+        " `:` type($source) `->` type($result)"
+    )
+
+    def __init__(
+        self,
+        source: SSAValue,
+        offsets: Sequence[Index],
+        result_type: AnyTensor,
+        fill: Number | None = None,
+        valid: Sequence[int] | None = None,
+        map_: AffineMap | None = None,
+    ) -> None:
+        static, dynamic = split_offsets(offsets)
+        number = (
+            None if fill is None else scalar_attribute(fill, result_type.element_type)
+        )
+        super().__init__(
+            operands=[source, dynamic],
+            properties={
+                "static_offsets": static,
+                "fill": number,
+                "valid": extents_attribute(valid),
+                "map": None if map_ is None else AffineMapAttr(map_),
+            },
+            result_types=[result_type],
+        )
+
+    @property
+    def is_move(self) -> bool:
+        return level_of(self.source.type) != level_of(self.result.type)
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """The extents of what is cut, which may be less than the tile's."""
+        return valid_extents(self.valid, tensor_type(self.result))
+
+    def verify_(self) -> None:
+        source, result = tensor_type(self.source), tensor_type(self.result)
+        self.verify_offsets(source.get_num_dims())
+        if self.map is None:
+            verify_same_elements(source, result)
+        else:
+            self._verify_map(self.map.data, source, result)
+        verify_fill_type(self.fill, result)
+        self.verify_valid_extents(self.valid, result.get_shape())
+
+    @staticmethod
+    def _verify_map(map_: AffineMap, source: AnyTensor, result: AnyTensor) -> None:
+        verify_element_types(source, result)
+        ranks = (result.get_num_dims(), source.get_num_dims())
+        if (map_.num_dims, len(map_.results)) != ranks or map_.num_symbols:
+            raise VerifyException(
+                f"expected a map from {ranks[0]} axes of the tile to {ranks[1]} of the "
+                f"source, got {map_}"
+            )
+        access_functions(map_)
+
+
+@irdl_op_definition
+class DesliceOp(TileOperation):
+    """
+    Put a tile into a tensor at some offsets, and yield the tensor that results.
+
+    Elements of the tile that fall outside of the destination are dropped, so that the
+    last tile along an axis may be partial. So are those beyond its `valid` extents.
+
+    ```mlir
+    %r = tile.deslice %t into %o[%i, 0]
+        : tensor<16x64xf32, #tile.encoding<L2>> into tensor<100x64xf32>
+    ```
+    """
+
+    name = "tile.deslice"
+
+    T: ClassVar = VarConstraint("T", base(TensorType))
+
+    source = operand_def(TensorType)
+    destination = operand_def(T)
+    valid = opt_prop_def(DenseArrayBase.constr(i64))
+    result = result_def(T)
+
+    traits = traits_def(Pure())
+
+    custom_directives = (DynamicIndexList,)
+    assembly_format = (
+        "$source `into` $destination `` "
+        "custom<DynamicIndexList>($offsets, $static_offsets) (`valid` $valid^)?"
+        " attr-dict `:` type($source) `into` type($destination)"
+    )
+
+    def __init__(
+        self,
+        source: SSAValue,
+        destination: SSAValue,
+        offsets: Sequence[Index],
+        valid: Sequence[int] | None = None,
+    ) -> None:
+        static, dynamic = split_offsets(offsets)
+        super().__init__(
+            operands=[source, destination, dynamic],
+            properties={"static_offsets": static, "valid": extents_attribute(valid)},
+            result_types=[destination.type],
+        )
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """The extents of what is put back, which may be less than the tile's."""
+        return valid_extents(self.valid, tensor_type(self.source))
+
+    def verify_(self) -> None:
+        source, destination = tensor_type(self.source), tensor_type(self.destination)
+        self.verify_offsets(source.get_num_dims())
+        verify_same_elements(source, destination)
+        self.verify_valid_extents(self.valid, source.get_shape())

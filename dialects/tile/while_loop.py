@@ -1,0 +1,402 @@
+"""The counted loop nest over tiles with loop-carried values."""
+
+from collections.abc import Sequence
+from typing import TypeAlias, cast
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    TensorType,
+    i64,
+)
+from xdsl.dialects.utils import AbstractYieldOperation
+from xdsl.dialects.utils.dynamic_index_list import (
+    get_dynamic_index_list,
+    split_dynamic_index_list,
+)
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_op_definition,
+    lazy_traits_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.traits import (
+    HasParent,
+    IsTerminator,
+    Pure,
+    RecursivelySpeculatable,
+    RecursiveMemoryEffect,
+    SingleBlockImplicitTerminator,
+    ensure_terminator,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from tlf.dialects.tile.loop_attributes import (
+    LoopKind,
+    LoopKindAttr,
+    Mapping,
+    MappingAttr,
+)
+from tlf.dialects.tile.slice_ops import DesliceOp
+
+Index: TypeAlias = SSAValue | int
+Bound: TypeAlias = UnresolvedOperand | int
+
+
+@irdl_op_definition
+class YieldOp(AbstractYieldOperation[Attribute]):
+    """
+    End an iteration, handing on its carried values.
+
+    ```mlir
+    tile.yield %next : tensor<16xf32, #tile.encoding<L1>>
+    ```
+    """
+
+    name = "tile.yield"
+
+    traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(WhileOp), Pure()))
+
+
+@irdl_op_definition
+class WhileOp(IRDLOperation):
+    """
+    A counted nest of loops over tiles, outermost first, with carried values.
+
+    The iterations of a *parallel* nest are independent: a carried value is a shared
+    destination that they write with `tile.deslice`, apart from each other, and never
+    read. Those of a *sequential* nest run in order, each from what the last yielded.
+
+    `mapping` says what iterations become, `order` in which order of axes they run, and
+    `stages` how many are in flight at once.
+
+    ```mlir
+    %r = tile.while (%i = 0 to 100 step 16) parallel mapping(loop)
+        into(%o = %e : tensor<100x64xf32>) {
+      %t = tile.slice %x[%i, 0]
+          : tensor<100x64xf32> -> tensor<16x64xf32, #tile.encoding<L2>>
+      %n = tile.deslice %t into %o[%i, 0]
+          : tensor<16x64xf32, #tile.encoding<L2>> into tensor<100x64xf32>
+      tile.yield %n : tensor<100x64xf32>
+    }
+    ```
+    """
+
+    name = "tile.while"
+
+    lower = var_operand_def(IndexType)
+    upper = var_operand_def(IndexType)
+    inits = var_operand_def(TensorType)
+    static_lower = prop_def(DenseArrayBase.constr(i64))
+    static_upper = prop_def(DenseArrayBase.constr(i64))
+    steps = prop_def(DenseArrayBase.constr(i64))
+    kind = prop_def(LoopKindAttr)
+    mapping = prop_def(MappingAttr)
+    order = opt_prop_def(DenseArrayBase.constr(i64))
+    stages = opt_prop_def(IntegerAttr.constr(i64))
+    body = region_def("single_block")
+    outputs = var_result_def(TensorType)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(
+        SingleBlockImplicitTerminator(YieldOp),
+        RecursiveMemoryEffect(),
+        RecursivelySpeculatable(),
+    )
+
+    def __init__(
+        self,
+        lower: Sequence[Index],
+        upper: Sequence[Index],
+        steps: Sequence[int],
+        inits: Sequence[SSAValue],
+        body: Region | Block,
+        kind: LoopKind,
+        mapping: Mapping = Mapping.LOOP,
+        order: Sequence[int] | None = None,
+        stages: int | None = None,
+    ) -> None:
+        static_lower, dynamic_lower = split_dynamic_index_list(lower, DYNAMIC_INDEX)
+        static_upper, dynamic_upper = split_dynamic_index_list(upper, DYNAMIC_INDEX)
+        super().__init__(
+            operands=[dynamic_lower, dynamic_upper, inits],
+            properties={
+                "static_lower": DenseArrayBase.from_list(i64, static_lower),
+                "static_upper": DenseArrayBase.from_list(i64, static_upper),
+                "steps": DenseArrayBase.from_list(i64, steps),
+                "kind": LoopKindAttr(kind),
+                "mapping": MappingAttr(mapping),
+                "order": None
+                if order is None
+                else DenseArrayBase.from_list(i64, order),
+                "stages": None if stages is None else IntegerAttr(stages, i64),
+            },
+            regions=[body if isinstance(body, Region) else Region(body)],
+            result_types=[[init.type for init in inits]],
+        )
+
+    @property
+    def is_parallel(self) -> bool:
+        """True if the iterations are independent."""
+        return self.kind.data is LoopKind.PARALLEL
+
+    @property
+    def mixed_lower(self) -> tuple[Index, ...]:
+        """The first value of each induction variable."""
+        static = cast(Sequence[int], self.static_lower.get_values())
+        return tuple(get_dynamic_index_list(static, self.lower, DYNAMIC_INDEX))
+
+    @property
+    def mixed_upper(self) -> tuple[Index, ...]:
+        """The bound that each induction variable stays below."""
+        static = cast(Sequence[int], self.static_upper.get_values())
+        return tuple(get_dynamic_index_list(static, self.upper, DYNAMIC_INDEX))
+
+    @property
+    def step_values(self) -> tuple[int, ...]:
+        """The step of each induction variable."""
+        return tuple(cast(Sequence[int], self.steps.get_values()))
+
+    @property
+    def induction_variables(self) -> tuple[BlockArgument, ...]:
+        """The arguments of the body that count, outermost loop first."""
+        return tuple(self.body.block.args[: len(self.steps)])
+
+    @property
+    def carried_values(self) -> tuple[BlockArgument, ...]:
+        """The arguments of the body that hold carried values."""
+        return tuple(self.body.block.args[len(self.steps) :])
+
+    @property
+    def yield_op(self) -> YieldOp:
+        """The end of the body."""
+        return cast(YieldOp, self.body.block.last_op)
+
+    def verify_(self) -> None:
+        self._verify_bounds()
+        self._verify_carried()
+        if self.is_parallel:
+            self._verify_destinations()
+
+    def _verify_bounds(self) -> None:
+        loops = len(self.steps)
+        for what, bounds in (
+            ("lower", self.static_lower),
+            ("upper", self.static_upper),
+        ):
+            if len(bounds) != loops:
+                raise VerifyException(
+                    f"expected {loops} {what} bounds, one per step, got {len(bounds)}"
+                )
+            operands = self.lower if what == "lower" else self.upper
+            values = cast(Sequence[int], bounds.get_values())
+            if (dynamic := values.count(DYNAMIC_INDEX)) != len(operands):
+                raise VerifyException(
+                    f"expected {dynamic} dynamic {what} bounds, got {len(operands)}"
+                )
+        if any(step <= 0 for step in self.step_values):
+            raise VerifyException(
+                f"expected positive steps, got {list(self.step_values)}"
+            )
+        if self.stages is not None and self.stages.value.data < 1:
+            raise VerifyException(
+                f"expected at least 1 stage, got {self.stages.value.data}"
+            )
+        if self.order is None:
+            return
+        order = list(cast(Sequence[int], self.order.get_values()))
+        if sorted(order) != list(range(loops)):
+            raise VerifyException(
+                f"expected an order of {loops} loops, each once, got {order}"
+            )
+
+    def _verify_carried(self) -> None:
+        expected = [IndexType()] * len(self.steps) + [init.type for init in self.inits]
+        found = list(self.body.block.arg_types)
+        if found != expected:
+            raise VerifyException(
+                f"expected body arguments {_format_types(expected)}, got "
+                f"{_format_types(found)}"
+            )
+        carried = expected[len(self.steps) :]
+        for what, values in (
+            ("results", self.outputs),
+            ("yielded values", self.yield_op.arguments),
+        ):
+            if (types := [value.type for value in values]) != carried:
+                raise VerifyException(
+                    f"expected {what} {_format_types(carried)}, got "
+                    f"{_format_types(types)}"
+                )
+
+    def is_destination(self, position: int) -> bool:
+        """Return `True` if the loop only writes a carried value, and never reads it."""
+        return self._find_reader(position) is None
+
+    def _find_reader(self, position: int) -> Operation | None:
+        """
+        Return an operation that uses a carried value otherwise than as a destination;
+        `None` if there is none.
+        """
+        destination = self.carried_values[position]
+        for use in destination.uses:
+            match use.operation:
+                case DesliceOp() if use.operation.destination is destination:
+                    continue
+                case WhileOp() as loop:
+                    first = len(loop.lower) + len(loop.upper)
+                    if loop.is_parallel or loop.is_destination(use.index - first):
+                        continue
+                case YieldOp() if use.index == position:
+                    continue
+                case _:
+                    pass
+            return use.operation
+        return None
+
+    def _verify_destinations(self) -> None:
+        for position in range(len(self.carried_values)):
+            if (reader := self._find_reader(position)) is not None:
+                raise VerifyException(
+                    "expected a destination of a parallel loop to be only "
+                    f"written, got a use in {reader.name}"
+                )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> "WhileOp":
+        loops = parser.parse_comma_separated_list(
+            parser.Delimiter.PAREN, lambda: _parse_loop(parser)
+        )
+        kind = parser.parse_str_enum(LoopKind)
+        mapping, order, stages = Mapping.LOOP, None, None
+        if parser.parse_optional_keyword("mapping") is not None:
+            with parser.in_parens():
+                mapping = parser.parse_str_enum(Mapping)
+        if parser.parse_optional_keyword("order") is not None:
+            order = parser.parse_comma_separated_list(
+                parser.Delimiter.PAREN, parser.parse_integer
+            )
+        if parser.parse_optional_keyword("stages") is not None:
+            with parser.in_parens():
+                stages = parser.parse_integer()
+        carry = []
+        keyword = "into" if kind is LoopKind.PARALLEL else "carry"
+        if parser.parse_optional_keyword(keyword) is not None:
+            carry = parser.parse_comma_separated_list(
+                parser.Delimiter.PAREN, lambda: _parse_carried(parser)
+            )
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        index = IndexType()
+        arguments = [loop[0].resolve(index) for loop in loops]
+        arguments += [argument.resolve(init.type) for argument, init in carry]
+        operation = cls(
+            [_resolve_bound(parser, loop[1]) for loop in loops],
+            [_resolve_bound(parser, loop[2]) for loop in loops],
+            [loop[3] for loop in loops],
+            [init for _, init in carry],
+            parser.parse_region(arguments),
+            kind,
+            mapping,
+            order,
+            stages,
+        )
+        if attributes is not None:
+            operation.attributes |= attributes.data
+        for trait in operation.get_traits_of_type(SingleBlockImplicitTerminator):
+            ensure_terminator(operation, trait)
+        return operation
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" (")
+        bounds = (self.mixed_lower, self.mixed_upper, self.step_values)
+        loops = list(zip(self.induction_variables, *bounds, strict=True))
+        printer.print_list(loops, lambda loop: _print_loop(printer, *loop))
+        printer.print_string(f") {self.kind.data} mapping({self.mapping.data})")
+        if self.order is not None:
+            order = ", ".join(str(axis) for axis in self.order.get_values())
+            printer.print_string(f" order({order})")
+        if self.stages is not None:
+            printer.print_string(f" stages({self.stages.value.data})")
+        if self.carried_values:
+            printer.print_string(" into(" if self.is_parallel else " carry(")
+            pairs = list(zip(self.carried_values, self.inits, strict=True))
+            printer.print_list(pairs, lambda pair: _print_carried(printer, *pair))
+            printer.print_string(")")
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        printer.print_region(
+            self.body,
+            print_entry_block_args=False,
+            print_block_terminators=bool(self.carried_values),
+        )
+
+
+def _format_types(types: Sequence[Attribute]) -> str:
+    return "(" + ", ".join(str(type_) for type_ in types) + ")"
+
+
+def _parse_bound(parser: Parser) -> Bound:
+    if (value := parser.parse_optional_unresolved_operand()) is not None:
+        return value
+    return parser.parse_integer(allow_boolean=False)
+
+
+def _resolve_bound(parser: Parser, bound: Bound) -> Index:
+    if isinstance(bound, int):
+        return bound
+    return parser.resolve_operand(bound, IndexType())
+
+
+def _parse_loop(parser: Parser) -> tuple[Parser.UnresolvedArgument, Bound, Bound, int]:
+    variable = parser.parse_argument(expect_type=False)
+    parser.parse_punctuation("=")
+    lower = _parse_bound(parser)
+    parser.parse_keyword("to")
+    upper = _parse_bound(parser)
+    parser.parse_keyword("step")
+    return variable, lower, upper, parser.parse_integer(allow_boolean=False)
+
+
+def _parse_carried(parser: Parser) -> tuple[Parser.UnresolvedArgument, SSAValue]:
+    argument = parser.parse_argument(expect_type=False)
+    parser.parse_punctuation("=")
+    value = parser.parse_unresolved_operand()
+    parser.parse_punctuation(":")
+    return argument, parser.resolve_operand(value, parser.parse_type())
+
+
+def _print_index(printer: Printer, index: Index) -> None:
+    if isinstance(index, int):
+        printer.print_int(index)
+    else:
+        printer.print_ssa_value(index)
+
+
+def _print_loop(
+    printer: Printer, variable: BlockArgument, lower: Index, upper: Index, step: int
+) -> None:
+    printer.print_ssa_value(variable)
+    printer.print_string(" = ")
+    _print_index(printer, lower)
+    printer.print_string(" to ")
+    _print_index(printer, upper)
+    printer.print_string(f" step {step}")
+
+
+def _print_carried(printer: Printer, argument: BlockArgument, init: SSAValue) -> None:
+    printer.print_ssa_value(argument)
+    printer.print_string(" = ")
+    printer.print_ssa_value(init)
+    printer.print_string(" : ")
+    printer.print_attribute(init.type)

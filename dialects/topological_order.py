@@ -1,0 +1,57 @@
+"""Topological sorting of the operations of a block: definitions before uses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Block, Operation
+
+
+def move_before_terminator(operations: Sequence[Operation]) -> None:
+    """Move operations of a block to its end, in this order, ahead of its terminator."""
+    block = operations[0].parent
+    assert block is not None
+    assert block.last_op is not None
+    for op in operations:
+        op.detach()
+        block.insert_op_before(op, block.last_op)
+
+
+def sort_topologically(block: Block) -> None:
+    """
+    Move operations behind what they use, and otherwise keep their order.
+    """
+    placed = set[Operation]()
+    order: list[Operation] = []
+    for op in tuple(block.ops):
+        _append_after_operands(op, block, placed, order)
+    for op in order:
+        op.detach()
+    for op in order:
+        block.add_op(op)
+
+
+def _append_after_operands(
+    op: Operation, block: Block, placed: set[Operation], order: list[Operation]
+) -> None:
+    pending = [op]
+    while pending:
+        current = pending[-1]
+        if current in placed:
+            pending.pop()
+            continue
+        missing = [
+            owner
+            for inner in current.walk()
+            for operand in inner.operands
+            if isinstance(owner := operand.owner, Operation)
+            and owner.parent is block
+            and owner is not current
+            and owner not in placed
+        ]
+        if missing:
+            pending.extend(missing)
+            continue
+        placed.add(current)
+        order.append(current)
+        pending.pop()

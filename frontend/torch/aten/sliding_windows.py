@@ -1,0 +1,74 @@
+"""Sliding windows over any number of axes, as gathered elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from tlf.dialects import graph
+from tlf.dialects.graph.tensor_types import shape_of
+from tlf.frontend.torch.emitter import Emitter, Number
+
+
+def per_axis(values: int | Sequence[int], rank: int) -> tuple[int, ...]:
+    """One number for each of `rank` axes: all of them, or one for all."""
+    if isinstance(values, int):
+        return (values,) * rank
+    return tuple(values) * (rank if len(values) == 1 else 1)
+
+
+@dataclass(frozen=True)
+class SlidingWindows:
+    """Sliding windows over the last axes of a tensor; one number for each axis."""
+
+    taps: tuple[int, ...]
+    strides: tuple[int, ...]
+    low: tuple[int, ...]
+    """
+    Number of positions by which the first window extends before the first element.
+    """
+    dilation: tuple[int, ...]
+
+    def high_padding(
+        self, extents: Sequence[int], counts: Sequence[int]
+    ) -> tuple[int, ...]:
+        """
+        Return the number of positions by which the last of `counts` windows extends
+        after the last element of each axis; at least as many as the first extends
+        before the first.
+        """
+        numbers = zip(
+            self.taps,
+            self.strides,
+            self.low,
+            self.dilation,
+            extents,
+            counts,
+            strict=True,
+        )
+        return tuple(
+            max(low, (count - 1) * stride + by * (tap - 1) + 1 - low - extent)
+            for tap, stride, low, by, extent, count in numbers
+        )
+
+    def gather_elements(
+        self, at: Emitter, x: SSAValue, counts: Sequence[int], fill: Number
+    ) -> SSAValue:
+        """
+        The elements of windows, `counts` of them along each axis: from the shape
+        (outer, axes) to (outer, taps, counts). What lies outside is `fill`.
+        """
+        rank = len(self.taps)
+        outer = shape_of(x)[:-rank]
+        shape = (*outer, *self.taps, *counts)
+        axes = [AffineExpr.dimension(axis) for axis in range(len(shape))]
+        results = axes[: len(outer)]
+        for axis in range(rank):
+            tap = axes[len(outer) + axis] * self.dilation[axis]
+            place = axes[len(outer) + rank + axis] * self.strides[axis]
+            results.append(place + tap + AffineExpr.constant(-self.low[axis]))
+        map_ = AffineMap(len(shape), 0, tuple(results))
+        return at.emit(graph.UnfoldOp(x, map_, shape, fill))

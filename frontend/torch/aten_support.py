@@ -1,0 +1,78 @@
+"""
+Table of the core ATen operations that can be imported.
+
+    python -m tlf.frontend.torch.aten_support > docs/aten.md
+
+With `--converted`, the names of all operations with a converter, a line for each:
+
+    python -m tlf.frontend.torch.aten_support --converted > test/frontend/converted.txt
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from tlf.frontend.torch.decompositions import decompositions
+from tlf.frontend.torch.registry import CONVERTERS, overload
+
+HEADER = """\
+# Operations of PyTorch
+
+What becomes of the operations of core ATen, as PyTorch {version} lists them. Made by
+`python -m tlf.frontend.torch.aten_support`.
+
+- *converted*: by a function in `frontend/torch/aten/`.
+- *decomposed*: by PyTorch itself, into operations that may be converted in turn.
+- *no*: a program with it cannot be imported; `torch.compile` leaves it to PyTorch.
+
+Outside of core ATen, {others} more operations are converted, and whatever PyTorch
+decomposes is decomposed.
+
+| operation | |
+|---|---|
+"""
+
+
+def core_operations() -> Iterator[Any]:
+    """The overloads that PyTorch counts as core ATen, by name."""
+    library: Any = torch
+    registered: list[str] = library._C._dispatch_get_all_op_names()
+    for name in sorted(registered):
+        namespace, _, rest = name.partition("::")
+        if namespace == "aten" and torch.Tag.core in (found := overload(rest)).tags:
+            yield found
+
+
+def support_kind(operation: Any) -> str:
+    """Return the kind of import of an operation: `converted`, `decomposed` or `no`."""
+    if operation in CONVERTERS:
+        return "converted"
+    return "decomposed" if operation in decompositions() else "no"
+
+
+def format_page() -> str:
+    """The table, as a page of the manual."""
+    core = list(core_operations())
+    others = len(set(CONVERTERS) - set(core))
+    rows = [
+        f"| `{str(each).removeprefix('aten.')}` | {support_kind(each)} |"
+        for each in core
+    ]
+    version = ".".join(torch.__version__.split(".")[:2])
+    return HEADER.format(version=version, others=others) + "\n".join(rows) + "\n"
+
+
+def list_converted() -> str:
+    """The names of all operations with a converter, a line for each."""
+    names = sorted(str(each).removeprefix("aten.") for each in CONVERTERS)
+    return "".join(f"{name}\n" for name in names)
+
+
+if __name__ == "__main__":
+    print(
+        list_converted() if sys.argv[1:] == ["--converted"] else format_page(), end=""
+    )

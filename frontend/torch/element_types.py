@@ -1,0 +1,83 @@
+"""Element types of the dtypes of torch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import numpy as np
+import torch
+from xdsl.dialects.builtin import (
+    TensorType,
+    bf16,
+    f16,
+    f32,
+    f64,
+    i1,
+    i8,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute
+
+from tlf.dialects.interfaces import Array
+from tlf.dialects.types import AnyTensor, dtype_of
+from tlf.frontend.torch.import_errors import Unsupported
+
+ELEMENTS: Mapping[torch.dtype, Attribute] = {
+    torch.float64: f64,
+    torch.float32: f32,
+    torch.float16: f16,
+    torch.bfloat16: bf16,
+    torch.int64: i64,
+    torch.int32: i32,
+    torch.int8: i8,
+    torch.bool: i1,
+}
+
+DTYPES: Mapping[Attribute, torch.dtype] = {
+    element: dtype for dtype, element in ELEMENTS.items()
+}
+
+
+def element_of_dtype(dtype: torch.dtype) -> Attribute:
+    """The element type for a dtype. Raises `Unsupported`."""
+    if (element := ELEMENTS.get(dtype)) is None:
+        listed = ", ".join(str(each).removeprefix("torch.") for each in ELEMENTS)
+        name = str(dtype).removeprefix("torch.")
+        raise Unsupported(f"expected a dtype among {listed}, got {name}")
+    return element
+
+
+def type_of(tensor: torch.Tensor) -> AnyTensor:
+    """
+    The type of a tensor, or of a fake one. Raises `Unsupported` for dynamic shapes,
+    sparse layouts and dtypes that TLF has not.
+    """
+    if tensor.layout != torch.strided:
+        raise Unsupported(f"expected a dense tensor, got layout {tensor.layout}")
+    shape: list[int] = []
+    for extent in tensor.shape:
+        if not isinstance(cast(object, extent), int):
+            raise Unsupported(f"expected a static shape, got {tuple(tensor.shape)}")
+        shape.append(int(extent))
+    return TensorType(element_of_dtype(tensor.dtype), shape)
+
+
+def to_array(tensor: torch.Tensor) -> Array:
+    """The elements of a tensor as a numpy array; shares memory on the CPU."""
+    host = cast(Any, tensor.detach().resolve_conj().resolve_neg().cpu().contiguous())
+    if tensor.dtype == torch.bfloat16:
+        return host.view(torch.int16).numpy().view(dtype_of(bf16))
+    return host.numpy()
+
+
+def to_tensor(array: Array) -> torch.Tensor:
+    """A tensor with the elements of a numpy array; shares memory where it can."""
+    whole = np.ascontiguousarray(array).reshape(array.shape)
+    if not whole.flags.writeable:
+        whole = whole.copy()
+    make = cast(Any, torch.from_numpy)
+    if whole.dtype == dtype_of(bf16):
+        return make(whole.view(np.int16)).view(torch.bfloat16)
+    return make(whole)

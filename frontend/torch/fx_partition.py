@@ -1,0 +1,111 @@
+"""Partition of an FX graph into convertible subgraphs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from operator import getitem
+from typing import Any
+
+import torch
+from torch import fx
+from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
+from torch.fx.passes.operator_support import OperatorSupportBase
+
+from tlf.frontend.torch.as_strided_views import (
+    duplicate_addressed_views,
+    find_uncertain_layouts,
+)
+from tlf.frontend.torch.convert import Objection, Refusal, find_refusal, name_of
+from tlf.frontend.torch.value_checks import needs_value_check
+
+
+@dataclass(frozen=True)
+class UnconvertedOperation:
+    """An operation that cannot be converted, and why."""
+
+    operation: str
+    text: str
+    is_fault: bool = False
+    """True if its conversion failed, though TLF has the operation."""
+
+
+@dataclass(frozen=True)
+class PartitionedGraph:
+    """A graph in which each convertible part is a call of a submodule."""
+
+    module: fx.GraphModule
+    submodules: tuple[str, ...]
+    left_out: tuple[UnconvertedOperation, ...]
+    operation_count: int
+    """Number of operations in submodules."""
+
+
+class _NodeSupport(OperatorSupportBase):
+    """Support of nodes: those that can be converted, and the reasons for the others."""
+
+    def __init__(self, objection: Objection | None, checked: bool) -> None:
+        self.objection = objection
+        self.checked = checked
+        self.refusals: dict[fx.Node, Refusal | None] = {}
+
+    def is_node_supported(
+        self, submodules: Mapping[str, torch.nn.Module], node: fx.Node
+    ) -> bool:
+        """Return `True` if a node can be in a part."""
+        return self.refusal_of(node) is None
+
+    def refusal_of(self, node: fx.Node) -> Refusal | None:
+        """Return why a node cannot be in a part; `None` if it can."""
+        if node not in self.refusals:
+            self.refusals[node] = self._find_refusal(node)
+        return self.refusals[node]
+
+    def _find_refusal(self, node: fx.Node) -> Refusal | None:
+        if node.op != "call_function":
+            return Refusal(f"it is a {node.op}")
+        if node.target is getitem:
+            source = node.args[0]
+            assert isinstance(source, fx.Node)
+            return self.refusal_of(source)
+        if self.checked and needs_value_check(node):
+            return Refusal("PyTorch checks its indices or divisors")
+        return find_refusal(node, self.objection)
+
+
+def partition_graph(
+    source: fx.GraphModule,
+    objection: Objection | None = None,
+    checked: bool = False,
+) -> PartitionedGraph:
+    """
+    Split a graph of ATen operations with fake tensors in its metadata. A target may
+    object to what an operation becomes. If `checked`, what PyTorch refuses for some
+    indices and divisors is in no part.
+    """
+    support = _NodeSupport(objection, checked)
+    for node in find_uncertain_layouts(source.graph):
+        support.refusals[node] = Refusal("PyTorch addresses what it leads to")
+    addressed = duplicate_addressed_views(
+        source.graph, lambda node: support.refusal_of(node) is None
+    )
+    for node in addressed:
+        support.refusals[node] = Refusal("PyTorch addresses its memory")
+    partitioner: Any = CapabilityBasedPartitioner(
+        source, support, allows_single_node_partition=True
+    )
+    calls = [node for node in source.graph.nodes if node.op == "call_function"]
+    left_out = tuple(
+        UnconvertedOperation(name_of(node.target), refusal.text, refusal.is_fault)
+        for node in calls
+        if node.target is not getitem
+        and (refusal := support.refusal_of(node)) is not None
+    )
+    kept = [node for node in calls if node.target is not getitem]
+    module: fx.GraphModule = partitioner.partition_and_fuse()
+    names = [
+        str(node.target)
+        for node in module.graph.find_nodes(op="call_module")
+        if str(node.target).startswith("fused_")
+    ]
+    return PartitionedGraph(module, tuple(names), left_out, len(kept) - len(left_out))

@@ -1,0 +1,49 @@
+"""Decomposition of `linspace` between ends that are tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+import torch
+from torch import Tensor
+
+T: Any = torch
+
+End = Tensor | float
+
+
+def _make_decomposition(operation: Any) -> Callable[..., Tensor]:
+    """
+    PyTorch's own, of ends that are in the type of the result already, as whole numbers
+    are counted from whole ends.
+    """
+
+    def decompose(
+        start: End, end: End, steps: int, *, dtype: Any = None, **options: Any
+    ) -> Tensor:
+        kind = T.get_default_dtype() if dtype is None else dtype
+        ends = (_round_end(each, kind) for each in (start, end))
+        table = import_module("torch._decomp").decomposition_table
+        return table[operation](*ends, steps, dtype=dtype, **options)
+
+    return decompose
+
+
+def _round_end(end: End, dtype: Any) -> End:
+    """An end in the type of the result; of numbers, those that are whole."""
+    if isinstance(end, Tensor):
+        return end.to(dtype)
+    return end if dtype.is_floating_point else int(end)
+
+
+LINSPACE: Mapping[Any, Callable[..., Tensor]] = {
+    operation: _make_decomposition(operation)
+    for operation in (
+        T.ops.aten.linspace.Tensor_Tensor,
+        T.ops.aten.linspace.Tensor_Scalar,
+        T.ops.aten.linspace.Scalar_Tensor,
+    )
+}
+"""Decomposition of `linspace`, an operation for each kind of ends."""

@@ -1,0 +1,236 @@
+"""Build the loop nest of a group: parallel loops, body, and slices written back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TypeAlias
+
+from xdsl.builder import Builder
+from xdsl.ir import Operation, SSAValue
+
+from tlf.analysis.tiling.group_tiling import (
+    GroupTiling,
+    LoopLevel,
+    TiledOperation,
+    max_end,
+)
+from tlf.dialects import tile
+from tlf.dialects.types import tensor_type
+from tlf.lowering.graph_to_tile.nested_reduction_loop import NestedReductionLoop
+from tlf.lowering.graph_to_tile.offset_builder import OffsetBuilder
+from tlf.lowering.graph_to_tile.parallel_nest import (
+    BodyBuilder,
+    ParallelNest,
+    name_induction_variables,
+)
+from tlf.lowering.graph_to_tile.reduction_loop import ReductionLoop
+from tlf.lowering.graph_to_tile.rolling_loop import RollingLoop
+from tlf.lowering.graph_to_tile.tile_emitter import (
+    SlicedTiles,
+    TileEmitter,
+    valid_extents,
+)
+from tlf.planner.cost.npu.iterations_in_flight import SINGLE, IterationsInFlight
+from tlf.support.affine.index_access import Box, Interval
+
+GroupResult: TypeAlias = tuple[SSAValue, bool]
+"""A result of a group, and whether it is to be kept near."""
+
+
+class GroupLoopBuilder:
+    """Builds the loop nest of a group from its tiling analysis."""
+
+    def __init__(
+        self,
+        tiling: GroupTiling,
+        inputs: Mapping[SSAValue, SSAValue],
+        level: str,
+        mapping: tile.Mapping,
+        order: Sequence[int] | None = None,
+        in_flight: IterationsInFlight = SINGLE,
+        overwritten: Mapping[SSAValue, SSAValue] | None = None,
+    ) -> None:
+        self.tiling = tiling
+        self.inputs = inputs
+        self.stages, self.pieces = (each if each > 1 else None for each in in_flight)
+        self.overwritten = overwritten or {}
+        self.indices = OffsetBuilder()
+        self.nest = self._build_parallel_nest(mapping, order)
+        home, cuts = self.nest.invariant_builder, SlicedTiles()
+        self.tiles = TileEmitter(tiling, inputs, level, self.indices, home, cuts)
+        self.start: TileEmitter | None = None
+        if tiling.prologue is not None:
+            self.start = TileEmitter(
+                tiling.prologue, inputs, level, self.indices, home, cuts
+            )
+
+    def _build_parallel_nest(
+        self, mapping: tile.Mapping, order: Sequence[int] | None
+    ) -> ParallelNest:
+        """Return the parallel loops, in the order in which they are to run."""
+        loops = [
+            loop
+            for loop in self.tiling.loops.values()
+            if loop is not self.tiling.rolling_loop
+        ]
+        names = name_induction_variables(list(self.tiling.loops.values()))
+        is_loop = mapping in (tile.Mapping.LOOP, tile.Mapping.CORE)
+        if not is_loop or not self.tiling.rules.has_views:
+            return ParallelNest(loops, mapping, self.indices, names, order)
+        if order is not None:
+            loops = [loops[number] for number in order]
+        stages = self.stages if self.tiling.rolling_loop is None else None
+        late = self.tiling.rules.is_retiled
+        return ParallelNest(
+            loops, mapping, self.indices, names, stages=stages, split=True, late=late
+        )
+
+    def build(
+        self, builder: Builder, results: Sequence[SSAValue], kept: Sequence[bool] = ()
+    ) -> list[SSAValue]:
+        """
+        Build the nest before the builder's insertion point. Returns one value for each
+        of some results of the group: a tensor that its tiles were put into, which lies
+        in the level of the tiles if it is to be `kept` there. Of one tile it is that.
+        """
+        near = list(kept) or [False] * len(results)
+        pairs = list(zip(results, near, strict=True))
+        self.nest.bare = self.start is not None or any(near)
+        wanted = [pair for pair in pairs if self.tiling.loops or not pair[1]]
+        written = dict(zip(wanted, self._build_loops(builder, wanted), strict=True))
+        return [
+            self._drop_excess(builder, written[value, is_near], value, is_near)
+            if (value, is_near) in written
+            else self._slice_single_tile(builder, value)
+            for value, is_near in pairs
+        ]
+
+    def _build_loops(
+        self, builder: Builder, results: Sequence[GroupResult]
+    ) -> Sequence[SSAValue]:
+        destinations = [
+            self._allocate_resident(builder, value)
+            if kept
+            else self._destination_of(builder, value)
+            for value, kept in results
+        ]
+        body: BodyBuilder = partial(self._build_body, [value for value, _ in results])
+        if self.start is not None and self.tiling.rolling_loop is not None:
+            body = RollingLoop(
+                self.tiles,
+                self.start,
+                self.tiling.rolling_loop,
+                self.nest.names[self.tiling.rolling_loop],
+                self.stages,
+                body,
+            ).build
+        boxes = [
+            box
+            for (value, scope), boxes in self.tiling.reads.items()
+            for number, box in enumerate(boxes)
+            if scope is LoopLevel.OUTER and (value, number) not in self.tiling.windows
+        ]
+        return self.nest.build(builder, destinations, boxes, body)
+
+    def _build_body(
+        self,
+        results: Sequence[SSAValue],
+        builder: Builder,
+        destinations: Sequence[SSAValue],
+    ) -> Sequence[SSAValue]:
+        """
+        Build the body of an iteration: compute, and put the results back in the order
+        in which they are computed, so that none waits for a later one to be moved.
+        """
+        for op, each in self.tiling.tiles.items():
+            if self.tiles.is_last and op in self.tiling.prefetch_distances:
+                continue
+            if each.loop_level is LoopLevel.OUTER:
+                self._compute_operation(builder, each)
+        pieces = dict(zip(self.tiling.results, self.tiling.result_tiles, strict=True))
+        places = {op: number for number, op in enumerate(self.tiling.tiles)}
+        pairs = list(enumerate(zip(results, destinations, strict=True)))
+        pairs.sort(key=lambda each: places[_producer_of(each[1][0])])
+        made = {
+            number: self._write_back(builder, value, pieces[value], destination)
+            for number, (value, destination) in pairs
+        }
+        return [made[number] for number in range(len(results))]
+
+    def _allocate_resident(self, builder: Builder, result: SSAValue) -> SSAValue:
+        """
+        Allocate the destination of a result that is resident in the level of its tiles.
+        It has room for all of the last tile, so that each can be computed in place.
+        """
+        pieces = dict(zip(self.tiling.results, self.tiling.result_tiles, strict=True))
+        shape = tensor_type(result).get_shape()
+        rooms = [
+            max(extent, max_end(interval))
+            for interval, extent in zip(pieces[result], shape, strict=True)
+        ]
+        type_ = self.tiles.resident_type(tensor_type(result), rooms)
+        made = builder.insert(tile.EmptyOp(type_)).result
+        made.name_hint = result.name_hint
+        return made
+
+    def _slice_single_tile(self, builder: Builder, result: SSAValue) -> SSAValue:
+        """Return the only tile of a result, without the halo that others read."""
+        shape = tensor_type(result).get_shape()
+        have = self.tiling.tiles[_producer_of(result)].result
+        wanted = tuple(Interval.whole(extent) for extent in shape)
+        return self.tiles.slice_view(builder, self.tiles.values[result], have, wanted)
+
+    def _drop_excess(
+        self, builder: Builder, written: SSAValue, result: SSAValue, kept: bool
+    ) -> SSAValue:
+        """Return a result without the excess of its last tile."""
+        shape = tensor_type(result).get_shape()
+        if not kept or tensor_type(written).get_shape() == shape:
+            return written
+        type_ = self.tiles.resident_type(tensor_type(result), shape)
+        return builder.insert(tile.SliceOp(written, [0] * len(shape), type_)).result
+
+    def _compute_operation(self, builder: Builder, tiled: TiledOperation) -> None:
+        op, anchor = tiled.op, self.tiling.anchor
+        if op in self.tiling.gathered_operations:
+            result = self.tiles.slice_movement(builder, tiled)
+        elif anchor is not None and op is anchor and self.tiling.inner_loops:
+            # Moves overlap with the computation of the loop that they are in.
+            stages = None if self.tiling.nested_loops else self.pieces
+            loop = ReductionLoop(
+                self.tiles, self.indices, stages, self._compute_operation
+            )
+            result = loop.build(builder, tiled)
+        elif self.tiling.nested_loops_by_op.get(op):
+            result = NestedReductionLoop(self.tiles, self.indices, self.pieces).build(
+                builder, tiled
+            )
+        else:
+            result = self.tiles.compute_tile(builder, tiled)
+        self.tiles.record_result(builder, tiled, result)
+
+    def _destination_of(self, builder: Builder, result: SSAValue) -> SSAValue:
+        """
+        Return the destination of a result: the value that it overwrites, or a new
+        tensor.
+        """
+        if (place := self.overwritten.get(result)) is not None:
+            return place
+        return builder.insert(tile.EmptyOp(result.type)).result
+
+    def _write_back(
+        self, builder: Builder, value: SSAValue, piece: Box, destination: SSAValue
+    ) -> SSAValue:
+        whole = self.tiling.tiles[_producer_of(value)].result
+        part = self.tiles.slice_view(builder, self.tiles.values[value], whole, piece)
+        offsets = self.indices.build_box_offsets(builder, piece)
+        valid = valid_extents(piece, tensor_type(destination).get_shape())
+        return builder.insert(tile.DesliceOp(part, destination, offsets, valid)).result
+
+
+def _producer_of(value: SSAValue) -> Operation:
+    """Return the operation that computes a result."""
+    owner = value.owner
+    assert isinstance(owner, Operation)
+    return owner

@@ -1,0 +1,61 @@
+"""Reduction loop of a contraction nested in the loop of a cascaded reduction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from tlf.analysis.tiling.group_tiling import LoopLevel, TiledOperation
+from tlf.dialects import tile
+from tlf.dialects.interfaces import AccumulatingInterface
+from tlf.dialects.types import tensor_type
+from tlf.lowering.graph_to_tile.offset_builder import OffsetBuilder
+from tlf.lowering.graph_to_tile.tile_emitter import TileEmitter
+
+
+@dataclass
+class NestedReductionLoop:
+    """Builds the reduction loop of a contraction of group inputs."""
+
+    tiles: TileEmitter
+    indices: OffsetBuilder
+    stages: int | None
+
+    def build(self, builder: Builder, tiled: TiledOperation) -> SSAValue:
+        """Build the loop before the builder's insertion point; return its total."""
+        op = tiled.op
+        assert isinstance(op, AccumulatingInterface)
+        loops = list(self.tiles.tiling.nested_loops_by_op[op].values())
+        type_ = self.tiles.tile_type(tensor_type(op.results[0]), tiled.result)
+        start = builder.insert(tile.FillOp(op.neutral_element(), type_)).result
+        body = Block(arg_types=[*[IndexType()] * len(loops), type_])
+        for loop, variable in zip(loops, body.args, strict=False):
+            variable.name_hint = "l"
+            self.indices.variables[loop] = variable
+        inside = Builder(InsertPoint.at_end(body))
+        pieces = [
+            self.tiles.fetch(
+                inside,
+                op,
+                place,
+                self.tiles.operand_box(tiled, place),
+                LoopLevel.NESTED,
+            )
+            for place in range(len(op.inputs))
+        ]
+        total = self.tiles.build_operation(inside, tiled, [*pieces, body.args[-1]])
+        inside.insert(tile.YieldOp(total))
+        nest = tile.WhileOp(
+            [0] * len(loops),
+            [loop.extent for loop in loops],
+            [loop.tile for loop in loops],
+            [start],
+            body,
+            tile.LoopKind.SEQUENTIAL,
+            stages=self.stages,
+        )
+        return builder.insert(nest).results[0]

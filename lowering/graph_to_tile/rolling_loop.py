@@ -1,0 +1,134 @@
+"""Rolling loop: a sequential loop that carries overlapping windows of tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from tlf.analysis.tiling.group_tiling import LoopLevel, TileLoop
+from tlf.analysis.tiling.window_tile import RollingWindow
+from tlf.dialects import tile
+from tlf.dialects.types import tensor_type
+from tlf.lowering.graph_to_tile.parallel_nest import BodyBuilder
+from tlf.lowering.graph_to_tile.tile_emitter import TileEmitter
+from tlf.support.affine.index_access import AffineSum
+
+
+@dataclass
+class RollingLoop:
+    """
+    A sequential loop that carries destinations and windows.
+    """
+
+    tiles: TileEmitter
+    """Tiles computed in the loop."""
+    start: TileEmitter
+    """Tiles computed before the loop."""
+    loop: TileLoop
+    name: str
+    stages: int | None
+    body: BodyBuilder
+
+    def build(
+        self, builder: Builder, destinations: Sequence[SSAValue]
+    ) -> Sequence[SSAValue]:
+        """Build the loop, and return what becomes of the destinations."""
+        windows = self.tiles.tiling.windows
+        first = {
+            key: self._slice_initial_window(builder, key[0], window)
+            for key, window in windows.items()
+            if key[0] in self.start.inputs
+        }
+        for each in self.start.tiling.tiles.values():
+            self.start.record_result(
+                builder, each, self.start.compute_tile(builder, each)
+            )
+        first |= {
+            key: self._compute_initial_window(builder, key[0], window)
+            for key, window in windows.items()
+            if key not in first
+        }
+        carried = [*destinations, *(first[key] for key in windows)]
+        block = Block(arg_types=[IndexType(), *(each.type for each in carried)])
+        block.args[0].name_hint = self.name
+        self.tiles.indices.variables[self.loop] = block.args[0]
+        count = len(destinations)
+        arguments = block.args[1 + count :]
+        for (value, _), argument in zip(windows, arguments, strict=True):
+            argument.name_hint = value.name_hint
+        self.tiles.begin_iteration(dict(zip(windows, arguments, strict=True)))
+        inside = Builder(InsertPoint.at_end(block))
+        results = self.body(inside, block.args[1 : 1 + count])
+        rolled = [self.tiles.rolled[key] for key in windows]
+        inside.insert(tile.YieldOp(*results, *rolled))
+        leads = bool(self.tiles.tiling.prefetch_distances)
+        loop = tile.WhileOp(
+            [0],
+            [self.loop.last_start if leads else self.loop.extent],
+            [self.loop.tile],
+            carried,
+            block,
+            tile.LoopKind.SEQUENTIAL,
+            stages=self.stages,
+        )
+        done = builder.insert(loop).results
+        if not leads:
+            return done[:count]
+        self.tiles.begin_iteration(dict(zip(windows, done[count:], strict=True)))
+        return self._peel_last_iteration(builder, done[:count], block)
+
+    def _peel_last_iteration(
+        self, builder: Builder, destinations: Sequence[SSAValue], block: Block
+    ) -> Sequence[SSAValue]:
+        """Peel the last iteration, which has no prefetched producer."""
+        self.tiles.indices.behind[self.loop] = AffineSum(self.loop.last_start)
+        for known in self.tiles.cuts.values():
+            known[:] = [each for each in known if each[1].owner.parent is not block]
+        self.tiles.is_last = True
+        return self.body(builder, destinations)
+
+    def _slice_initial_window(
+        self, builder: Builder, value: SSAValue, window: RollingWindow
+    ) -> SSAValue:
+        """Return the window of an input before the first iteration."""
+        tiles, box = self.start, window.initial_tile
+        part = tiles.slice_once(builder, value, box, LoopLevel.OUTER, window.fill)
+        return self._extend_to_window(builder, value, part, window)
+
+    def _compute_initial_window(
+        self, builder: Builder, value: SSAValue, window: RollingWindow
+    ) -> SSAValue:
+        """Return the window of a computed value before the first iteration."""
+        tiles, owner = self.start, value.owner
+        assert isinstance(owner, Operation)
+        whole = tiles.tiling.tiles[owner].result
+        part = tiles.slice_view(
+            builder, tiles.values[value], whole, window.prologue_part
+        )
+        if window.fill is not None:
+            part = tiles.mask_outside(
+                builder, value, part, window.prologue_part, window.fill
+            )
+        return self._extend_to_window(builder, value, part, window)
+
+    def _extend_to_window(
+        self, builder: Builder, value: SSAValue, part: SSAValue, window: RollingWindow
+    ) -> SSAValue:
+        """Extend a subview to a whole window that ends with it."""
+        if tensor_type(part).get_shape() == self._window_shape(window):
+            return part
+        type_ = self.start.tile_type(tensor_type(value), window.whole)
+        empty = builder.insert(tile.EmptyOp(type_)).result
+        offsets = [0] * len(window.whole)
+        size = tensor_type(part).get_shape()[window.axis]
+        offsets[window.axis] = window.whole[window.axis].tile_extent - size
+        return builder.insert(tile.DesliceOp(part, empty, offsets)).result
+
+    @staticmethod
+    def _window_shape(window: RollingWindow) -> tuple[int, ...]:
+        return tuple(interval.tile_extent for interval in window.whole)

@@ -1,0 +1,160 @@
+"""Lower scatters outside of groups to indexed moves, tile by tile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import IndexType, TensorType
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.rewriter import InsertPoint
+
+from tlf.dialects import tile
+from tlf.dialects.graph import GroupOp
+from tlf.dialects.indexed_write_interface import IndexedWriteInterface
+from tlf.dialects.target import Level, TargetSpec
+from tlf.dialects.tile import Index
+from tlf.dialects.types import dtype_of, tensor_type
+
+LEVEL_FRACTION = 8
+"""Tiles take one part in so many of their level, and twice that while moves overlap."""
+
+
+@dataclass
+class ScatterPattern(RewritePattern):
+    """Scatter updates tile by tile, in order, into the tensor that they change."""
+
+    target: TargetSpec
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, IndexedWriteInterface) or not self._is_lowered_to_dma(op):
+            return
+        level = self.target.tile_levels[0]
+        tiles = _ScatterLoops(op, level, scatter_tile_sizes(op, level))
+        builder = Builder(InsertPoint.before(op))
+        written = tiles.build_axis(builder, op.operands[0], ())
+        rewriter.replace(op, (), (written,))
+
+    def _is_lowered_to_dma(self, op: IndexedWriteInterface) -> bool:
+        """
+        Return `True` if moves of the target do the work of an operation outside of
+        groups.
+        """
+        if (
+            isinstance(op.parent_op(), GroupOp)
+            or self.target.indexed_row_cycles is None
+        ):
+            return False
+        return op.move_element_type == tensor_type(op.results[0]).element_type
+
+
+def scatter_tile_sizes(op: IndexedWriteInterface, level: Level) -> tuple[int, ...]:
+    """Return the tile extents of the updates: whole axes, innermost first."""
+    sizes = list(tensor_type(op.operands[2]).get_shape())
+    items = [dtype_of(tensor_type(e).element_type).itemsize for e in op.operands[1:]]
+    most = max(1, level.capacity // LEVEL_FRACTION // sum(items))
+    for axis, extent in enumerate(sizes):
+        row = prod(sizes[axis + 1 :])
+        limit = max(1, min(extent, most // row))
+        sizes[axis] = -(-extent // -(-extent // limit))
+        if sizes[axis] > 1:
+            break
+    return tuple(sizes)
+
+
+@dataclass(frozen=True)
+class _ScatterLoops:
+    """Builds the loops over tiles of the updates."""
+
+    op: IndexedWriteInterface
+    level: Level
+    sizes: Sequence[int]
+
+    def build_axis(
+        self, builder: Builder, written: SSAValue, offsets: tuple[Index, ...]
+    ) -> SSAValue:
+        """Build the scatter from the next axis on, at offsets along the outer axes."""
+        axis = len(offsets)
+        shape = tensor_type(self.op.operands[2]).get_shape()
+        if axis == len(shape):
+            return self._scatter_tile(builder, written, offsets)
+        size, whole = self.sizes[axis], shape[axis] // self.sizes[axis]
+        if whole > 1:
+            written = self._build_loop(builder, written, offsets, size * whole)
+        elif whole:
+            written = self.build_axis(builder, written, (*offsets, 0))
+        if not (left := shape[axis] - size * whole):
+            return written
+        sizes = [left if n == axis else each for n, each in enumerate(self.sizes)]
+        rest = replace(self, sizes=sizes)
+        return rest.build_axis(builder, written, (*offsets, size * whole))
+
+    def _build_loop(
+        self, builder: Builder, written: SSAValue, offsets: tuple[Index, ...], end: int
+    ) -> SSAValue:
+        """A loop over the tiles along the next axis that are whole."""
+        size, axis = self.sizes[len(offsets)], len(offsets)
+        shape = tensor_type(self.op.operands[2]).get_shape()
+        block = Block(arg_types=[IndexType(), written.type])
+        inside = Builder(InsertPoint.at_end(block))
+        result = self.build_axis(inside, block.args[1], (*offsets, block.args[0]))
+        inside.insert(tile.YieldOp(result))
+        inner = zip(self.sizes[axis + 1 :], shape[axis + 1 :], strict=True)
+        stages = None if any(size < extent for size, extent in inner) else 2
+        loop = tile.WhileOp(
+            [0],
+            [end],
+            [size],
+            [written],
+            block,
+            tile.LoopKind.SEQUENTIAL,
+            stages=stages,
+        )
+        loop.location = self.op.location
+        return builder.insert(loop).results[0]
+
+    def _scatter_tile(
+        self, builder: Builder, written: SSAValue, offsets: Sequence[Index]
+    ) -> SSAValue:
+        """Slice a tile of updates and its indices, and scatter it."""
+        _, indices, updates = self.op.operands
+        axis, rank = self.op.written_axis, len(offsets)
+        counts = tensor_type(indices).get_shape()
+        shared = [n for n, count in enumerate(counts) if count == 1]
+        names = self._slice_tile(builder, indices, offsets, shared)
+        moved = self._slice_tile(builder, updates, offsets, ())
+        maps = _projection_map(rank, (axis,)), _projection_map(rank, shared)
+        starts = [0 if n == axis else each for n, each in enumerate(offsets)]
+        adds = bool(self.op.is_scatter_add)
+        put = tile.ScatterOp(moved, written, starts, axis, names, maps, adds)
+        put.location = self.op.location
+        return builder.insert(put).result
+
+    def _slice_tile(
+        self,
+        builder: Builder,
+        value: SSAValue,
+        offsets: Sequence[Index],
+        shared: Sequence[int],
+    ) -> SSAValue:
+        """A tile of a value in the level, all of its axes that are `shared`."""
+        starts = [0 if n in shared else each for n, each in enumerate(offsets)]
+        shape = [1 if n in shared else each for n, each in enumerate(self.sizes)]
+        element = tensor_type(value).element_type
+        type_ = TensorType(element, shape, tile.EncodingAttr(self.level.name))
+        cut = tile.SliceOp(value, starts, type_)
+        cut.location = self.op.location
+        return builder.insert(cut).result
+
+
+def _projection_map(rank: int, axes: Sequence[int]) -> AffineMap:
+    """Return the identity map with 0 for some axes."""
+    zero = AffineConstantExpr(0)
+    dims = (AffineExpr.dimension(each) for each in range(rank))
+    return AffineMap(
+        rank, 0, tuple(zero if n in axes else dim for n, dim in enumerate(dims))
+    )

@@ -1,0 +1,406 @@
+"""Emit the operations of a group on tiles, and slice the operands they read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TypeAlias
+
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from tlf.analysis.tiling.box_covering import is_moved_by
+from tlf.analysis.tiling.group_tiling import (
+    GroupTiling,
+    LoopLevel,
+    TiledOperation,
+    is_covering,
+    is_same_box,
+)
+from tlf.analysis.tiling.input_slices import loop_level_of
+from tlf.analysis.tiling.window_tile import RollingWindow
+from tlf.dialects import tile
+from tlf.dialects.concat_like_interface import ConcatLikeInterface
+from tlf.dialects.interfaces import (
+    IndexedInterface,
+    PositionInterface,
+    Scalar,
+    TilingInterface,
+)
+from tlf.dialects.padding_interface import PaddingInterface, padding_amounts
+from tlf.dialects.types import AnyTensor, tensor_type
+from tlf.lowering.graph_to_tile.banded_matmul_tile import build_banded_matmul
+from tlf.lowering.graph_to_tile.offset_builder import (
+    OffsetBuilder,
+    add_offsets,
+    source_map,
+)
+from tlf.lowering.graph_to_tile.slice_sources import find_slice_source
+from tlf.support.affine.index_access import AffineSum, Box, Interval, accessed_box
+
+InvariantBuilder: TypeAlias = Callable[[Box], Builder]
+"""
+Function from a box to the builder for slicing its tile, which is invariant in all loops
+but those that the box names.
+"""
+
+SlicedTiles: TypeAlias = dict[tuple[SSAValue, LoopLevel], list[tuple[Box, SSAValue]]]
+"""The tiles that were cut from each input so far."""
+
+WindowTiles: TypeAlias = Mapping[tuple[SSAValue, int], SSAValue]
+"""For what rolls, the tile of the iteration before."""
+
+
+class TileEmitter:
+    """Emits the operations of a group on tiles."""
+
+    def __init__(
+        self,
+        tiling: GroupTiling,
+        inputs: Mapping[SSAValue, SSAValue],
+        level: str,
+        indices: OffsetBuilder,
+        home: InvariantBuilder,
+        cuts: SlicedTiles,
+        windows: WindowTiles | None = None,
+    ) -> None:
+        self.tiling = tiling
+        self.inputs = inputs
+        self.level = level
+        self.indices = indices
+        self.home = home
+        self.cuts = cuts
+        self.windows = windows or {}
+        self.rolled: dict[tuple[SSAValue, int], SSAValue] = {}
+        """The rolling windows after their update in this iteration."""
+        self.values: dict[SSAValue, SSAValue] = {}
+        self.is_last = False
+        """True if no iteration follows, so that nothing is computed ahead."""
+
+    def begin_iteration(self, windows: WindowTiles) -> None:
+        """Begin an iteration with the rolling windows of the previous one."""
+        self.windows = windows
+        for (value, _), window in windows.items():
+            if self.tiling.is_prefetched(value):
+                self.values[value] = window
+
+    def slice_movement(self, builder: Builder, tiled: TiledOperation) -> SSAValue:
+        """Slice the tile of a movement's result directly from its operand."""
+        op = tiled.op
+        accesses = op.indexing_maps()[0] or ()
+        offsets = [
+            sum(
+                (
+                    tiled.box[iterator].offset * factor
+                    for iterator, factor in access.terms
+                ),
+                AffineSum(access.offset),
+            )
+            for access in accesses
+        ]
+        source = self.inputs[op.operands[0]]
+        type_ = tensor_type(op.results[0])
+        starts = [self.indices.build_offset(builder, offset) for offset in offsets]
+        wanted = self.tile_type(type_, tiled.result)
+        fill, valid = (
+            op.padding_value(0),
+            valid_extents(tiled.result, type_.get_shape()),
+        )
+        map_ = source_map(accesses, op.result_indexing_maps()[0])
+        if isinstance(op, IndexedInterface):
+            axis, number = op.indexed_axis, op.index_operand
+            named = op.indexing_maps()[number] or ()
+            box = accessed_box(named, tiled.box)
+            indices = self.fetch(builder, op, number, box, tiled.loop_level)
+            maps = (map_, source_map(named, op.result_indexing_maps()[0]))
+            cut = tile.GatherOp(
+                source, starts, axis, indices, maps, wanted, fill, valid
+            )
+        else:
+            cut = tile.SliceOp(source, starts, wanted, fill, valid, map_)
+        cut.location = op.location
+        return builder.insert(cut).result
+
+    def compute_tile(self, builder: Builder, tiled: TiledOperation) -> SSAValue:
+        """Build an operation on the tiles of its operands."""
+        operands: list[SSAValue] = []
+        for position, accesses in enumerate(tiled.op.indexing_maps()):
+            value = tiled.op.operands[position]
+            if accesses is None:
+                operands.append(self.inputs.get(value, value))
+                continue
+            box = self.operand_box(tiled, position)
+            operands.append(
+                self.fetch(builder, tiled.op, position, box, tiled.loop_level)
+            )
+        if tiled.facts.is_unit_stride_slice:
+            return operands[0]
+        return self.build_operation(builder, tiled, operands)
+
+    def operand_box(self, tiled: TiledOperation, operand: int) -> Box:
+        """The part of an operand that an operation reads a tile of."""
+        box = tiled.reads[operand]
+        assert box is not None
+        return box
+
+    def build_operation(
+        self, builder: Builder, tiled: TiledOperation, operands: Sequence[SSAValue]
+    ) -> SSAValue:
+        """Build an operation on given tiles."""
+        op = tiled.op
+        computed = tiled.computed_box
+        types = [self.tile_type(tensor_type(op.results[0]), computed)]
+        array = self.tiling.rules.array
+        if (made := build_banded_matmul(array, tiled, operands, types[0])) is not None:
+            new = made
+        elif isinstance(op, PositionInterface):
+            position = self.indices.build_box_offsets(builder, computed)
+            new = op.tiled_implementation_at(
+                operands, types, position, partial(add_offsets, builder)
+            )
+        elif isinstance(op, PaddingInterface):
+            whole = accessed_box(op.indexing_maps()[0] or (), tiled.box)
+            outside = padding_amounts(whole, self.operand_box(tiled, 0))
+            new = op.padded_tiled_implementation(operands, types, outside)
+        else:
+            new = op.tiled_implementation(operands, types)
+        new.location = op.location
+        return builder.insert(new).results[0]
+
+    def record_result(
+        self, builder: Builder, tiled: TiledOperation, result: SSAValue
+    ) -> None:
+        """
+        Record the tile of an operation, appended to its rolling window if it has one.
+        """
+        value = tiled.op.results[0]
+        result.name_hint = value.name_hint
+        if (window := self.tiling.windows.get((value, 0))) is not None:
+            fresh = self.slice_view(
+                builder, result, tiled.computed_box, window.new_part
+            )
+            fresh = self._fill_window(builder, value, fresh, window)
+            result = self._roll_window(builder, (value, 0), fresh, window)
+            if window.is_prefetched:
+                return
+        self.values[value] = result
+
+    def _fill_window(
+        self, builder: Builder, value: SSAValue, fresh: SSAValue, window: RollingWindow
+    ) -> SSAValue:
+        """
+        Return the new elements of a window, with the fill that all readers expect
+        outside of the tensor.
+        """
+        if window.fill is None:
+            return fresh
+        return self.mask_outside(builder, value, fresh, window.new_part, window.fill)
+
+    def mask_outside(
+        self,
+        builder: Builder,
+        value: SSAValue,
+        part: SSAValue,
+        box: Box,
+        fill: Scalar,
+    ) -> SSAValue:
+        """Return a subview of a value with `fill` outside of the tensor."""
+        bounds = tensor_type(value).get_shape()
+        offsets = self.indices.build_box_offsets(builder, box)
+        valid = valid_extents(box, bounds)
+        return builder.insert(tile.MaskOp(part, offsets, bounds, fill, valid)).result
+
+    def _mask_padding(
+        self,
+        builder: Builder,
+        value: SSAValue,
+        part: SSAValue,
+        box: Box,
+        fill: Scalar,
+    ) -> SSAValue:
+        """Mask a subview; of a concat, mask each operand, so that loads fill it."""
+        made = part.owner
+        if not isinstance(made, ConcatLikeInterface):
+            return self.mask_outside(builder, value, part, box, fill)
+        op = value.owner
+        assert isinstance(op, Operation)
+        parts: list[SSAValue] = []
+        for operand, tile_ in zip(op.operands, made.operands, strict=True):
+            own = _concat_operand_box(box, tensor_type(value), tensor_type(operand))
+            if operand in self.inputs and not self._is_in_tile_level(operand):
+                parts.append(self.slice_input(builder, operand, own, fill))
+            else:
+                parts.append(self._mask_padding(builder, operand, tile_, own, fill))
+        joined = made.tiled_implementation(parts, made.result_types)
+        joined.location = made.location
+        return builder.insert(joined).results[0]
+
+    def _roll_window(
+        self,
+        builder: Builder,
+        key: tuple[SSAValue, int],
+        fresh: SSAValue,
+        window: RollingWindow,
+    ) -> SSAValue:
+        rolled = tile.RollOp(self.windows[key], fresh, window.axis)
+        self.rolled[key] = builder.insert(rolled).result
+        self.rolled[key].name_hint = key[0].name_hint
+        return self.rolled[key]
+
+    def fetch(
+        self,
+        builder: Builder,
+        op: TilingInterface,
+        position: int,
+        box: Box,
+        scope: LoopLevel,
+    ) -> SSAValue:
+        """The tile `box` of an operand, with what lies outside filled as need be."""
+        value = op.operands[position]
+        border = self.tiling.padding_value(op, position)
+        if value in self.inputs:
+            return self.slice_once(builder, value, box, scope, border)
+        producer = value.owner
+        assert isinstance(producer, Operation)
+        whole = self.tiling.tiles[producer].result
+        part = self.slice_view(builder, self.values[value], whole, box)
+        if border is None or (value, 0) in self.tiling.windows:
+            return part
+        return self._mask_padding(builder, value, part, box, border)
+
+    def slice_once(
+        self,
+        builder: Builder,
+        value: SSAValue,
+        box: Box,
+        scope: LoopLevel,
+        border: Scalar | None,
+    ) -> SSAValue:
+        """Slice a tile of an input once for all readers that it covers."""
+        place = loop_level_of(self.tiling, box, scope)
+        moving = place is not LoopLevel.OUTER
+        boxes = self.tiling.reads[value, place]
+        holding = [n for n, each in enumerate(boxes) if is_covering(each, box)]
+        number = min(holding, key=lambda n: not is_same_box(boxes[n], box))
+        whole, window = boxes[number], None
+        if self._is_in_tile_level(value):
+            stays = not moving and not self._is_rolling_box(box)
+            return self.slice_input(
+                self.home(box) if stays else builder, value, box, border
+            )
+        if place is LoopLevel.OUTER:
+            window = self.tiling.windows.get((value, number))
+            if (
+                window is not None
+                and self.is_last
+                and is_covering(window.previous_tile, box)
+            ):
+                there = self.windows[value, number]
+                return self.slice_view(builder, there, window.previous_tile, box)
+            builder = builder if self._is_rolling_box(whole) else self.home(whole)
+        known = self.cuts.setdefault((value, place), [])
+        for other, cut in known:
+            if is_same_box(other, whole) and (window or _has_fill(cut, border)):
+                return self.slice_view(builder, cut, whole, box)
+        if window is None:
+            cut = self.slice_input(builder, value, whole, border)
+        else:
+            fresh = self.slice_input(builder, value, window.new_part, window.fill)
+            cut = self._roll_window(builder, (value, number), fresh, window)
+        known.append((whole, cut))
+        return self.slice_view(builder, cut, whole, box)
+
+    def _is_in_tile_level(self, value: SSAValue) -> bool:
+        """
+        Return `True` if an input is already in the level, so that tiles of it are
+        views.
+        """
+        return tile.level_of(self.inputs[value].type) == self.level
+
+    def _is_rolling_box(self, box: Box) -> bool:
+        """Return `True` if a box moves with the loop along which tiles roll."""
+        loop = self.tiling.rolling_loop
+        return loop is not None and is_moved_by(box, (loop,))
+
+    def slice_input(
+        self, builder: Builder, value: SSAValue, box: Box, border: Scalar | None
+    ) -> SSAValue:
+        """Slice a tile of an input, or return an operand that already is that tile."""
+        source = self.inputs[value]
+        starts_there = all(interval.offset == AffineSum() for interval in box)
+        if starts_there and source.type == self.tile_type(tensor_type(value), box):
+            return source
+        offsets = self.indices.build_box_offsets(builder, box)
+        found = find_slice_source(builder, source, box, offsets, border)
+        made = tile.SliceOp(
+            found.value,
+            found.offsets,
+            self.tile_type(tensor_type(value), box),
+            found.fill,
+            valid_extents(box, tensor_type(source).get_shape()),
+        )
+        cut = builder.insert(made).result
+        cut.name_hint = value.name_hint
+        return cut
+
+    def slice_view(
+        self, builder: Builder, value: SSAValue, whole: Box, part: Box
+    ) -> SSAValue:
+        """Return the subview of a tile that covers an inner box."""
+        if is_same_box(whole, part):
+            return value
+        offsets = [
+            self.indices.build_offset(builder, inner.offset - outer.offset)
+            for inner, outer in zip(part, whole, strict=True)
+        ]
+        type_ = self.tile_type(tensor_type(value), part)
+        return builder.insert(tile.SliceOp(value, offsets, type_)).result
+
+    def tile_type(self, model: AnyTensor, box: Box) -> TensorType[Attribute]:
+        """The type of a tile that holds a box."""
+        return self.resident_type(model, [interval.tile_extent for interval in box])
+
+    def resident_type(
+        self, model: AnyTensor, shape: Sequence[int]
+    ) -> TensorType[Attribute]:
+        """The type of a tensor of a shape that lies in the level of the tiles."""
+        axes = tile.layout_of(model) if self.tiling.rules.is_axis_ordered else ()
+        encoding = tile.EncodingAttr(self.level, axes)
+        return TensorType(model.element_type, shape, encoding)
+
+
+def _concat_operand_box(box: Box, whole: AnyTensor, part: AnyTensor) -> Box:
+    """Return the box of a concat operand: all of it along the axis of concatenation."""
+    return tuple(
+        interval if extent == own else Interval.whole(own)
+        for interval, extent, own in zip(
+            box, whole.get_shape(), part.get_shape(), strict=True
+        )
+    )
+
+
+def valid_extents(box: Box, bounds: Sequence[int]) -> list[int] | None:
+    """
+    Return the valid extents of a tile along each axis, or `None` where all of its room
+    is valid, or the bounds of the whole tensor imply them.
+    """
+    told = [
+        interval.tile_extent == interval.size
+        or (
+            not interval.offset.terms
+            and interval.offset.constant + interval.size >= bound
+        )
+        for interval, bound in zip(box, bounds, strict=True)
+    ]
+    return None if all(told) else [interval.size for interval in box]
+
+
+def _has_fill(cut: SSAValue, border: float | None) -> bool:
+    """Return `True` if a slice reads `border` outside, or if no border is required."""
+    if border is None:
+        return True
+    owner = cut.owner
+    if not isinstance(owner, tile.SliceOp) or owner.fill is None:
+        return False
+    return owner.fill.value.data == border

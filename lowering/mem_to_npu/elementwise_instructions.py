@@ -1,0 +1,170 @@
+"""Lower maps, fills and masks to vector engine instructions."""
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith
+from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.utils.exceptions import PassFailedException
+
+from tlf.dialects import mem, npu
+from tlf.dialects.interpreters.scalar_functions import evaluate_body
+from tlf.dialects.mem import Index
+from tlf.lowering.mem_to_npu.instruction_dims import (
+    InstructionDim,
+    build_loop_nest,
+    merge_dims,
+    operand_strides,
+    operand_view,
+    split_dims,
+)
+from tlf.lowering.mem_to_npu.memref_views import (
+    BufferView,
+    BufferViews,
+    index_builder_before,
+)
+from tlf.lowering.mem_to_npu.vector_opcodes import (
+    scalar_constant_of,
+    select_vector_opcode,
+)
+
+
+def convert_map(op: mem.MapOp, views: BufferViews) -> None:
+    """
+    Replace a map of one scalar operation by vector instructions.
+    """
+    bodies = [each for each in op.body.block.ops if not _is_structural(each)]
+    terminator = op.body.block.last_op
+    assert isinstance(terminator, mem.YieldOp)
+    if len(bodies) > 1 or (bodies and len(op.outputs) > 1):
+        raise PassFailedException(
+            f"mem.map: expected a body of one operation, got {len(bodies)}: run "
+            "`mem-split-maps` first"
+        )
+    for number, (value, output) in enumerate(
+        zip(terminator.values, op.outputs, strict=True)
+    ):
+        if not op.inputs:
+            _emit_map(op, "fill", views, output, [_constant_output(op, number)])
+            continue
+        name, operands = "copy", (value,)
+        if bodies and value.owner is bodies[0]:
+            name, operands = select_vector_opcode(bodies[0])
+        inputs = [_resolve_input(op, each) for each in operands]
+        if name == "copy" and not isinstance(inputs[0], tuple):
+            name = "fill"
+        _emit_map(op, name, views, output, inputs)
+
+
+def _constant_output(op: mem.MapOp, output: int) -> float:
+    """Return the constant that a body without inputs computes for an output."""
+    value = evaluate_body(op.body.block, ())[output]
+    return int(value) if value.dtype.kind in "bi" else float(value)
+
+
+def _is_structural(op: Operation) -> bool:
+    return isinstance(op, arith.ConstantOp | mem.YieldOp)
+
+
+def _resolve_input(
+    op: mem.MapOp, value: SSAValue
+) -> tuple[SSAValue, AffineMap] | float:
+    """Return the buffer and map that a scalar is read from, or its constant."""
+    if isinstance(value, BlockArgument):
+        return op.inputs[value.index], op.input_maps[value.index]
+    if (number := scalar_constant_of(value)) is None:
+        raise PassFailedException("mem.map: expected an element or a constant")
+    return number
+
+
+def _emit_map(
+    op: mem.MapOp,
+    name: str,
+    views: BufferViews,
+    output: SSAValue,
+    inputs: Sequence[tuple[SSAValue, AffineMap] | float],
+) -> None:
+    identity = AffineMap.identity(len(op.extents))
+    placed = [operand_view(views.view_of(output), identity)]
+    placed += [
+        operand_view(views.view_of(each[0]), each[1])
+        for each in inputs
+        if isinstance(each, tuple)
+    ]
+    dims = merge_dims(
+        [
+            InstructionDim(extent, tuple(strides[number] for _, strides in placed))
+            for number, extent in enumerate(op.extents)
+        ]
+    )
+    outer, inner = split_dims(dims, npu.MAX_VECTOR_RANK)
+    index, moved, _ = build_loop_nest(op, [view for view, _ in placed], outer)
+    accesses = [
+        view.to_access(index, operand_strides(inner, number))
+        for number, view in enumerate(moved)
+    ]
+    remaining = iter(accesses[1:])
+    arguments = [
+        next(remaining) if isinstance(each, tuple) else each for each in inputs
+    ]
+    shape = [dim.extent for dim in inner]
+    index.builder.insert(npu.VectorOp(name, accesses[0], arguments, shape))
+
+
+def convert_fill(op: mem.FillOp, views: BufferViews) -> None:
+    """
+    Replace a fill by vector instructions.
+    """
+    assert op.destination is not None
+    view = views.view_of(op.destination)
+    _emit_fill(op, view, view.shape, op.fill_value)
+
+
+def convert_mask(op: mem.MaskOp, views: BufferViews) -> None:
+    """
+    Replace a mask by fills of the boxes that lie outside the bounds.
+    """
+    view = views.view_of(op.source)
+    index = index_builder_before(op)
+    for dimension, (offset, bound, valid) in enumerate(
+        zip(op.mixed_offsets, op.upper_bounds, op.extents, strict=True)
+    ):
+        size = view.shape[dimension]
+        below = index.min(size, index.max(0, index.sub(0, offset)))
+        above = index.max(0, index.min(valid, index.sub(bound, offset)))
+        origin: list[Index] = [0] * len(view.shape)
+        for start, extent in ((0, below), (above, index.sub(size, above))):
+            if extent == 0:
+                continue
+            origin[dimension] = start
+            shape: list[Index] = list(view.shape)
+            shape[dimension] = extent
+            _emit_fill(op, view.with_offsets(origin), shape, op.fill_value)
+
+
+def _emit_fill(
+    op: Operation, view: BufferView, shape: Sequence[Index], value: float
+) -> None:
+    dynamic = next(
+        (n for n, size in enumerate(shape) if isinstance(size, SSAValue)), None
+    )
+    dims = [
+        InstructionDim(
+            size if isinstance(size, int) else -1, (stride,), role=str(n == dynamic)
+        )
+        for n, (size, stride) in enumerate(zip(shape, view.strides, strict=True))
+    ]
+    dims = merge_dims(dims)
+    outer, inner = split_dims(dims, npu.MAX_VECTOR_RANK)
+    if any(dim.extent < 0 for dim in outer):
+        # The dynamic dimension goes to the instruction.
+        moved = next(dim for dim in outer if dim.extent < 0)
+        outer = [dim for dim in outer if dim is not moved] + inner[:1]
+        inner = [moved, *inner[1:]]
+    index, (moved_view,), _ = build_loop_nest(op, [view], outer)
+    sizes: list[Index] = [
+        dim.extent if dim.extent >= 0 or dynamic is None else shape[dynamic]
+        for dim in inner
+    ]
+    access = moved_view.to_access(index, operand_strides(inner, 0))
+    index.builder.insert(npu.VectorOp("fill", access, [value], sizes))

@@ -1,0 +1,94 @@
+"""Integer range analysis of index values, from constants and loop bounds."""
+
+import math
+from typing import TypeAlias
+
+from xdsl.dialects import arith, scf
+from xdsl.ir import Block, Operation, SSAValue
+
+from tlf.analysis.buffers.index_congruence import congruence_of
+from tlf.analysis.buffers.normalized_loops import constant_value_of
+from tlf.dialects import npu
+from tlf.dialects.mem import Index
+
+Range: TypeAlias = tuple[float, float]
+"""The least and the greatest value; infinite where nothing is known."""
+
+UNKNOWN: Range = (-math.inf, math.inf)
+
+
+def constant_of(value: Index) -> int | None:
+    """
+    Return the number that a value is known to be.
+    """
+    return value if isinstance(value, int) else constant_value_of(value)
+
+
+def range_of(value: Index) -> Range:
+    """
+    Return the least and the greatest value that an index value may take.
+    """
+    if (constant := constant_of(value)) is not None:
+        return constant, constant
+    assert isinstance(value, SSAValue)
+    owner = value.owner
+    if isinstance(owner, Block):
+        return _counter_range(value, owner)
+    return _result_range(owner)
+
+
+def _counter_range(value: SSAValue, block: Block) -> Range:
+    loop = block.parent_op()
+    if isinstance(loop, npu.CoresOp):
+        return 0, loop.core_count - 1
+    if not isinstance(loop, scf.ForOp) or value is not block.args[0]:
+        return UNKNOWN
+    lower, upper, step = (constant_of(each) for each in (loop.lb, loop.ub, loop.step))
+    if lower is not None and upper is not None and step:
+        return lower, max(lower, lower + (upper - lower - 1) // step * step)
+    return range_of(loop.lb)[0], range_of(loop.ub)[1] - 1
+
+
+def _result_range(op: Operation) -> Range:
+    if len(op.operands) != 2:
+        return UNKNOWN
+    (low, high), (other_low, other_high) = (range_of(each) for each in op.operands)
+    match op:
+        case arith.AddiOp():
+            return low + other_low, high + other_high
+        case arith.SubiOp():
+            return low - other_high, high - other_low
+        case arith.MinSIOp():
+            return min(low, other_low), min(high, other_high)
+        case arith.MaxSIOp():
+            return max(low, other_low), max(high, other_high)
+        case arith.MuliOp():
+            ends = [
+                _multiply_bounds(a, b)
+                for a in (low, high)
+                for b in (other_low, other_high)
+            ]
+            return min(ends), max(ends)
+        case arith.RemSIOp() if low >= 0 and other_low > 0:
+            least, most = _remainder_range(op)
+            return least, min(high, most, other_high - 1)
+        case arith.FloorDivSIOp() if 0 < other_low == other_high:
+            return low // other_low, high // other_low
+        case arith.DivSIOp() if 0 < other_low == other_high and low >= 0:
+            return low // other_low, high // other_low
+        case _:
+            return UNKNOWN
+
+
+def _remainder_range(op: arith.RemSIOp) -> Range:
+    """
+    Return the range of remainders of a value, given the known residue of the result.
+    """
+    modulus, remainder = congruence_of(op.result)
+    if (divisor := constant_of(op.rhs)) is None or not modulus:
+        return 0, math.inf
+    return remainder, divisor - modulus + remainder
+
+
+def _multiply_bounds(a: float, b: float) -> float:
+    return 0 if a == 0 or b == 0 else a * b

@@ -1,0 +1,72 @@
+"""Erase lowered operations, wait tokens and views; check what can be lowered."""
+
+from collections.abc import Sequence
+
+from xdsl.dialects import func, scf
+from xdsl.ir import Block, Operation
+from xdsl.rewriter import Rewriter
+from xdsl.transforms.dead_code_elimination import region_dce
+from xdsl.utils.exceptions import PassFailedException
+
+from tlf.analysis.buffers import memory_effects
+from tlf.dialects import mem, npu
+from tlf.dialects.located_rewriting import replace_op
+
+BUFFERS_AND_VIEWS = (*memory_effects.BUFFER_OPS, *memory_effects.VIEW_OPS)
+"""Buffers, and what shows them."""
+
+
+def erase_lowered_operations(body: Block, converted: Sequence[Operation]) -> None:
+    """
+    Erase waits for moves, the tokens that loops carry, replaced operations, and views.
+    """
+    order = list(body.walk())
+    for op in order:
+        if isinstance(op, mem.WaitOp):
+            Rewriter.erase_op(op)
+    for op in order:
+        if isinstance(op, scf.YieldOp):
+            _drop_tokens(op)
+    for op in order:
+        if isinstance(op, scf.ForOp) and op.iter_args:
+            _drop_iter_args(op)
+    for op in converted:
+        Rewriter.erase_op(op)
+    for op in reversed(order):
+        if isinstance(op, BUFFERS_AND_VIEWS):
+            Rewriter.erase_op(op)
+    region = body.parent
+    assert region is not None
+    region_dce(region)
+
+
+def _drop_tokens(op: scf.YieldOp) -> None:
+    for value in op.operands:
+        if not isinstance(value.type, mem.TokenType):
+            raise PassFailedException(
+                f"scf.for: expected a loop that carries tokens only, got {value.type}"
+            )
+    if op.operands:
+        replace_op(op, scf.YieldOp())
+
+
+def _drop_iter_args(op: scf.ForOp) -> None:
+    """Rebuild a loop without the values it carries, which nothing uses any more."""
+    body = op.detach_region(op.body)
+    tokens = list(op.iter_args)
+    for argument in reversed(body.block.args[1:]):
+        body.block.erase_arg(argument, safe_erase=False)
+    loop = scf.ForOp(op.lb, op.ub, op.step, [], body)
+    loop.location = op.location
+    replace_op(op, loop, [*tokens])
+
+
+def check_convertible(op: Operation) -> None:
+    """Raise `PassFailedException` for an operation that the NPU does not support."""
+    if isinstance(op, mem.LoadOp | mem.StoreOp):
+        raise PassFailedException(f"{op.name}: expected buffers, got tensors")
+    known = isinstance(
+        op, (*BUFFERS_AND_VIEWS, npu.CoresOp, scf.ForOp, scf.YieldOp, func.ReturnOp)
+    )
+    if not known and op.dialect_name() not in ("arith", "math", "mem"):
+        raise PassFailedException(f"{op.name}: the npu has no instruction for it")

@@ -1,0 +1,189 @@
+"""
+Insert semaphore signals and waits that order dependent instructions.
+
+Engines run their own instructions in order. For everything else:
+
+- In one block, an instruction (or loop) that depends on an earlier one of another
+  engine waits for a signal that the other engine gives right after it.
+- From an iteration of a loop to one `n` later, the same, except that `n` signals are
+  given at the start of the program, for the first iterations, and waited for at its
+  end. `n` is 1, or more where iterations take slots of a buffer in turn. This orders
+  the last iterations of a loop and the first ones of its next execution, too.
+
+The n-th wait takes the n-th signal, wherever instructions stand: a move that is issued
+some iterations ahead takes its signals and waits with it.
+
+An order that follows from others is not built again. What is in `npu.cores` is ordered
+in every core by itself; signals and waits outside of it are for all cores.
+"""
+
+from dataclasses import dataclass, field
+
+from xdsl.dialects import scf
+from xdsl.ir import Block, Operation
+
+from tlf.analysis.buffers.normalized_loops import is_index_arithmetic
+from tlf.dialects import mem, npu
+from tlf.lowering.mem_to_npu.block_dependences import BlockDependences
+from tlf.lowering.mem_to_npu.chunk_sync import ChunkSync
+from tlf.lowering.mem_to_npu.instruction_tree import BlockItem, InstructionTree, Stream
+from tlf.lowering.mem_to_npu.loop_carried_dependences import LoopCarriedDependences
+from tlf.lowering.mem_to_npu.lowered_operations import BUFFERS_AND_VIEWS
+from tlf.lowering.mem_to_npu.sync_edges import SyncEdge
+
+
+@dataclass
+class Synchroniser:
+    """
+    Inserts signals and waits into a program.
+    """
+
+    tree: InstructionTree
+    program: Block
+    core_local_levels: frozenset[str] = frozenset()
+    """The levels that every core has for itself."""
+    semaphores: int = 0
+    """Number of semaphores in use."""
+    sync_operations: dict[Operation, list[Operation]] = field(
+        default_factory=dict[Operation, list[Operation]]
+    )
+    """The signals and waits for each operation."""
+    late_waits: dict[Operation, list[Operation]] = field(
+        default_factory=dict[Operation, list[Operation]]
+    )
+    """The waits before a loop that what it issues ahead goes before, in order."""
+    chunk_loop_fronts: dict[Operation, Operation] = field(
+        default_factory=dict[Operation, Operation]
+    )
+    """For a loop, one over chunks that what it issues ahead goes before."""
+    _loop_carried_edges: list[tuple[SyncEdge, int]] = field(
+        default_factory=list[tuple[SyncEdge, int]]
+    )
+
+    def run(self) -> None:
+        """Synchronise the program."""
+        self._synchronise_block(self.program, ())
+        first, last = self.program.first_op, self.program.last_op
+        assert first is not None
+        assert last is not None
+        for edge, semaphore in self._loop_carried_edges:
+            for _ in range(edge.iterations):
+                signal = npu.SignalOp(edge.stream.engine, semaphore)
+                wait = npu.WaitOp(edge.waiting.engine, semaphore)
+                self.program.insert_op_before(signal, first)
+                self.program.insert_op_before(wait, last)
+
+    def _synchronise_block(self, block: Block, loops: tuple[scf.ForOp, ...]) -> None:
+        items = self.tree.items_of(block)
+        forward = BlockDependences(items, loops)
+        forward.find_edges()
+        carried: list[SyncEdge] = []
+        if loops and isinstance(block.parent_op(), scf.ForOp):
+            spans = self.tree.step_ranges
+            carried = LoopCarriedDependences(
+                items, forward, loops, spans, self.core_local_levels
+            ).find_edges()
+        for each in forward.chunk_syncs:
+            self._insert_chunk_sync(each)
+        self._find_chunk_loop_fronts(items, forward.chunk_syncs)
+        self._insert_edges(block, items, forward.edges, carried)
+        for op in [item.op for item in items]:
+            if isinstance(op, scf.ForOp):
+                self._synchronise_block(op.body.block, (*loops, op))
+            elif isinstance(op, npu.CoresOp):
+                self._synchronise_block(op.body.block, loops)
+
+    def _insert_edges(
+        self,
+        block: Block,
+        items: list[BlockItem],
+        forward: list[SyncEdge],
+        carried: list[SyncEdge],
+    ) -> None:
+        # Signals and waits of one pair of streams come in the same order, so that one
+        # semaphore does for all of a block.
+        shared: dict[tuple[Stream, Stream, bool], int] = {}
+        for edge in forward:
+            pair = edge.stream, edge.waiting, edge.late
+            if pair not in shared:
+                shared[pair] = self._new_semaphore()
+            self._insert_edge(block, items, edge, shared[pair])
+        for edge in carried:
+            semaphore = self._new_semaphore()
+            self._loop_carried_edges.append((edge, semaphore))
+            self._insert_edge(block, items, edge, semaphore)
+
+    def _insert_edge(
+        self, block: Block, items: list[BlockItem], edge: SyncEdge, semaphore: int
+    ) -> None:
+        signal = npu.SignalOp(edge.stream.engine, semaphore)
+        wait = npu.WaitOp(edge.waiting.engine, semaphore)
+        earlier, later = items[edge.after].op, items[edge.before].op
+        block.insert_op_after(signal, earlier)
+        late = self.late_waits.setdefault(later, [])
+        front = self.chunk_loop_fronts.get(later)
+        if front is not None and self._is_before_front(front, items, edge):
+            block.insert_op_before(wait, front)
+        else:
+            block.insert_op_before(wait, later if edge.late or not late else late[0])
+        if edge.late:
+            late.append(wait)
+        self.sync_operations.setdefault(earlier, []).append(signal)
+        self.sync_operations.setdefault(later, []).append(wait)
+
+    def _insert_chunk_sync(self, chunked: ChunkSync) -> None:
+        for op, made in chunked.insert_sync(self._new_semaphore()).items():
+            self.sync_operations.setdefault(op, []).append(made)
+
+    def _find_chunk_loop_fronts(
+        self, items: list[BlockItem], chunked: list[ChunkSync]
+    ) -> None:
+        """
+        Let prefetched instructions of loops go before the chunks that they wait for.
+        """
+        for each in chunked:
+            item, chunks = items[each.before], {items[each.after].op}
+            chunks |= {items[c.after].op for c in chunked if c.before == each.before}
+            front = _first_chunk_loop(chunks, item.op, each.stream.engine)
+            if front is not None and item.prefetching_engines <= {each.stream.engine}:
+                self.chunk_loop_fronts[item.op] = front
+
+    def _is_before_front(
+        self, front: Operation, items: list[BlockItem], edge: SyncEdge
+    ) -> bool:
+        """
+        Return `True` if a wait of instructions that a loop issues ahead belongs before
+        the loop over chunks, `front`.
+        """
+        at = next(number for number, item in enumerate(items) if item.op is front)
+        engines = {stream.engine for stream in items[at].leaves}
+        if edge.late or edge.waiting.engine not in engines:
+            return False
+        return edge.iterations > 0 or edge.after < at
+
+    def _new_semaphore(self) -> int:
+        self.semaphores += 1
+        return self.semaphores - 1
+
+
+def _first_chunk_loop(
+    chunks: set[Operation], loop: Operation, engine: str
+) -> Operation | None:
+    """Return the first chunk loop before a loop, with only idle operations between."""
+    found, op = None, loop.prev_op
+    while op is not None and (op in chunks or _is_idle(op, engine)):
+        found = op if op in chunks else found
+        op = op.prev_op
+    return found
+
+
+def _is_idle(op: Operation, engine: str) -> bool:
+    """
+    Return `True` if an operation has no effect, or is a move or semaphore operation of
+    an engine.
+    """
+    if isinstance(op, npu.DmaOp | npu.SemaphoreOp):
+        return op.engine == engine
+    return is_index_arithmetic(op) or isinstance(
+        op, (mem.Move, mem.WaitOp, *BUFFERS_AND_VIEWS)
+    )

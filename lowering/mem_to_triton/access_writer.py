@@ -1,0 +1,321 @@
+"""Write loads, stores and masks of a kernel: pointers and bounds conditions."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, StridedLayoutAttr
+from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.exceptions import DiagnosticException
+
+from tlf.dialects import mem
+from tlf.lowering.mem_to_triton.element_positions import Position, Positions
+from tlf.lowering.mem_to_triton.element_types import (
+    element_type_of,
+    literal,
+    shape_of,
+    triton_type_name,
+)
+from tlf.lowering.mem_to_triton.index_expressions import IndexExpr, IndexTable
+from tlf.lowering.mem_to_triton.python_source import PythonSource
+
+OFFSET_LIMIT = 2**31 - 1
+"""The greatest offset that 32-bit index arithmetic can hold."""
+
+
+@dataclass(frozen=True)
+class PointerView:
+    """
+    A buffer view in a kernel: pointer variable, offset, shape and strides in elements.
+    """
+
+    pointer: str
+    offset: IndexExpr
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @staticmethod
+    def of(pointer: str, value: SSAValue) -> "PointerView":
+        """
+        The view of a kernel's argument.
+        """
+        type_ = cast(MemRefType[Attribute], value.type)
+        strides, offset = strides_and_offset(type_)
+        return PointerView(pointer, IndexExpr.of(offset), type_.get_shape(), strides)
+
+
+def strides_and_offset(type_: MemRefType[Attribute]) -> tuple[tuple[int, ...], int]:
+    """
+    The static strides and the static offset of a memref, in elements.
+
+    Raises `DiagnosticException` if a stride is unknown. An unknown offset counts as 0.
+    """
+    layout = type_.layout
+    if isinstance(layout, StridedLayoutAttr):
+        strides = tuple(layout.get_strides())
+        if any(stride is None for stride in strides):
+            raise DiagnosticException(f"expected static strides in {type_}")
+        return cast(tuple[int, ...], strides), layout.get_offset() or 0
+    shape = type_.get_shape()
+    return tuple(math.prod(shape[dim + 1 :]) for dim in range(len(shape))), 0
+
+
+@dataclass(frozen=True)
+class ValidExtents:
+    """
+    Valid extent of each dimension of a value, and the exclusive upper bound of
+    positions along each dimension of its buffer.
+    """
+
+    valid: Sequence[int]
+    limits: Sequence[int]
+
+
+class AccessWriter:
+    """Writes the memory accesses of one kernel. With `wide`, offsets have 64 bits."""
+
+    def __init__(
+        self, source: PythonSource, indices: IndexTable, *, wide: bool
+    ) -> None:
+        self.source = source
+        self.indices = indices
+        self.wide = wide
+        self.greatest = 0
+        self.views: dict[SSAValue, PointerView] = {}
+
+    def define_subview(self, op: memref.SubviewOp) -> None:
+        if op.sizes or op.strides:
+            raise DiagnosticException("memref.subview: expected static sizes, strides")
+        view = self.views[op.source]
+        steps = op.static_strides.get_values()
+        offset = view.offset
+        for at, stride in zip(self._subview_offsets(op), view.strides, strict=True):
+            offset = offset + at * IndexExpr.of(stride)
+        type_ = op.result.type
+        strides, _ = strides_and_offset(type_)
+        scaled = [a * b for a, b in zip(view.strides, steps, strict=True)]
+        if not set(strides) <= set(scaled):
+            raise DiagnosticException(
+                f"memref.subview: expected strides of {scaled}, got {list(strides)}"
+            )
+        offset = self._assign_index(offset)
+        self.views[op.result] = PointerView(
+            view.pointer, offset, type_.get_shape(), strides
+        )
+
+    def _subview_offsets(self, op: memref.SubviewOp) -> list[IndexExpr]:
+        dynamic = iter(op.offsets)
+        return [
+            self.indices.of(next(dynamic) if offset == DYNAMIC_INDEX else offset)
+            for offset in cast(Sequence[int], op.static_offsets.get_values())
+        ]
+
+    def define_reinterpret_cast(self, op: memref.ReinterpretCastOp) -> None:
+        if op.sizes or op.strides or op.offsets:
+            raise DiagnosticException("memref.reinterpret_cast: expected static bounds")
+        view = self.views[op.source]
+        (offset,) = cast(Sequence[int], op.static_offsets.get_values())
+        start = IndexExpr.of(offset)
+        if view.offset.constant is None:
+            # A cast states the offset from the buffer, which a moving view must keep.
+            raise DiagnosticException(
+                "memref.reinterpret_cast: expected a source at a constant offset"
+            )
+        type_ = op.result.type
+        strides, _ = strides_and_offset(type_)
+        self.views[op.result] = PointerView(
+            view.pointer, start, type_.get_shape(), strides
+        )
+
+    def load_expression(self, op: mem.LoadOp) -> str:
+        """
+        The expression that loads the value of `op`.
+        """
+        view, room = self.views[op.source], shape_of(op.value)
+        positions = Positions.of(
+            self.index_offsets(op.mixed_offsets), room, op.source_map
+        )
+        address = self.pointer_expression(view, positions)
+        mask = self.mask_condition(positions, ValidExtents(op.box, view.shape))
+        missing = positions.invariant_dims
+        if mask is not None and len(missing) == len(room) > 0:
+            # One pointer takes one condition.
+            address, missing = f"tl.broadcast_to({address}, {list(room)})", []
+        text = f"tl.load({address})"
+        if mask is not None:
+            text = f"tl.load({address}, mask={mask}{other_argument(op)})"
+        return f"tl.broadcast_to({text}, {list(room)})" if missing else text
+
+    def write_store(self, op: mem.StoreOp, value: str) -> None:
+        view, room = self.views[op.destination], shape_of(op.value)
+        positions = Positions.of(self.index_offsets(op.mixed_offsets), room)
+        address = self.pointer_expression(view, positions)
+        mask = self.mask_condition(positions, ValidExtents(op.box, view.shape))
+        where = "" if mask is None else f", mask={mask}"
+        self.source.add_line(f"tl.store({address}, {value}{where})")
+
+    def mask_expression(self, op: mem.MaskOp, value: str) -> str:
+        """
+        The expression of a masked value, which is `value` if all of it is in bounds.
+        """
+        shape = shape_of(op.source)
+        positions = Positions.of(self.index_offsets(op.mixed_offsets), shape)
+        condition = self.mask_condition(
+            positions, ValidExtents(op.extents, op.upper_bounds)
+        )
+        if condition is None:
+            return value
+        type_ = element_type_of(op.source)
+        fill = literal(op.fill_value, type_)
+        other = f"tl.full({list(shape)}, {fill}, {triton_type_name(type_)})"
+        return f"tl.where({condition}, {value}, {other})"
+
+    def index_offsets(self, offsets: Sequence[SSAValue | int]) -> list[IndexExpr]:
+        return [self.indices.of(offset) for offset in offsets]
+
+    def _assign_index(self, index: IndexExpr) -> IndexExpr:
+        if index.is_atom or index.constant is not None:
+            return index
+        return IndexExpr(self.source.assign("i", index.text), index.low, index.high)
+
+    def _arange_expression(self, extent: int) -> str:
+        steps = f"tl.arange(0, {extent})"
+        return f"{steps}.to(tl.int64)" if self.wide else steps
+
+    def _position_tile(self, position: Position, room: Sequence[int]) -> str:
+        """
+        The positions along one dimension of a buffer, as a tile to be broadcast.
+        """
+        self._record_magnitude(max(abs(end) for end in position.bounds(room)))
+        if not position.terms:
+            return position.offset.atom
+        terms = [] if position.offset.constant == 0 else [position.offset.text]
+        if len(position.terms) == 1:
+            ((dim, factor),) = position.terms
+            terms.append(_scale_expression(self._arange_expression(room[dim]), factor))
+            vector = self.source.assign_once("r", " + ".join(terms))
+            return _broadcast_along(vector, dim, len(room))
+        terms += self._term_expressions(position, room, 1)
+        return self.source.assign_once("r", " + ".join(terms))
+
+    def _term_expressions(
+        self, position: Position, room: Sequence[int], stride: int
+    ) -> list[str]:
+        """Return the contribution of each term to a position, times a stride."""
+        terms: list[str] = []
+        for dim, factor in position.terms:
+            vector = self.source.assign_once("r", self._arange_expression(room[dim]))
+            terms.append(
+                _scale_expression(
+                    _broadcast_along(vector, dim, len(room)), factor * stride
+                )
+            )
+        return terms
+
+    def pointer_expression(self, view: PointerView, positions: Positions) -> str:
+        """
+        The pointers to the elements of a value.
+        """
+        start, room = view.offset, positions.room
+        reach = max(abs(start.low), abs(start.high))
+        for position, stride in zip(positions.along, view.strides, strict=True):
+            reach += abs(stride) * max(abs(end) for end in position.bounds(room))
+        self._record_magnitude(reach)
+        terms: list[str] = []
+        for position, stride in zip(positions.along, view.strides, strict=True):
+            if len(position.terms) == 1:
+                terms.append(
+                    _scale_expression(self._position_tile(position, room), stride)
+                )
+                continue
+            start += position.offset * IndexExpr.of(stride)
+            terms += self._term_expressions(position, room, stride)
+        if start.constant != 0:
+            terms.insert(0, start.text)
+        return f"{view.pointer} + {' + '.join(terms)}" if terms else view.pointer
+
+    def _record_magnitude(self, reach: int) -> None:
+        self.greatest = max(self.greatest, reach)
+
+    def mask_condition(self, positions: Positions, extents: ValidExtents) -> str | None:
+        """
+        The condition that elements are valid and their positions lie in [0, limit), or
+        None if they always do.
+        """
+        conditions: list[str] = []
+        room, rank = positions.room, len(positions.room)
+        inside = list(room)
+        for dim, valid in enumerate(extents.valid):
+            if valid < room[dim] and not _is_implied_by_bounds(positions, extents, dim):
+                steps = self.source.assign_once("r", f"tl.arange(0, {room[dim]})")
+                conditions.append(_broadcast_along(f"({steps} < {valid})", dim, rank))
+                inside[dim] = valid
+        for position, limit in zip(positions.along, extents.limits, strict=True):
+            low, high = position.bounds(inside)
+            if low >= 0 and high < limit:
+                continue
+            tile = self._position_tile(position, room)
+            if position.offset.constant is not None and not position.terms:
+                tile = f"tl.full([], {tile}, {'tl.int64' if self.wide else 'tl.int32'})"
+            if low < 0:
+                conditions.append(_compare_position(tile, ">= 0"))
+            if high >= limit:
+                conditions.append(_compare_position(tile, f"< {limit}"))
+        return " & ".join(conditions) if conditions else None
+
+
+def _is_implied_by_bounds(
+    positions: Positions, extents: ValidExtents, dim: int
+) -> bool:
+    """
+    Return `True` if the invalid elements along a dimension are out of bounds anyway.
+    """
+    return any(
+        position.is_along(dim)
+        and position.offset.low >= 0
+        and position.offset.low + extents.valid[dim] >= limit
+        for position, limit in zip(positions.along, extents.limits, strict=True)
+    )
+
+
+def other_argument(op: mem.LoadOp | mem.GatherOp) -> str:
+    """
+    Return the `other` argument for masked elements; empty where no fill value is
+    required.
+    """
+    if op.fill_value is None:
+        return ""
+    type_ = element_type_of(op.value)
+    text = literal(op.fill_value, type_)
+    if str(type_) == "f64":
+        # A bare number would be rounded to f32.
+        text = f"tl.full([], {text}, tl.float64)"
+    return f", other={text}"
+
+
+def _scale_expression(text: str, factor: int) -> str:
+    if factor == 1:
+        return text
+    return f"{text} * {factor}"
+
+
+def _compare_position(tile: str, test: str) -> str:
+    """
+    A comparison of positions; a vector is compared before it is broadcast.
+    """
+    vector, bracket, indices = tile.partition("[")
+    if not bracket or not vector.isidentifier():
+        return f"({tile} {test})"
+    return f"({vector} {test})[{indices}"
+
+
+def _broadcast_along(vector: str, dim: int, rank: int) -> str:
+    """
+    A vector as a tile of a higher rank, along one dimension.
+    """
+    if rank == 1:
+        return vector
+    indices = ", ".join(":" if axis == dim else "None" for axis in range(rank))
+    return f"{vector}[{indices}]"

@@ -1,0 +1,151 @@
+"""Write map, reduce and fill as Python lines."""
+
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.exceptions import DiagnosticException
+
+from tlf.dialects import mem
+from tlf.lowering.mem_to_triton.element_types import (
+    bit_width,
+    element_type_of,
+    is_float,
+    literal,
+    promoted_type,
+    shape_of,
+    triton_type_name,
+)
+from tlf.lowering.mem_to_triton.python_source import PythonSource
+from tlf.lowering.mem_to_triton.scalar_expressions import ScalarTile, scalar_expression
+from tlf.lowering.mem_to_triton.scalar_regions import (
+    align_inputs,
+    broadcast_scalar,
+    write_scalar_operations,
+)
+from tlf.lowering.mem_to_triton.tile_broadcasting import (
+    arrange_tile_dims,
+    domain_dims_of,
+)
+
+COMBINERS = {
+    "_maximum": "tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)",
+    "_minimum": "tl.minimum(a, b, propagate_nan=tl.PropagateNan.ALL)",
+    "_product": "a * b",
+    "_and": "a & b",
+    "_or": "a | b",
+}
+"""Functions that a kernel may reduce with, beside `tl.sum`."""
+
+_COMBINER_OF = {
+    "arith.andi": "_and",
+    "arith.maximumf": "_maximum",
+    "arith.maxsi": "_maximum",
+    "arith.minimumf": "_minimum",
+    "arith.minsi": "_minimum",
+    "arith.mulf": "_product",
+    "arith.muli": "_product",
+    "arith.ori": "_or",
+}
+
+
+class ComputeWriter:
+    """
+    Writes structured compute; `names` holds the variable of each value. Accumulators in
+    `matrices` have the shape of a matrix product rather than their own.
+    """
+
+    def __init__(self, source: PythonSource, names: dict[SSAValue, str]) -> None:
+        self.source = source
+        self.names = names
+        self.combiners: set[str] = set()
+        self.matrices: set[SSAValue] = set()
+
+    def write_map(self, op: mem.MapOp) -> None:
+        elements = align_inputs(self.source, op, self.names)
+        known: dict[SSAValue, ScalarTile] = {}
+        known.update(zip(op.body.block.args, elements, strict=True))
+        *ops, terminator = op.body.block.ops
+        write_scalar_operations(self.source, ops, known)
+        for value, result in zip(terminator.operands, op.results, strict=True):
+            self.bind_value(result, broadcast_scalar(known[value], op.extents))
+
+    def write_reduce(self, op: mem.ReduceOp) -> None:
+        arguments = op.body.block.args
+        elements = align_inputs(self.source, op, self.names)
+        known: dict[SSAValue, ScalarTile] = {}
+        known.update(zip(arguments[: len(elements)], elements, strict=True))
+        combines = op.combiners
+        *ops, _ = op.body.block.ops
+        write_scalar_operations(
+            self.source, [o for o in ops if o not in combines], known
+        )
+        for number, combine in enumerate(combines):
+            accumulator = arguments[len(elements) + number]
+            (value,) = (v for v in combine.operands if v is not accumulator)
+            total = self._reduce_dropped_dims(op, number, combine, known[value])
+            start = op.output_operands[number]
+            operands = {
+                accumulator: ScalarTile(
+                    self.names[start], element_type_of(start), total.shape
+                ),
+                value: total,
+            }
+            text = scalar_expression(combine, [operands[v] for v in combine.operands])
+            self.bind_value(op.results[number], text)
+
+    def _reduce_dropped_dims(
+        self, op: mem.ReduceOp, number: int, combine: Operation, element: ScalarTile
+    ) -> ScalarTile:
+        """
+        Combine `element` over the dimensions that an output drops. A sum of narrow
+        floats stays in f32, to be rounded once.
+        """
+        kept = domain_dims_of(op.output_maps[number], op.extents)
+        dropped = [dim for dim in range(len(op.extents)) if dim not in kept]
+        text, type_ = broadcast_scalar(element, op.extents), element.element_type
+        wider = _reduction_type(type_) if dropped else None
+        if wider is not None:
+            text = f"{text}.to({wider})"
+        for dim in reversed(dropped):
+            text = self._reduce_along(combine, text, dim)
+        text = arrange_tile_dims(text, kept)
+        if wider is not None and combine.name == "arith.addf":
+            type_ = f32
+        elif wider is not None:
+            text = f"{text}.to({triton_type_name(type_)})"
+        shape = shape_of(op.results[number])
+        return ScalarTile(self.source.assign("v", text), type_, shape)
+
+    def _reduce_along(self, combine: Operation, text: str, dim: int) -> str:
+        if combine.name in ("arith.addf", "arith.addi"):
+            return f"tl.sum({text}, axis={dim})"
+        if (combiner := _COMBINER_OF.get(combine.name)) is None:
+            raise DiagnosticException(f"triton cannot reduce by {combine.name}")
+        self.combiners.add(combiner)
+        return f"tl.reduce({text}, {dim}, {combiner})"
+
+    def write_fill(self, op: mem.FillOp) -> None:
+        assert op.result is not None
+        shape, type_ = shape_of(op.result), element_type_of(op.result)
+        value = literal(op.fill_value, type_)
+        self.bind_value(
+            op.result, f"tl.full({list(shape)}, {value}, {triton_type_name(type_)})"
+        )
+
+    def bind_value(self, result: SSAValue, text: str) -> None:
+        """
+        Give a value the variable that holds `text`.
+        """
+        if text.isidentifier():
+            self.names[result] = text
+        else:
+            self.names[result] = self.source.assign("v", text)
+            self.source.annotate_value(result)
+
+
+def _reduction_type(element_type: Attribute) -> str | None:
+    """
+    The type in which elements are combined along a dimension, if not their own.
+    """
+    if is_float(element_type):
+        return promoted_type(element_type)
+    return "tl.int32" if bit_width(element_type) < 32 else None

@@ -1,0 +1,72 @@
+"""Write contractions: as `tl.dot` where large enough, else as products and a sum."""
+
+import math
+
+from tlf.dialects import mem
+from tlf.lowering.mem_to_triton.compute_writer import ComputeWriter
+from tlf.lowering.mem_to_triton.contraction_roles import ContractionRoles
+from tlf.lowering.mem_to_triton.dot_expressions import DotOperand, dot_expression
+from tlf.lowering.mem_to_triton.dot_shapes import uses_dot
+from tlf.lowering.mem_to_triton.element_types import (
+    element_type_of,
+    is_float,
+    promoted_type,
+    triton_type_name,
+)
+from tlf.lowering.mem_to_triton.tile_broadcasting import (
+    align_to_domain,
+    arrange_tile_dims,
+    broadcast_tile,
+    domain_dims_of,
+)
+
+MAX_ELEMENTS = 2**20
+"""The most elements of a Triton tile."""
+
+
+def count_intermediate_elements(op: mem.ContractOp) -> int:
+    """Return the elements of the largest intermediate tile of a contraction."""
+    if uses_dot(op):
+        return 1
+    roles = ContractionRoles.of(op)
+    return math.prod(op.extents) // roles.extent_of(roles.alone)
+
+
+def write_contraction(compute: ComputeWriter, op: mem.ContractOp) -> None:
+    """
+    Write a contraction and bind its result.
+    """
+    assert op.value is not None
+    if uses_dot(op):
+        compute.bind_value(op.value, dot_expression(compute, op))
+    else:
+        compute.bind_value(op.value, _sum_of_products(compute, op))
+
+
+def _sum_of_products(compute: ComputeWriter, op: mem.ContractOp) -> str:
+    total, alone = element_type_of(op.acc), ContractionRoles.of(op).alone
+    dtype = promoted_type(total) or triton_type_name(total)
+    domain = [1 if dim in alone else extent for dim, extent in enumerate(op.extents)]
+    texts: list[str] = []
+    shapes: list[tuple[int, ...]] = []
+    for number in range(2):
+        factor = DotOperand.of(compute, op, number, dtype)
+        text, shape = align_to_domain(
+            compute.source, factor.text, factor.shape, factor.dims, domain
+        )
+        texts.append(text if factor.dtype == dtype else f"{text}.to({dtype})")
+        if shape:
+            shapes.append(shape)
+    product = compute.source.assign("v", f"{texts[0]} * {texts[1]}")
+    covered = tuple(max(extents) for extents in zip(*shapes, strict=True))
+    text = broadcast_tile(product, covered, domain)
+    kept = domain_dims_of(op.maps[2], op.extents)
+    for dim in reversed(range(len(domain))):
+        if dim not in kept:
+            text = f"tl.sum({text}, axis={dim})"
+    text = arrange_tile_dims(text, kept)
+    start = compute.names[op.acc]
+    if promoted_type(total) is None:
+        narrow = f".to({dtype})" if not is_float(total) else ""
+        return f"{start} + {text}{narrow}"
+    return f"({start}.to({dtype}) + {text}).to({triton_type_name(total)})"

@@ -1,0 +1,134 @@
+"""Triton device functions that are faster or more exact than libdevice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import BFloat16Type, f32
+from xdsl.ir import Operation
+
+from tlf.analysis.work.vector_step_costs import is_approximate
+from tlf.dialects import mem
+from tlf.dialects.types import is_16_bit_float
+
+DEVICE_FUNCTIONS: Mapping[str, str] = {
+    "tanh_f32": """\
+@triton.jit
+def tanh_f32(x):
+    size = tl.abs(x)
+    far = 1.0 - 2.0 / (tl.exp2(size * 2.8853900817779268) + 1.0)
+    square = x * x
+    series = square * -0.005138660781085491 + 0.020091969519853592
+    series = square * series - 0.05355885997414589
+    series = square * series + 0.1332911103963852
+    series = square * series - 0.3333319127559662
+    near = x * (square * series + 1.0)
+    return tl.where(size < 0.7, near, tl.where(x < 0.0, -1.0 * far, far))
+""",
+    "tanh_approx": """\
+@triton.jit
+def tanh_approx(x):
+    text: tl.constexpr = "tanh.approx.f32 $0, $1;"
+    wide = x.to(tl.float32)
+    y = tl.inline_asm_elementwise(text, "=r,r", [wide], tl.float32, True, pack=1)
+    return y.to(x.dtype)
+""",
+    "tanh_approx_x2": """\
+@triton.jit
+def tanh_approx_x2(x):
+    text: tl.constexpr = \"\"\"{
+        .reg .b32 a, b;
+        shl.b32 a, $1, 16;
+        and.b32 b, $1, 0xffff0000;
+        tanh.approx.f32 a, a;
+        tanh.approx.f32 b, b;
+        cvt.rn.bf16x2.f32 $0, b, a;
+    }\"\"\"
+    return tl.inline_asm_elementwise(text, "=r,r", [x], tl.bfloat16, True, pack=2)
+""",
+    "expm1_f32": """\
+@triton.jit
+def expm1_f32(x):
+    far = tl.exp2(x * 1.4426950408889634) - 1.0
+    series = x * 0.0001984981004674971 + 0.0013996176364975972
+    series = x * series + 0.008333579033572748
+    series = x * series + 0.0416653585967809
+    series = x * series + 0.16666663985562025
+    series = x * series + 0.5000000385317035
+    return tl.where(tl.abs(x) < 0.5, x * (x * series + 1.0), far)
+""",
+    "expm1_approx": """\
+@triton.jit
+def expm1_approx(x):
+    wide = x.to(tl.float32)
+    far = tl.exp2(wide * 1.4426950408889634) - 1.0
+    near = wide * (wide * 0.5 + 1.0)
+    return tl.where(tl.abs(wide) < 0.015625, near, far).to(x.dtype)
+""",
+    "fmod_wide": """\
+@triton.jit
+def fmod_wide(x, y):
+    first, second = x.to(tl.float32), y.to(tl.float32)
+    rest = libdevice.fmod(first.to(tl.float64), second.to(tl.float64))
+    return rest.to(tl.float32).to(x.dtype)
+""",
+    "awaited": """\
+@triton.jit
+def awaited(x):
+    text: tl.constexpr = "mov.b32 $0, $1;"
+    return tl.inline_asm_elementwise(text, "=r,r", [x], x.dtype, True, pack=1)
+""",
+    **{
+        f"to_{short}x2": f"""\
+@triton.jit
+def to_{short}x2(x):
+    text: tl.constexpr = "cvt.rn.{short}x2.f32 $0, $2, $1;"
+    return tl.inline_asm_elementwise(text, "=r,r,r", [x], {name}, True, pack=2)
+"""
+        for short, name in (("f16", "tl.float16"), ("bf16", "tl.bfloat16"))
+    },
+}
+"""
+The source of functions by name. `tanh.approx.f32` is off by 2^-11 of the result at most
+(PTX ISA, `tanh`), which rounds to the nearest bf16, and to the nearest f16 or the one
+next to it. Some take pairs, as registers hold 16-bit numbers: one instruction rounds
+two of them, where LLVM often takes one for each. `tanh_f32` takes no branch, as that of
+libdevice does, so that a thread computes several at once: near 0 it is a polynomial, of
+the least relative error, fitted to `(tanh(x) / x - 1) / x**2`, and off by less than 2
+units in the last place; further away, it comes from an exponential. So does
+`expm1_f32`, with a polynomial fitted to `(expm1(x) / x - 1) / x`: off by less than 3
+units from -1 to 1, it is as exact as the exponential beyond. For 16 bits two terms of
+the series are enough. `fmod_wide` is that of f64, since that of f32 takes denormal
+numbers for 0; its result is a number of the narrower type. `awaited` gives back the
+product that it takes, once matrix instructions are through.
+"""
+
+
+def device_function_of(op: Operation, shape: Sequence[int]) -> str | None:
+    """Return the device function of a scalar operation on a tile, or None."""
+    type_, is_paired = op.results[0].type, prod(shape) % 2 == 0
+    match op:
+        case math.TanhOp() if is_approximate(op):
+            pairs = is_paired and isinstance(type_, BFloat16Type)
+            return "tanh_approx_x2" if pairs else "tanh_approx"
+        case math.TanhOp() if type_ == f32:
+            return "tanh_f32"
+        case math.ExpM1Op() if is_approximate(op):
+            return "expm1_approx"
+        case math.ExpM1Op() if type_ == f32:
+            return "expm1_f32"
+        case mem.RemFOp() if type_ == f32 or isinstance(type_, BFloat16Type):
+            return "fmod_wide"
+        case arith.TruncFOp() if (
+            is_paired and is_16_bit_float(type_) and op.input.type == f32
+        ):
+            return f"to_{type_}x2"
+        case _:
+            return None
+
+
+def device_functions_in(text: str) -> list[str]:
+    """The sources of the functions that a kernel calls."""
+    return [source for name, source in DEVICE_FUNCTIONS.items() if f"{name}(" in text]

@@ -1,0 +1,252 @@
+"""
+Contractions as `tl.dot` expressions, with operands folded to matrices.
+
+Operands are brought to [batch, rows, depth] and [batch, depth, columns], without the
+batch where there is none. A loop that only accumulates keeps the accumulator in that
+shape from one iteration to the next.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from xdsl.dialects import scf
+from xdsl.ir import Attribute, SSAValue
+
+from tlf.dialects import mem
+from tlf.lowering.mem_to_triton.compute_writer import ComputeWriter
+from tlf.lowering.mem_to_triton.contraction_roles import ContractionRoles, DomainDims
+from tlf.lowering.mem_to_triton.dot_operand_order import needs_operand_swap
+from tlf.lowering.mem_to_triton.dot_shapes import is_dot, uses_dot
+from tlf.lowering.mem_to_triton.element_types import (
+    element_type_of,
+    is_float,
+    promoted_type,
+    shape_of,
+    triton_type_name,
+)
+from tlf.lowering.mem_to_triton.loop_carried_values import loop_carried_pair
+from tlf.lowering.mem_to_triton.tile_broadcasting import (
+    domain_dims_of,
+    reshape_tile,
+    transpose_tile,
+)
+
+
+@dataclass(frozen=True)
+class DotOperand:
+    """
+    An operand of a contraction: tile expression, shape, domain dimensions, Triton type.
+    """
+
+    text: str
+    shape: tuple[int, ...]
+    dims: DomainDims
+    dtype: str
+
+    @staticmethod
+    def of(
+        compute: ComputeWriter, op: mem.ContractOp, number: int, wider: str
+    ) -> "DotOperand":
+        """
+        An input, summed in the type `wider` over the dimensions that only it has.
+        """
+        value = op.input_operands[number]
+        dims = domain_dims_of(op.input_maps[number], op.extents)
+        shape, dtype = shape_of(value), triton_type_name(element_type_of(value))
+        text, alone = compute.names[value], ContractionRoles.of(op).alone
+        axes = [axis for axis, dim in enumerate(dims) if dim in alone]
+        if not axes:
+            return DotOperand(text, shape, dims, dtype)
+        if dtype != wider:
+            text = f"{text}.to({wider})"
+        for axis in reversed(axes):
+            text = f"tl.sum({text}, axis={axis})"
+        kept = [axis for axis in range(len(dims)) if axis not in axes]
+        return DotOperand(
+            compute.source.assign_once("v", text),
+            tuple(shape[axis] for axis in kept),
+            tuple(dims[axis] for axis in kept),
+            wider,
+        )
+
+    def cast(self, dtype: str) -> "DotOperand":
+        if dtype == self.dtype:
+            return self
+        return DotOperand(f"{self.text}.to({dtype})", self.shape, self.dims, dtype)
+
+
+@dataclass(frozen=True)
+class MatrixProduct:
+    """A contraction as a (batched) matrix product."""
+
+    op: mem.ContractOp
+    roles: ContractionRoles
+    is_swapped: bool
+
+    @staticmethod
+    def of(op: mem.ContractOp) -> "MatrixProduct":
+        roles = ContractionRoles.of(op)
+        if needs_operand_swap(op, roles):
+            return MatrixProduct(op, roles.swap_operands(), is_swapped=True)
+        return MatrixProduct(op, roles, is_swapped=False)
+
+    @property
+    def _output_dims(self) -> DomainDims:
+        return domain_dims_of(self.op.maps[2], self.op.extents)
+
+    def _matrix_shape(self, *axes: Sequence[int]) -> list[int]:
+        """
+        The shape of a matrix with these axes.
+        """
+        batch = [self.roles.extent_of(self.roles.batch)] if self.roles.batch else []
+        return [*batch, *(self.roles.extent_of(axis) for axis in axes)]
+
+    def fold_to_matrix(
+        self, text: str, shape: Sequence[int], dims: DomainDims, *axes: Sequence[int]
+    ) -> str:
+        """Fold a tile to a (batched) matrix."""
+        order = [*self.roles.batch, *chain(*axes)]
+        kept = [axis for axis, dim in enumerate(dims) if dim in order]
+        present = [dims[axis] for axis in kept]
+        current: Sequence[int] = shape
+        if present != order:
+            text = reshape_tile(text, shape, [shape[axis] for axis in kept])
+            text = transpose_tile(text, [present.index(dim) for dim in order])
+            current = [self.roles.extents[dim] for dim in order]
+        return reshape_tile(text, current, self._matrix_shape(*axes))
+
+    def fold_accumulator(self, text: str) -> str:
+        """
+        The tile of the accumulator as a matrix.
+        """
+        axes = (self.roles.rows, self.roles.columns)
+        return self.fold_to_matrix(
+            text, shape_of(self.op.acc), self._output_dims, *axes
+        )
+
+    def unfold_accumulator(self, text: str) -> str:
+        """
+        Unfold a matrix to the accumulator's shape, the inverse of `fold_accumulator`.
+        """
+        axes = (self.roles.rows, self.roles.columns)
+        order = [*self.roles.batch, *chain(*axes)]
+        present = [dim for dim in self._output_dims if dim in order]
+        current: Sequence[int] = self._matrix_shape(*axes)
+        if present != order:
+            split = [self.roles.extents[dim] for dim in order]
+            text = reshape_tile(text, current, split)
+            text = transpose_tile(text, [order.index(dim) for dim in present])
+            current = [self.roles.extents[dim] for dim in present]
+        return reshape_tile(text, current, shape_of(self.op.acc))
+
+    @property
+    def has_matrix_accumulator(self) -> bool:
+        """True if the accumulator already is a matrix."""
+        return self.fold_accumulator("v") == "v"
+
+
+def find_accumulated_product(
+    argument: SSAValue, result: SSAValue
+) -> MatrixProduct | None:
+    """
+    Return the product that a loop only accumulates on a carried value, or None. None
+    where the value has the shape of the product already.
+    """
+    uses = list(argument.uses)
+    if len(uses) != 1 or len(list(result.uses)) != 1:
+        return None
+    user = uses[0].operation
+    if isinstance(user, mem.ContractOp):
+        if user.acc is not argument or user.value is not result or not uses_dot(user):
+            return None
+        product = MatrixProduct.of(user)
+        return None if product.has_matrix_accumulator else product
+    if not isinstance(user, scf.ForOp):
+        return None
+    number = uses[0].index - 3
+    if number < 0 or user.results[number] is not result:
+        return None
+    return find_accumulated_product(*loop_carried_pair(user, number))
+
+
+def dot_expression(compute: ComputeWriter, op: mem.ContractOp) -> str:
+    """
+    Return the `tl.dot` expression of a contraction for which `uses_dot` holds. Its
+    shape is that of a matrix if the accumulator is one in `compute.matrices`.
+    """
+    product, total = MatrixProduct.of(op), element_type_of(op.acc)
+    roles = product.roles
+    left, right = (
+        DotOperand.of(compute, op, number, "tl.float32") for number in (0, 1)
+    )
+    precision = _input_precision(op)
+    if left.dtype != right.dtype:
+        # One is a sum, which its element type cannot hold.
+        left, right = left.cast("tl.float32"), right.cast("tl.float32")
+        precision = op.precision if str(element_type_of(op.lhs)) == "f32" else "tf32x3"
+    if product.is_swapped:
+        left, right = right, left
+    factors = [
+        product.fold_to_matrix(
+            left.text, left.shape, left.dims, roles.rows, roles.depth
+        ),
+        product.fold_to_matrix(
+            right.text, right.shape, right.dims, roles.depth, roles.columns
+        ),
+    ]
+    factors = [
+        factor if factor.isidentifier() else compute.source.assign_once("v", factor)
+        for factor in factors
+    ]
+    is_matrix = op.acc in compute.matrices
+    dtype, start = promoted_type(total), compute.names[op.acc]
+    is_folded = not is_matrix and not product.has_matrix_accumulator
+    if dtype is None and is_folded and _is_elementwise_result(op.acc):
+        # Triton 3.6 fails where a loop folds what it multiplies into a matrix.
+        text = f"tl.dot({', '.join(factors)}{_dot_options(total, precision)})"
+        return f"{product.unfold_accumulator(text)} + {start}"
+    start = start if is_matrix else product.fold_accumulator(start)
+    if dtype is not None:
+        start = f"{start}.to({dtype})"
+    options = _dot_options(total, precision)
+    text = f"tl.dot({', '.join(factors)}, acc={start}{options})"
+    if _has_other_readers(op):
+        text = f"awaited({text})"
+    if dtype is not None:
+        text = f"{text}.to({triton_type_name(total)})"
+    return text if is_matrix else product.unfold_accumulator(text)
+
+
+def _has_other_readers(op: mem.ContractOp) -> bool:
+    """
+    Return `True` if a loaded operand has readers other than this contraction. Triton
+    3.6 then has one tile too few for it in shared memory: the next tile is loaded into
+    the one that matrix instructions of a group of warps still read, unless they are
+    waited for.
+    """
+    return any(
+        isinstance(value.owner, mem.LoadOp | mem.GatherOp)
+        and isinstance(value.owner.parent_op(), scf.ForOp)
+        and any(not is_dot(use.operation) for use in value.uses)
+        for value in op.input_operands
+    )
+
+
+def _is_elementwise_result(value: SSAValue) -> bool:
+    """Return `True` if a tile is the result of an elementwise operation."""
+    return isinstance(value.owner, mem.MapOp)
+
+
+def _dot_options(total: Attribute, precision: str | None) -> str:
+    """Return the further arguments of the product of matrices."""
+    if not is_float(total):
+        return ", out_dtype=tl.int32"
+    return f', input_precision="{precision}"' if precision else ""
+
+
+def _input_precision(op: mem.ContractOp) -> str | None:
+    element = element_type_of(op.lhs)
+    if not is_float(element):
+        return None
+    return op.precision if str(element) == "f32" else "ieee"

@@ -1,0 +1,128 @@
+"""
+Operand order of a `tl.dot`: whether the inputs of a contraction are swapped.
+
+It is the one that makes no transposition of the output necessary, but for two cases:
+where Triton cannot take the columns as they are, and where it would compute the left
+factor more than once.
+"""
+
+from xdsl.dialects import scf
+from xdsl.ir import BlockArgument, OpResult, SSAValue
+
+from tlf.dialects import mem
+from tlf.dialects.types import is_16_bit_float
+from tlf.lowering.mem_to_triton.contraction_roles import ContractionRoles
+from tlf.lowering.mem_to_triton.dot_shapes import is_dot
+from tlf.lowering.mem_to_triton.element_types import element_type_of
+from tlf.lowering.mem_to_triton.loop_carried_values import loop_carried_pair
+from tlf.lowering.mem_to_triton.tile_broadcasting import domain_dims_of
+
+MIN_FOLDED_COLUMNS = 8
+"""
+The least extent of the last of several axes that are the columns of the right matrix.
+Triton 3.6 keeps them apart in shared memory on Hopper, as rows of the layout that
+matrix instructions read, and fails with `Illegal shared layout` where there are fewer.
+"""
+
+MAX_MMA_ROWS = 64
+"""The rows of the widest matrix instruction on Hopper."""
+
+
+def needs_operand_swap(op: mem.ContractOp, roles: ContractionRoles) -> bool:
+    """Return `True` if the second input is the left factor."""
+    kept = [
+        dim
+        for dim in domain_dims_of(op.maps[2], op.extents)
+        if dim in (*roles.rows, *roles.columns)
+    ]
+    natural = kept[0] in roles.columns
+    ways = [(roles, 0), (roles.swap_operands(), 1)]
+    wanted, other = ways[natural], ways[not natural]
+    if (split := _has_short_column_axis(op, *wanted)) != _has_short_column_axis(
+        op, *other
+    ):
+        return natural != split
+    if not _is_recomputed(op, *wanted) or _is_recomputed(op, *other):
+        return natural
+    return natural != _is_sole_accumulation(op)
+
+
+def _has_short_column_axis(
+    op: mem.ContractOp, roles: ContractionRoles, left: int
+) -> bool:
+    """
+    Return `True` if the columns of the right matrix are several axes, of which the last
+    is short.
+    """
+    columns = [
+        roles.extents[dim]
+        for dim in domain_dims_of(op.input_maps[1 - left], op.extents)
+        if dim in roles.columns and roles.extents[dim] > 1
+    ]
+    return len(columns) > 1 and columns[-1] < MIN_FOLDED_COLUMNS
+
+
+def _is_recomputed(op: mem.ContractOp, roles: ContractionRoles, left: int) -> bool:
+    """
+    Return `True` if an input is computed by threads in registers, and recomputed if it
+    is the left factor: for other readers, for another order of its elements, or for
+    narrow matrix instructions, of which several take the same rows. Triton 3.6 then
+    takes up to twice as long as where it is the right factor, in shared memory.
+    """
+    value = op.input_operands[left]
+    if (
+        roles.batch
+        or not is_16_bit_float(element_type_of(value))
+        or not _is_computed_from_loads(value)
+    ):
+        return False
+    if roles.extent_of(roles.rows) < MAX_MMA_ROWS <= roles.extent_of(roles.columns):
+        return True
+    is_shared = any(not is_dot(use.operation) for use in value.uses)
+    return is_shared or _is_transposed(op, roles, left)
+
+
+def _is_transposed(op: mem.ContractOp, roles: ContractionRoles, left: int) -> bool:
+    """Return `True` if the reduced axis is not the innermost one of the left input."""
+    axes = (*roles.rows, *roles.depth)
+    dims = domain_dims_of(op.input_maps[left], op.extents)
+    last = [dim for dim in dims if dim in axes][-1:]
+    return any(dim in roles.rows for dim in last)
+
+
+def _is_computed_from_loads(value: SSAValue) -> bool:
+    """
+    Return `True` if threads compute a tile from loaded values, and not from a product.
+    """
+    if not isinstance(value.owner, mem.MapOp):
+        return False
+    pending, seen = [value], set[SSAValue]()
+    while pending:
+        each = pending.pop()
+        if each in seen:
+            continue
+        seen.add(each)
+        if isinstance(each.owner, mem.ContractOp):
+            return False
+        if isinstance(each.owner, mem.MapOp):
+            pending.extend(each.owner.operands)
+        elif isinstance(each, OpResult) and isinstance(each.op, scf.ForOp):
+            _, result = loop_carried_pair(each.op, each.index)
+            pending.append(result)
+    return True
+
+
+def _is_sole_accumulation(op: mem.ContractOp) -> bool:
+    """
+    Return `True` if a contraction is in no loop, or is the only user of the
+    loop-carried value that it updates.
+    """
+    loop = op.parent_op()
+    if not isinstance(loop, scf.ForOp):
+        return True
+    start, result, block = op.acc, op.value, loop.body.block
+    if not isinstance(start, BlockArgument) or start.owner is not block:
+        return False
+    if start.index == 0 or result is None or len(list(start.uses)) != 1:
+        return False
+    return [use.operation for use in result.uses] == [block.last_op]

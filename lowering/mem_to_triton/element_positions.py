@@ -1,0 +1,74 @@
+"""Positions of a tile's elements along each dimension of a buffer, with bounds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir.affine import AffineMap
+
+from tlf.dialects import mem
+from tlf.lowering.mem_to_triton.index_expressions import IndexExpr
+
+
+@dataclass(frozen=True)
+class Position:
+    """
+    The position along one dimension of a buffer: `offset`, plus for each term the index
+    along a dimension of the value times a coefficient.
+    """
+
+    offset: IndexExpr
+    terms: tuple[tuple[int, int], ...]
+
+    def bounds(self, extents: Sequence[int]) -> tuple[int, int]:
+        """
+        The least and the greatest position of a value with these extents.
+        """
+        low, high = self.offset.low, self.offset.high
+        for dim, coefficient in self.terms:
+            reach = coefficient * (extents[dim] - 1)
+            low, high = low + min(reach, 0), high + max(reach, 0)
+        return low, high
+
+    def is_along(self, dim: int) -> bool:
+        """Return `True` if the position is an offset plus the index along `dim`."""
+        return self.terms == ((dim, 1),)
+
+
+@dataclass(frozen=True)
+class Positions:
+    """
+    The positions of a value of shape `room`, one for each dimension of the buffer.
+    """
+
+    room: tuple[int, ...]
+    along: tuple[Position, ...]
+
+    @staticmethod
+    def of(
+        offsets: Sequence[IndexExpr],
+        room: Sequence[int],
+        indexing: AffineMap | None = None,
+    ) -> "Positions":
+        """
+        Element `e` of the value lies at `offsets + indexing(e)`, or at `offsets + e`.
+
+        Dimensions of the value with one element are left out, unless there are no
+        others: their index is 0.
+        """
+        rank = len(room)
+        indexing = AffineMap.identity(rank) if indexing is None else indexing
+        long = [dim for dim in range(rank) if room[dim] > 1] or list(range(rank))
+        along: list[Position] = []
+        for offset, access in zip(offsets, mem.access_functions(indexing), strict=True):
+            terms = [(d, c) for d in long if (c := access.coefficients[d])]
+            at = offset + IndexExpr.of(access.constant)
+            along.append(Position(at, tuple(terms)))
+        return Positions(tuple(room), tuple(along))
+
+    @property
+    def invariant_dims(self) -> list[int]:
+        """The dimensions of the value along which the positions do not change."""
+        used = {dim for position in self.along for dim, _ in position.terms}
+        if used:
+            used |= {dim for dim, extent in enumerate(self.room) if extent == 1}
+        return [dim for dim in range(len(self.room)) if dim not in used]

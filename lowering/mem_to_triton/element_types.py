@@ -1,0 +1,127 @@
+"""Element types: plan names, Triton names and Python literals."""
+
+import math
+import struct
+from typing import cast
+
+import ml_dtypes
+import numpy as np
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    MemRefType,
+    TensorType,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.exceptions import DiagnosticException
+
+_TRITON_NAMES = {
+    "bf16": "tl.bfloat16",
+    "f16": "tl.float16",
+    "f32": "tl.float32",
+    "f64": "tl.float64",
+    "i1": "tl.int1",
+    "i8": "tl.int8",
+    "i16": "tl.int16",
+    "i32": "tl.int32",
+    "i64": "tl.int64",
+}
+
+_FLOATS = BFloat16Type | Float16Type | Float32Type | Float64Type
+
+
+def is_supported(element_type: Attribute) -> bool:
+    """Return `True` if values of this type can be elements of a kernel's tiles."""
+    return str(element_type) in _TRITON_NAMES
+
+
+def is_float(element_type: Attribute) -> bool:
+    return isinstance(element_type, _FLOATS)
+
+
+def bit_width(element_type: Attribute) -> int:
+    """
+    The number of bits of a supported element type.
+    """
+    return int(str(element_type).lstrip("bif"))
+
+
+def plan_type_name(element_type: Attribute) -> str:
+    """
+    The name of an element type in a plan. Raises `DiagnosticException` for a type that
+    Triton does not have.
+    """
+    if not is_supported(element_type):
+        raise DiagnosticException(f"triton has no element type {element_type}")
+    return str(element_type)
+
+
+def triton_type_name(element_type: Attribute) -> str:
+    """
+    The expression for an element type in a kernel, such as `tl.float32`.
+    """
+    return _TRITON_NAMES[plan_type_name(element_type)]
+
+
+def promoted_type(element_type: Attribute) -> str | None:
+    """Return the type to which arithmetic on a narrow float is promoted, or None."""
+    return "tl.float32" if str(element_type) in ("bf16", "f16") else None
+
+
+def literal(value: float, element_type: Attribute) -> str:
+    """
+    A Python literal that has exactly the value of `value` rounded to the type. For -0
+    it is a product, as Triton takes the literal `-0.0` for 0.
+    """
+    if not is_float(element_type):
+        return str(bool(value) if bit_width(element_type) == 1 else int(value))
+    exact = round_to_type(value, element_type)
+    if exact == 0 and math.copysign(1.0, exact) < 0:
+        computed = promoted_type(element_type) or triton_type_name(element_type)
+        return f"(-1.0 * tl.full([], 0.0, {computed}))"
+    if not math.isfinite(exact):
+        return f'float("{exact}")'
+    return repr(exact)
+
+
+def round_to_type(value: float, element_type: Attribute) -> float:
+    """Return a number as an element of a type has it; integers stay as they are."""
+    if not is_float(element_type):
+        return value
+    value = float(value)
+    if isinstance(element_type, BFloat16Type):
+        return float(np.float32(value).astype(ml_dtypes.bfloat16))
+    if isinstance(element_type, Float16Type):
+        return float(np.float16(value))
+    if isinstance(element_type, Float32Type):
+        return _shortest_f32(value)
+    return value
+
+
+def _shortest_f32(value: float) -> float:
+    """Return the shortest double that rounds to the same f32 as `value`."""
+    single = np.float32(value)
+    if not np.isfinite(single):
+        return float(single)
+    short = float(str(single))
+    same = struct.pack("f", short) == struct.pack("f", single)
+    is_inside = abs(short) <= float(np.finfo(np.float32).max)
+    return short if same and is_inside else float(single)
+
+
+def shape_of(value: SSAValue) -> tuple[int, ...]:
+    """
+    The shape of a tensor or memref value.
+    """
+    shaped = cast(TensorType[Attribute] | MemRefType[Attribute], value.type)
+    return shaped.get_shape()
+
+
+def element_type_of(value: SSAValue) -> Attribute:
+    """
+    The element type of a tensor or memref value.
+    """
+    shaped = cast(TensorType[Attribute] | MemRefType[Attribute], value.type)
+    return shaped.element_type

@@ -1,0 +1,259 @@
+"""
+Index expressions: Python text of `index` values with their value ranges.
+
+The ranges decide where a mask is needed and how wide offsets must be.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import cast
+
+from xdsl.dialects import affine, arith
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineSymExpr,
+)
+from xdsl.utils.exceptions import DiagnosticException
+
+from tlf.lowering.mem_to_triton.python_source import PythonSource
+
+
+@dataclass(frozen=True)
+class IndexExpr:
+    """An index expression: its Python text, and its least and greatest value."""
+
+    text: str
+    low: int
+    high: int
+    is_atom: bool = True
+
+    @staticmethod
+    def of(value: int) -> "IndexExpr":
+        return IndexExpr(str(value), value, value, value >= 0)
+
+    @property
+    def constant(self) -> int | None:
+        """The value, if it is the same always."""
+        return self.low if self.low == self.high else None
+
+    @property
+    def atom(self) -> str:
+        """The expression, safe to stand next to any operator."""
+        return self.text if self.is_atom else f"({self.text})"
+
+    def __add__(self, other: "IndexExpr") -> "IndexExpr":
+        low, high = self.low + other.low, self.high + other.high
+        if low == high:
+            return IndexExpr.of(low)
+        if self.constant == 0:
+            return other
+        if other.constant == 0:
+            return self
+        if other.constant is not None and other.low < 0:
+            return IndexExpr(f"{self.text} - {-other.low}", low, high, False)
+        return IndexExpr(f"{self.text} + {other.atom}", low, high, False)
+
+    def __sub__(self, other: "IndexExpr") -> "IndexExpr":
+        low, high = self.low - other.high, self.high - other.low
+        if low == high:
+            return IndexExpr.of(low)
+        if other.constant is not None:
+            return self + IndexExpr.of(-other.low)
+        return IndexExpr(f"{self.text} - {other.atom}", low, high, False)
+
+    def __mul__(self, other: "IndexExpr") -> "IndexExpr":
+        ends = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
+        if min(ends) == max(ends):
+            return IndexExpr.of(min(ends))
+        if self.constant == 1:
+            return other
+        if other.constant == 1:
+            return self
+        return IndexExpr(f"{self.atom} * {other.atom}", min(ends), max(ends), False)
+
+    def floordiv(self, divisor: int) -> "IndexExpr":
+        low, high = self.low // divisor, self.high // divisor
+        if low == high:
+            return IndexExpr.of(low)
+        if divisor == 1:
+            return self
+        if self.low >= 0:
+            return IndexExpr(f"{self.atom} // {divisor}", low, high, False)
+        # Division in Triton rounds towards zero.
+        whole = f"{self.atom} - ({self.atom} % {divisor} + {divisor}) % {divisor}"
+        return IndexExpr(f"({whole}) // {divisor}", low, high, False)
+
+    def ceildiv(self, divisor: int) -> "IndexExpr":
+        return (self + IndexExpr.of(divisor - 1)).floordiv(divisor)
+
+    def modulo(self, divisor: int) -> "IndexExpr":
+        if self.low >= 0 and self.high < divisor:
+            return self
+        if (value := self.constant) is not None:
+            return IndexExpr.of(value % divisor)
+        if divisor == 1:
+            return IndexExpr.of(0)
+        if self.low >= 0:
+            return IndexExpr(f"{self.atom} % {divisor}", 0, divisor - 1, False)
+        text = f"({self.atom} % {divisor} + {divisor}) % {divisor}"
+        return IndexExpr(text, 0, divisor - 1, False)
+
+    def minimum(self, other: "IndexExpr") -> "IndexExpr":
+        if self.high <= other.low:
+            return self
+        if other.high <= self.low:
+            return other
+        low, high = min(self.low, other.low), min(self.high, other.high)
+        return IndexExpr(f"tl.minimum({self.text}, {other.text})", low, high)
+
+    def maximum(self, other: "IndexExpr") -> "IndexExpr":
+        if self.low >= other.high:
+            return self
+        if other.low >= self.high:
+            return other
+        low, high = max(self.low, other.low), max(self.high, other.high)
+        return IndexExpr(f"tl.maximum({self.text}, {other.text})", low, high)
+
+
+_Binary = Callable[[IndexExpr, IndexExpr], IndexExpr]
+
+_BINARY: dict[type[Operation], _Binary] = {
+    arith.AddiOp: IndexExpr.__add__,
+    arith.SubiOp: IndexExpr.__sub__,
+    arith.MuliOp: IndexExpr.__mul__,
+    arith.MinSIOp: IndexExpr.minimum,
+    arith.MaxSIOp: IndexExpr.maximum,
+}
+
+_DIVISIONS: dict[type[Operation], Callable[[IndexExpr, int], IndexExpr]] = {
+    arith.FloorDivSIOp: IndexExpr.floordiv,
+    arith.CeilDivSIOp: IndexExpr.ceildiv,
+    arith.DivSIOp: IndexExpr.floordiv,
+    arith.DivUIOp: IndexExpr.floordiv,
+    arith.RemSIOp: IndexExpr.modulo,
+    arith.RemUIOp: IndexExpr.modulo,
+}
+
+_TRUNCATING = (arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp)
+
+INDEX_OPERATIONS: tuple[type[Operation], ...] = (
+    *_BINARY,
+    *_DIVISIONS,
+    arith.ConstantOp,
+    affine.ApplyOp,
+    affine.MinOp,
+)
+"""The operations on indices that `Indices.define` knows."""
+
+
+@dataclass
+class IndexTable:
+    """
+    The index expressions of SSA values evaluated so far. With a `source`, results that
+    are no atoms get a name.
+    """
+
+    source: PythonSource | None = None
+    known: dict[SSAValue, IndexExpr] = field(default_factory=dict[SSAValue, IndexExpr])
+    greatest: int = 0
+    """The greatest magnitude of all that was computed on the way to results."""
+
+    def of(self, value: SSAValue | int) -> IndexExpr:
+        """Return the index expression of an SSA value or of a constant."""
+        return IndexExpr.of(value) if isinstance(value, int) else self.known[value]
+
+    def define(self, op: Operation) -> None:
+        """
+        Evaluate an operation of index arithmetic.
+        """
+        result = self._evaluate(op)
+        self._record_magnitude(result)
+        if self.source is not None and not result.is_atom and result.constant is None:
+            name = self.source.assign("i", result.text)
+            result = IndexExpr(name, result.low, result.high)
+        self.known[op.results[0]] = result
+
+    def _evaluate(self, op: Operation) -> IndexExpr:
+        operands = [self.known[value] for value in op.operands]
+        if isinstance(op, arith.ConstantOp):
+            return IndexExpr.of(cast(IntegerAttr, op.value).value.data)
+        if isinstance(op, affine.ApplyOp | affine.MinOp):
+            return self._evaluate_affine(op, operands)
+        if (binary := _BINARY.get(type(op))) is not None:
+            return binary(*operands)
+        if (division := _DIVISIONS.get(type(op))) is not None:
+            numerator, divisor = operands
+            if divisor.constant is None or divisor.constant < 1:
+                raise DiagnosticException(
+                    f"{op.name}: expected a positive constant divisor"
+                )
+            if isinstance(op, _TRUNCATING) and numerator.low < 0:
+                raise DiagnosticException(
+                    f"{op.name}: expected a numerator of at least 0, got one of at "
+                    f"least {numerator.low}; use arith.floordivsi"
+                )
+            return division(numerator, divisor.constant)
+        raise DiagnosticException(f"{op.name}: unsupported index arithmetic")
+
+    def _evaluate_affine(
+        self, op: affine.ApplyOp | affine.MinOp, operands: list[IndexExpr]
+    ) -> IndexExpr:
+        dims = operands[: op.map.data.num_dims]
+        symbols = operands[op.map.data.num_dims :]
+        results = [
+            self._evaluate_expression(e, dims, symbols) for e in op.map.data.results
+        ]
+        combined = results[0]
+        for result in results[1:]:
+            combined = combined.minimum(result)
+        return combined
+
+    def _evaluate_expression(
+        self, expr: AffineExpr, dims: list[IndexExpr], symbols: list[IndexExpr]
+    ) -> IndexExpr:
+        if not isinstance(expr, AffineBinaryOpExpr):
+            return _evaluate_leaf(expr, dims, symbols)
+        lhs = self._evaluate_expression(expr.lhs, dims, symbols)
+        rhs = self._evaluate_expression(expr.rhs, dims, symbols)
+        result = _combine_operands(expr, lhs, rhs)
+        self._record_magnitude(result)
+        return result
+
+    def _record_magnitude(self, index: IndexExpr) -> None:
+        self.greatest = max(self.greatest, abs(index.low), abs(index.high))
+
+
+def _evaluate_leaf(
+    expr: AffineExpr, dims: list[IndexExpr], symbols: list[IndexExpr]
+) -> IndexExpr:
+    match expr:
+        case AffineConstantExpr():
+            return IndexExpr.of(expr.value)
+        case AffineDimExpr():
+            return dims[expr.position]
+        case AffineSymExpr():
+            return symbols[expr.position]
+        case _:
+            raise DiagnosticException(f"unsupported affine expression {expr}")
+
+
+def _combine_operands(
+    expr: AffineBinaryOpExpr, lhs: IndexExpr, rhs: IndexExpr
+) -> IndexExpr:
+    if expr.kind is AffineBinaryOpKind.Add:
+        return lhs + rhs
+    if expr.kind is AffineBinaryOpKind.Mul:
+        return lhs * rhs
+    if (divisor := rhs.constant) is None or divisor < 1:
+        raise DiagnosticException(f"expected a positive divisor in {expr}")
+    if expr.kind is AffineBinaryOpKind.FloorDiv:
+        return lhs.floordiv(divisor)
+    if expr.kind is AffineBinaryOpKind.CeilDiv:
+        return lhs.ceildiv(divisor)
+    return lhs.modulo(divisor)

@@ -1,0 +1,123 @@
+"""Legality checks of kernels before Triton source is printed."""
+
+import math
+from typing import cast
+
+from xdsl.dialects import func, memref, scf
+from xdsl.dialects.builtin import IndexType, TensorType
+from xdsl.ir import Attribute, Operation
+from xdsl.utils.exceptions import DiagnosticException, PassFailedException
+
+from tlf.dialects import mem
+from tlf.lowering.mem_to_triton import scalar_expressions
+from tlf.lowering.mem_to_triton.contraction_writer import (
+    MAX_ELEMENTS,
+    count_intermediate_elements,
+)
+from tlf.lowering.mem_to_triton.element_types import is_supported, shape_of
+from tlf.lowering.mem_to_triton.index_expressions import INDEX_OPERATIONS
+from tlf.lowering.mem_to_triton.tile_broadcasting import domain_dims_of
+
+_STRUCTURAL = (
+    func.ReturnOp,
+    memref.ReinterpretCastOp,
+    memref.SubviewOp,
+    mem.YieldOp,
+    scf.ForOp,
+    scf.ParallelOp,
+    scf.ReduceOp,
+    scf.YieldOp,
+)
+
+_COMPUTE = (
+    mem.ContractOp,
+    mem.FillOp,
+    mem.GatherOp,
+    mem.LoadOp,
+    mem.MapOp,
+    mem.MaskOp,
+    mem.ReduceOp,
+    mem.StoreOp,
+)
+
+
+def check_kernel(op: func.FuncOp) -> None:
+    """
+    Check every operation of a kernel. Raises `PassFailedException`.
+    """
+    for nested in op.body.walk():
+        _check_operation(nested)
+
+
+def _check_operation(op: Operation) -> None:
+    for value in (*op.operands, *op.results):
+        _check_type(op, value.type)
+    if isinstance(op.parent_op(), mem.MapOp | mem.ReduceOp):
+        if op.name not in scalar_expressions.SUPPORTED_OPERATIONS and not isinstance(
+            op, mem.YieldOp
+        ):
+            raise PassFailedException(f"triton has no scalar operation {op.name}")
+        return
+    if isinstance(op, mem.StructuredOp | mem.FillOp | mem.MaskOp) and not op.results:
+        raise PassFailedException(
+            f"{op.name}: expected values on triton, got buffers in a nearer level"
+        )
+    if isinstance(op, mem.StructuredOp):
+        _check_structured(op)
+    elif isinstance(op, mem.GatherOp):
+        _check_indices(op)
+    elif isinstance(op, INDEX_OPERATIONS):
+        if not isinstance(op.results[0].type, IndexType):
+            raise PassFailedException(
+                f"{op.name}: expected an index outside of scalar regions, got "
+                f"{op.results[0].type}"
+            )
+    elif not isinstance(op, _STRUCTURAL + _COMPUTE):
+        raise PassFailedException(f"triton has nothing for {op.name}")
+
+
+def _check_type(op: Operation, type_: Attribute) -> None:
+    if not isinstance(type_, TensorType):
+        return
+    tensor = cast(TensorType[Attribute], type_)
+    shape = tensor.get_shape()
+    if not is_supported(tensor.element_type):
+        raise PassFailedException(
+            f"{op.name}: triton has no element type {tensor.element_type}"
+        )
+    if odd := [extent for extent in shape if extent < 1 or extent & (extent - 1)]:
+        raise PassFailedException(
+            f"{op.name}: expected tiles with extents that are powers of two, got "
+            f"{odd[0]} in {tensor}"
+        )
+    if math.prod(shape) > MAX_ELEMENTS:
+        raise PassFailedException(
+            f"{op.name}: expected tiles of at most {MAX_ELEMENTS} elements, got "
+            f"{math.prod(shape)} in {tensor}"
+        )
+
+
+def _check_indices(op: mem.GatherOp) -> None:
+    try:
+        domain_dims_of(op.index_map, shape_of(op.value))
+    except DiagnosticException as error:
+        raise PassFailedException(f"{op.name}: {error}") from error
+
+
+def _check_structured(op: mem.StructuredOp) -> None:
+    if odd := [extent for extent in op.extents if extent & (extent - 1)]:
+        raise PassFailedException(
+            f"{op.name}: expected a domain of powers of two, got {odd[0]}"
+        )
+    try:
+        for indexing in op.maps:
+            domain_dims_of(indexing, op.extents)
+        count = count_intermediate_elements(op) if isinstance(op, mem.ContractOp) else 1
+    except DiagnosticException as error:
+        raise PassFailedException(f"{op.name}: {error}") from error
+    if isinstance(op, mem.ReduceOp | mem.MapOp):
+        count = math.prod(op.extents)
+    if count > MAX_ELEMENTS:
+        raise PassFailedException(
+            f"{op.name}: expected at most {MAX_ELEMENTS} elements at once, got {count}"
+        )

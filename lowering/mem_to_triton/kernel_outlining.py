@@ -1,0 +1,338 @@
+"""Kernel outlining: move device code to kernels and insert launches."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from xdsl.dialects import func, memref, scf
+from xdsl.dialects.builtin import (
+    FunctionType,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    TensorType,
+    UnitAttr,
+    i64,
+)
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.exceptions import PassFailedException
+
+from tlf.analysis.buffers.memory_effects import BUFFER_OPS
+from tlf.dialects import mem, triton
+from tlf.dialects.located_rewriting import replace_op
+from tlf.lowering.mem_to_triton.access_writer import OFFSET_LIMIT
+from tlf.lowering.mem_to_triton.dot_shapes import uses_dot
+from tlf.lowering.mem_to_triton.index_expressions import (
+    INDEX_OPERATIONS,
+    IndexExpr,
+    IndexTable,
+)
+from tlf.lowering.mem_to_triton.program_grid import mapping_of, trip_counts
+
+_DEVICE_OPERATIONS = (
+    mem.DmaOp,
+    mem.GatherOp,
+    mem.LoadOp,
+    mem.MaskOp,
+    mem.StoreOp,
+    mem.StructuredOp,
+)
+"""Operations that compute or move outside of loops, beside fills of buffers."""
+
+_REMATERIALIZED = (
+    memref.SubviewOp,
+    memref.ReinterpretCastOp,
+    mem.FillOp,
+    *INDEX_OPERATIONS,
+)
+"""Operations without effects, which a kernel repeats rather than gets as argument."""
+
+
+@dataclass
+class KernelOutliner:
+    """
+    Moves the device code of one function into kernels named after it.
+    """
+
+    function: func.FuncOp
+    warps: int | None
+    stages: int
+    group: int
+    taken: set[str]
+    kernels: list[func.FuncOp] = field(default_factory=list[func.FuncOp])
+
+    def run(self) -> list[func.FuncOp]:
+        """
+        Leave buffers, loops and launches in the function, and return its kernels.
+        """
+        self._outline_block(self.function.body.block)
+        _erase_unused(self.function.body)
+        return self.kernels
+
+    def _outline_block(self, block: Block) -> None:
+        pending: list[Operation] = []
+        for op in list(block.ops):
+            if _is_device_code(op):
+                pending.append(op)
+                continue
+            if _is_rematerialized(op):
+                # Whether the host or a kernel uses it shows later.
+                continue
+            self._outline_operations(pending)
+            pending = []
+            if isinstance(op, scf.ParallelOp) and mapping_of(op) == "grid":
+                self._outline_operations([op])
+            elif isinstance(op, scf.ForOp | scf.ParallelOp):
+                self._outline_host_loop(op)
+            elif not isinstance(
+                op, (*BUFFER_OPS, func.ReturnOp, scf.YieldOp, scf.ReduceOp)
+            ):
+                raise PassFailedException(f"the host has nothing for {op.name}")
+        self._outline_operations(pending)
+
+    def _outline_host_loop(self, op: scf.ForOp | scf.ParallelOp) -> None:
+        if op.results:
+            raise PassFailedException(
+                f"{op.name}: expected a loop around launches without carried values"
+            )
+        self._outline_block(op.body.block)
+
+    def _outline_operations(self, ops: Sequence[Operation]) -> None:
+        if not ops:
+            return
+        where = InsertPoint.after(ops[-1])
+        marker = triton.LaunchOp("marker", (), [1], 1, 1)
+        Rewriter.insert_op(marker, where)
+        for op in ops:
+            op.detach()
+        captures = _Captures(Block())
+        for op in ops:
+            captures.add_operation(op)
+        captures.check_results(ops)
+        captures.block.add_op(func.ReturnOp())
+        kernel = self._build_kernel(captures.block)
+        kernel.location = ops[0].location
+        launch = self._build_launch(kernel, captures.outer)
+        launch.location = ops[0].location
+        replace_op(marker, launch)
+
+    def _build_kernel(self, block: Block) -> func.FuncOp:
+        for op in block.ops:
+            if isinstance(op, scf.ParallelOp) and _has_shared_operands(op):
+                op.attributes.setdefault("group", IntegerAttr(self.group, i64))
+        types = [argument.type for argument in block.args]
+        kernel = func.FuncOp(
+            self._unique_kernel_name(),
+            FunctionType.from_lists(types, []),
+            Region(block),
+        )
+        kernel.attributes[triton.KERNEL] = UnitAttr()
+        self.kernels.append(kernel)
+        return kernel
+
+    def _unique_kernel_name(self) -> str:
+        base = _to_identifier(self.function.sym_name.data)
+        number = len(self.kernels)
+        while (name := f"{base}_{number}") in self.taken:
+            number += 1
+        self.taken.add(name)
+        return name
+
+    def _build_launch(
+        self, kernel: func.FuncOp, arguments: Sequence[SSAValue]
+    ) -> triton.LaunchOp:
+        loops = [op for op in kernel.walk() if isinstance(op, scf.ForOp)]
+        stages = [
+            attribute.value.data
+            for op in loops
+            if isinstance(attribute := op.attributes.get("stages"), IntegerAttr)
+        ]
+        return triton.LaunchOp(
+            kernel.sym_name.data,
+            arguments,
+            [_program_count(kernel)],
+            self._warp_count(kernel),
+            max(stages, default=self.stages),
+        )
+
+    def _warp_count(self, kernel: func.FuncOp) -> int:
+        for op in kernel.body.block.ops:
+            warps = op.attributes.get("warps")
+            if isinstance(warps, IntegerAttr):
+                return warps.value.data
+        return self.warps or _default_warp_count(kernel)
+
+
+class _Captures:
+    """The captured values of a kernel: arguments and rematerialized operations."""
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+        self.outer: list[SSAValue] = []
+        self.inner: dict[SSAValue, SSAValue] = {}
+
+    def add_operation(self, op: Operation) -> None:
+        """
+        Add `op` to the kernel, and make every value that it uses available there.
+        """
+        inside = {value for nested in op.walk() for value in nested.results}
+        inside |= {
+            argument
+            for nested in op.walk()
+            for region in nested.regions
+            for block in region.blocks
+            for argument in block.args
+        }
+        self.inner.update({result: result for result in op.results})
+        for nested in op.walk():
+            for number, value in enumerate(nested.operands):
+                if value not in inside:
+                    nested.operands[number] = self._capture_value(value, op)
+        self.block.add_op(op)
+
+    def _capture_value(self, value: SSAValue, op: Operation) -> SSAValue:
+        if (known := self.inner.get(value)) is not None:
+            return known
+        owner = value.owner
+        if isinstance(owner, Operation) and _is_rematerialized(owner):
+            operands = [self._capture_value(operand, op) for operand in owner.operands]
+            mapping = dict(zip(owner.operands, operands, strict=True))
+            copy = owner.clone(mapping)
+            copy.location = owner.location
+            self.block.add_op(copy)
+            result = copy.results[0]
+        elif _is_argument(value):
+            result = self.block.insert_arg(value.type, len(self.outer))
+            self.outer.append(value)
+        else:
+            raise PassFailedException(
+                f"{op.name}: a kernel cannot use a value of type {value.type} that "
+                f"another kernel computes"
+            )
+        result.name_hint = value.name_hint
+        self.inner[value] = result
+        return result
+
+    def check_results(self, ops: Sequence[Operation]) -> None:
+        """
+        Check that no value leaves the kernel.
+        """
+        for op in ops:
+            for result in op.results:
+                for use in result.uses:
+                    if _ancestor_in_block(use.operation, self.block) is None:
+                        raise PassFailedException(
+                            f"{op.name}: a kernel cannot return a value of type "
+                            f"{result.type} to another kernel"
+                        )
+
+
+def _is_argument(value: SSAValue) -> bool:
+    """
+    Return `True` if a value becomes a kernel argument: a buffer, or the index of a host
+    loop.
+    """
+    type_: Attribute = value.type
+    if isinstance(value, BlockArgument):
+        return isinstance(type_, MemRefType | IndexType)
+    return isinstance(value.owner, BUFFER_OPS)
+
+
+def _ancestor_in_block(op: Operation | None, block: Block) -> Operation | None:
+    while op is not None and op.parent is not block:
+        op = op.parent_op()
+    return op
+
+
+def _is_device_code(op: Operation) -> bool:
+    """
+    Return `True` if an operation outside of grid loops computes, rather than organises
+    launches.
+    """
+    if isinstance(op, scf.ForOp | scf.ParallelOp):
+        if mapping_of(op) in ("grid", "host"):
+            return False
+        return not any(
+            isinstance(nested, scf.ParallelOp) and mapping_of(nested) == "grid"
+            for nested in op.walk()
+        )
+    if isinstance(op, mem.FillOp):
+        return not op.results
+    return isinstance(op, _DEVICE_OPERATIONS)
+
+
+def _is_rematerialized(op: Operation) -> bool:
+    return isinstance(op, _REMATERIALIZED) and len(op.results) > 0
+
+
+def _has_shared_operands(op: scf.ParallelOp) -> bool:
+    """
+    Return `True` if programs of a grid share matmul operands and have no given order.
+    """
+    if len(op.lowerBound) < 2 or "order" in op.attributes:
+        return False
+    contractions = (o for o in op.walk() if isinstance(o, mem.ContractOp) and o.value)
+    return any(uses_dot(contraction) for contraction in contractions)
+
+
+def _program_count(kernel: func.FuncOp) -> int:
+    """
+    The number of programs: the iterations of the kernel's grid.
+    """
+    indices = IndexTable()
+    for argument in kernel.body.block.args:
+        indices.known[argument] = IndexExpr("h", 0, OFFSET_LIMIT)
+    total = 1
+    for op in kernel.body.block.ops:
+        if isinstance(op, INDEX_OPERATIONS):
+            indices.define(op)
+        elif isinstance(op, scf.ParallelOp) and mapping_of(op) == "grid":
+            for count in trip_counts(op, indices):
+                total *= count
+            _check_no_nested_grid(op)
+    return total
+
+
+def _check_no_nested_grid(op: scf.ParallelOp) -> None:
+    inside = (n for n in op.body.walk() if isinstance(n, scf.ParallelOp))
+    for op in inside:
+        if mapping_of(op) == "grid":
+            raise PassFailedException("expected no grid loop inside of a grid loop")
+
+
+def _default_warp_count(kernel: func.FuncOp) -> int:
+    """The warps for the largest tile of a kernel."""
+    operations = list(kernel.walk())
+    reduced = 0
+    if any(isinstance(op, mem.ReduceOp) for op in operations):
+        products = (op for op in operations if isinstance(op, mem.ContractOp))
+        reduced = _largest_tile([op for op in products if uses_dot(op)])
+    return triton.default_warp_count(_largest_tile(operations), reduced)
+
+
+def _largest_tile(operations: Sequence[Operation]) -> int:
+    """The most elements that a tile has which operations compute."""
+    sizes = (
+        math.prod(cast(TensorType[Attribute], result.type).get_shape())
+        for op in operations
+        for result in op.results
+        if isinstance(result.type, TensorType)
+    )
+    return max(sizes, default=0)
+
+
+def _to_identifier(name: str) -> str:
+    text = "".join(c if c.isascii() and c.isalnum() else "_" for c in name)
+    return text if text[:1].isalpha() else f"f{text}"
+
+
+def _erase_unused(region: Region) -> None:
+    """
+    Erase what only kernels used, and their copies replaced.
+    """
+    for op in reversed(list(region.walk())):
+        if _is_rematerialized(op) and not any(result.uses for result in op.results):
+            op.detach()
+            op.erase()

@@ -1,0 +1,219 @@
+"""
+Launch plan of a host function: buffers, kernels and launch order, as JSON.
+
+`tlf.runtime.triton.launch_plan` documents the format.
+"""
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from xdsl.dialects import func, memref, scf
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    MemRefType,
+    ModuleOp,
+)
+from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.utils.exceptions import DiagnosticException
+from xdsl.utils.symbol_table import SymbolTable
+
+from tlf.dialects import mem, triton
+from tlf.dialects.entry_point import argument_names, result_count, result_names
+from tlf.dialects.global_elements import load_global_elements
+from tlf.lowering.mem_to_triton.access_writer import strides_and_offset
+from tlf.lowering.mem_to_triton.element_types import plan_type_name
+from tlf.lowering.mem_to_triton.index_expressions import (
+    INDEX_OPERATIONS,
+    IndexExpr,
+    IndexTable,
+)
+from tlf.lowering.mem_to_triton.kernel_writer import print_kernel
+
+Json = dict[str, object]
+
+SCHEMA = "tlf-triton-plan"
+
+VERSION = 1
+
+
+@dataclass
+class LaunchPlanBuilder:
+    """Builds the launch plan of one host function."""
+
+    module: ModuleOp
+    function: func.FuncOp
+    indices: IndexTable = field(default_factory=IndexTable)
+    names: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
+    buffers: list[Json] = field(default_factory=list[Json])
+    ranges: dict[str, dict[int, tuple[int, int]]] = field(
+        default_factory=dict[str, dict[int, tuple[int, int]]]
+    )
+    launches: dict[str, triton.LaunchOp] = field(
+        default_factory=dict[str, triton.LaunchOp]
+    )
+    loops: int = 0
+    sources: list[str] = field(default_factory=list[str])
+
+    def build(self) -> Json:
+        """
+        The plan as a JSON object. Raises `DiagnosticException`.
+        """
+        arguments, results = self._add_signature()
+        steps = self._build_steps(self.function.body.block)
+        symbols = SymbolTable(self.module)
+        kernels = [
+            self._build_kernel(cast(func.FuncOp, symbols.lookup(name)), launch)
+            for name, launch in self.launches.items()
+        ]
+        return {
+            "schema": SCHEMA,
+            "version": VERSION,
+            "function": self.function.sym_name.data,
+            "kernels": kernels,
+            "buffers": self.buffers,
+            "arguments": arguments,
+            "results": results,
+            "steps": steps,
+        }
+
+    def _add_signature(self) -> tuple[list[str], list[str]]:
+        values = self.function.body.block.args
+        split = len(values) - result_count(self.function)
+        if split < 0:
+            raise DiagnosticException(
+                f"expected at most {len(values)} results, got {len(values) - split}"
+            )
+        hints = [value.name_hint or "prepared" for value in values]
+        names = [*argument_names(self.function)]
+        names += hints[len(names) : split]
+        for value, name in zip(values[:split], names, strict=True):
+            self._add_buffer(value, "argument", name)
+        names = result_names(self.function)[: len(values) - split]
+        for value, name in zip(values[split:], names, strict=True):
+            self._add_buffer(value, "result", name)
+        named = [self.names[value] for value in values]
+        return named[:split], named[split:]
+
+    def _add_buffer(self, value: SSAValue, kind: str, name: str) -> Json:
+        if not isinstance(value.type, MemRefType):
+            raise DiagnosticException(
+                f"expected buffers as arguments, got {value.type}"
+            )
+        type_ = cast(MemRefType[Attribute], value.type)
+        shape = type_.get_shape()
+        plain = MemRefType(type_.element_type, shape)
+        if -1 in shape or strides_and_offset(type_) != strides_and_offset(plain):
+            raise DiagnosticException(f"expected a contiguous buffer, got {type_}")
+        taken = {str(buffer["name"]) for buffer in self.buffers}
+        number, unique = 1, name
+        while unique in taken:
+            unique, number = f"{name}_{number}", number + 1
+        self.names[value] = unique
+        buffer: Json = {
+            "name": unique,
+            "kind": kind,
+            "dtype": plan_type_name(type_.element_type),
+            "shape": list(shape),
+        }
+        self.buffers.append(buffer)
+        return buffer
+
+    def _build_steps(self, block: Block) -> list[Json]:
+        steps: list[Json] = []
+        for op in block.ops:
+            match op:
+                case mem.AllocOp():
+                    name = op.buffer.name_hint or "temporary"
+                    self._add_buffer(op.buffer, "temporary", name)
+                case memref.GetGlobalOp():
+                    self._add_constant(op)
+                case triton.LaunchOp():
+                    steps.append(self._build_launch(op))
+                case scf.ForOp():
+                    bounds = [(op.lb, op.ub, op.step)]
+                    steps.append(self._build_loop(op.body.block, bounds))
+                case scf.ParallelOp():
+                    bounds = zip(op.lowerBound, op.upperBound, op.step, strict=True)
+                    steps.append(self._build_loop(op.body.block, list(bounds)))
+                case func.ReturnOp() | scf.YieldOp() | scf.ReduceOp():
+                    pass
+                case _ if isinstance(op, INDEX_OPERATIONS):
+                    self.indices.define(op)
+                case _:
+                    raise DiagnosticException(f"the host has nothing for {op.name}")
+        return steps
+
+    def _add_constant(self, op: memref.GetGlobalOp) -> None:
+        symbol = op.name_
+        found = SymbolTable(self.module).lookup(symbol.root_reference.data)
+        is_global = isinstance(found, memref.GlobalOp)
+        if not is_global or (elements := load_global_elements(found)) is None:
+            raise DiagnosticException(f"expected a constant behind {symbol}")
+        buffer = self._add_buffer(op.memref, "constant", symbol.root_reference.data)
+        buffer["data"] = base64.b64encode(_element_bytes(elements)).decode("ascii")
+
+    def _build_loop(
+        self, block: Block, bounds: Sequence[tuple[SSAValue, SSAValue, SSAValue]]
+    ) -> Json:
+        """
+        One loop of the host for each axis, around the steps of the body.
+        """
+        loops: list[Json] = []
+        for argument, ends in zip(block.args, bounds, strict=False):
+            low, high, step = (self.indices.of(value).constant for value in ends)
+            if low is None or high is None or step is None or step < 1:
+                raise DiagnosticException("expected constant bounds of a host loop")
+            name = f"h{self.loops}"
+            self.loops += 1
+            last = low + max(0, high - 1 - low) // step * step
+            self.indices.known[argument] = IndexExpr(name, low, last)
+            loops.append({"loop": name, "lower": low, "upper": high, "step": step})
+        inner = self._build_steps(block)
+        for loop in reversed(loops):
+            loop["steps"] = inner
+            inner = [loop]
+        return inner[0]
+
+    def _build_launch(self, op: triton.LaunchOp) -> Json:
+        ranges = self.ranges.setdefault(op.kernel_name, {})
+        arguments: list[Json] = []
+        for number, value in enumerate(op.arguments):
+            if (name := self.names.get(value)) is not None:
+                arguments.append({"buffer": name})
+                continue
+            index = self.indices.of(value)
+            low, high = ranges.get(number, (index.low, index.high))
+            ranges[number] = min(low, index.low), max(high, index.high)
+            arguments.append({"index": index.text})
+        first = self.launches.setdefault(op.kernel_name, op)
+        if first.properties != op.properties:
+            raise DiagnosticException(
+                f"expected all launches of {op.kernel} to be alike"
+            )
+        return {"launch": op.kernel_name, "arguments": arguments}
+
+    def _build_kernel(self, function: func.FuncOp, op: triton.LaunchOp) -> Json:
+        text = print_kernel(function, self.ranges.get(op.kernel_name))
+        self.sources.append(text.source)
+        return {
+            "name": op.kernel_name,
+            "sha256": hashlib.sha256(text.source.encode()).hexdigest(),
+            "source": text.source,
+            "grid": list(op.grid_sizes),
+            "num_warps": op.warps.value.data,
+            "num_stages": op.stages.value.data,
+            "arguments": list(text.parameters),
+        }
+
+
+def _element_bytes(value: DenseIntOrFPElementsAttr) -> bytes:
+    """
+    The bytes of all elements; a boolean is 0 or 1.
+    """
+    data = value.data.data
+    if str(value.get_element_type()) == "i1":
+        return bytes(byte != 0 for byte in data)
+    return data

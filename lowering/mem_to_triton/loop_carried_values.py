@@ -1,0 +1,11 @@
+"""Access to the loop-carried values of `scf.for`."""
+
+from xdsl.dialects import scf
+from xdsl.ir import BlockArgument, SSAValue
+
+
+def loop_carried_pair(op: scf.ForOp, number: int) -> tuple[BlockArgument, SSAValue]:
+    """Return a carried value at the start and at the end of an iteration."""
+    terminator = op.body.block.last_op
+    assert isinstance(terminator, scf.YieldOp)
+    return op.body.block.args[number + 1], terminator.operands[number]

@@ -1,0 +1,99 @@
+"""
+Round-to-nearest division and square root, and where they are needed.
+
+A GPU has quick instructions for f32 that are off by 2 units in the last place: what
+they make of a whole quotient need not be whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import Float64Type
+from xdsl.ir import Block, Operation, SSAValue
+
+from tlf.analysis.work.vector_step_costs import is_function
+from tlf.dialects import mem
+from tlf.dialects.numerics import is_relaxed
+from tlf.dialects.types import is_16_bit_float
+
+_ROUNDING_CALLS: Mapping[type[Operation], str] = {
+    arith.DivfOp: "tl.div_rn({}, {})",
+    math.SqrtOp: "tl.sqrt_rn({})",
+}
+
+
+def round_to_nearest_call(op: Operation) -> str | None:
+    """
+    Return the round-to-nearest call of a division or square root, or None. That of f64
+    rounds by itself.
+    """
+    call = _ROUNDING_CALLS.get(type(op))
+    if call is None or isinstance(op.results[0].type, Float64Type):
+        return None
+    return (
+        None
+        if is_relaxed(op) or _is_rounded_to_16_bits(op) or _is_inexact(op)
+        else call
+    )
+
+
+def _is_rounded_to_16_bits(op: Operation) -> bool:
+    """
+    Return `True` if all readers of the result of an operation round it to 16 bits.
+    """
+    result = op.results[0]
+    return is_16_bit_float(result.type) or all(
+        isinstance(reader, arith.TruncFOp) and is_16_bit_float(reader.results[0].type)
+        for reader in _scalar_readers(result)
+    )
+
+
+def _scalar_readers(value: SSAValue) -> Iterator[Operation]:
+    """
+    Yield the scalar operations that use a scalar, directly or as an element of a tile.
+    """
+    for use in value.uses:
+        user, parent = use.operation, use.operation.parent_op()
+        if isinstance(user, mem.YieldOp) and isinstance(parent, mem.MapOp):
+            yield from _scalar_readers(parent.results[use.index])
+        elif isinstance(user, mem.MapOp) and value in user.input_operands:
+            place = list(user.input_operands).index(value)
+            yield from _scalar_readers(user.body.block.args[place])
+        else:
+            yield user
+
+
+def _is_inexact(op: Operation) -> bool:
+    """
+    Return `True` if a scalar operation depends on the result of a function, in its
+    region or in those that its values come from.
+    """
+    pending, seen = [*op.operands], set[SSAValue]()
+    while pending:
+        value = pending.pop()
+        owner = value.owner
+        if value in seen or isinstance(owner, arith.CmpfOp):
+            continue
+        seen.add(value)
+        if isinstance(owner, Block):
+            pending += _region_input(owner, value)
+        elif is_function(owner) and not isinstance(owner, math.SqrtOp):
+            return True
+        elif isinstance(owner, mem.MapOp | mem.ReduceOp):
+            terminator = owner.body.block.last_op
+            assert terminator is not None
+            pending.append(terminator.operands[owner.results.index(value)])
+        elif isinstance(owner.parent_op(), mem.MapOp | mem.ReduceOp):
+            pending += owner.operands
+    return False
+
+
+def _region_input(block: Block, argument: SSAValue) -> Sequence[SSAValue]:
+    """Return the operand whose elements a region argument stands for, if any."""
+    op = block.parent_op()
+    if not isinstance(op, mem.MapOp | mem.ReduceOp):
+        return ()
+    position = block.args.index(argument)
+    return op.input_operands[position : position + 1]

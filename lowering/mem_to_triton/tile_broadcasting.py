@@ -1,0 +1,121 @@
+"""Transpose, reshape and broadcast tile expressions to an iteration domain."""
+
+from collections.abc import Sequence
+
+from xdsl.ir.affine import AffineMap
+from xdsl.utils.exceptions import DiagnosticException
+
+from tlf.dialects import mem
+from tlf.lowering.mem_to_triton.python_source import PythonSource
+
+
+def domain_dims_of(
+    indexing: AffineMap, domain: Sequence[int]
+) -> tuple[int | None, ...]:
+    """
+    Return the domain dimension of each operand dimension, None for index 0.
+
+    Dimensions of extent 1 contribute nothing to a sum. Raises `DiagnosticException` for
+    any other sum: a value cannot be read through a window.
+    """
+    result: list[int | None] = []
+    for access in mem.access_functions(indexing):
+        used = [
+            dim
+            for dim, coefficient in enumerate(access.coefficients)
+            if coefficient and domain[dim] > 1
+        ]
+        if not used and access.constant == 0:
+            result.append(access.dimension)
+        elif (
+            len(used) == 1
+            and access.constant == 0
+            and (access.coefficients[used[0]] == 1)
+        ):
+            result.append(used[0])
+        else:
+            raise DiagnosticException(
+                f"cannot read a value through the map {indexing}: triton cannot slice "
+                f"a value"
+            )
+    named = [dim for dim in result if dim is not None]
+    if len(set(named)) != len(named):
+        raise DiagnosticException(f"cannot read the diagonal of a value: {indexing}")
+    return tuple(result)
+
+
+def transpose_tile(text: str, order: Sequence[int]) -> str:
+    """
+    Transpose a tile: dimension `i` of the result is dimension `order[i]`.
+    """
+    if list(order) == sorted(order):
+        return text
+    return f"tl.trans({text}, ({', '.join(map(str, order))}))"
+
+
+def reshape_tile(text: str, old: Sequence[int], new: Sequence[int]) -> str:
+    """
+    Reshape a tile to as many elements, also to and from a scalar.
+    """
+    if tuple(old) == tuple(new):
+        return text
+    if not new:
+        return f"tl.sum(tl.reshape({text}, [1]), axis=0)"
+    if not old:
+        return f"tl.broadcast_to({text}, {list(new)})"
+    return f"tl.reshape({text}, {list(new)})"
+
+
+def insert_unit_dims(text: str, present: Sequence[bool]) -> str:
+    """
+    Insert dimensions of extent 1 where `present` is false.
+    """
+    if all(present) or not any(present):
+        return text
+    indices = ", ".join(":" if here else "None" for here in present)
+    return f"{text}[{indices}]"
+
+
+def arrange_tile_dims(text: str, dims: Sequence[int | None]) -> str:
+    """Return a tile transposed and expanded to the dimensions `dims`."""
+    order = [dim for dim in dims if dim is not None]
+    if dims and not order:
+        return f"tl.broadcast_to({text}, {[1] * len(dims)})"
+    text = transpose_tile(text, [sorted(order).index(dim) for dim in order])
+    return insert_unit_dims(text, [dim is not None for dim in dims])
+
+
+def align_to_domain(
+    source: PythonSource,
+    text: str,
+    shape: Sequence[int],
+    dims: Sequence[int | None],
+    domain: Sequence[int],
+) -> tuple[str, tuple[int, ...]]:
+    """
+    Return a tile with the rank of the domain, and its broadcastable shape. A tile of
+    one element may become a scalar, of shape ().
+    """
+    rank = len(domain)
+    if len(dims) == rank and all(dim in (None, axis) for axis, dim in enumerate(dims)):
+        return text, tuple(shape)
+    kept = [axis for axis, dim in enumerate(dims) if dim is not None]
+    order = sorted(kept, key=lambda axis: dims[axis] or 0)
+    result = reshape_tile(text, shape, [shape[axis] for axis in kept])
+    result = transpose_tile(result, [kept.index(axis) for axis in order])
+    used = {dims[axis] for axis in order}
+    result = insert_unit_dims(result, [dim in used for dim in range(rank)])
+    if result != text:
+        result = source.assign_once("v", result)
+    if not kept:
+        return result, ()
+    return result, tuple(domain[dim] if dim in used else 1 for dim in range(rank))
+
+
+def broadcast_tile(text: str, shape: Sequence[int], domain: Sequence[int]) -> str:
+    """
+    A tile in the full shape of `domain`.
+    """
+    if tuple(shape) == tuple(domain):
+        return text
+    return f"tl.broadcast_to({text}, {list(domain)})"

@@ -1,0 +1,201 @@
+"""Build buffer types, subviews, index sums and pending waits for `mem`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias, cast
+
+from xdsl.builder import Builder
+from xdsl.dialects import memref
+from xdsl.dialects.affine import ApplyOp
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    MemRefType,
+    NoneAttr,
+    StridedLayoutAttr,
+    StringAttr,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from tlf.analysis.buffers.tile_liveness import SharedStorage
+from tlf.dialects import mem
+from tlf.dialects.mem import Index
+from tlf.dialects.slice_views import row_major_strides
+from tlf.dialects.tile import EncodingAttr
+from tlf.dialects.types import AnyTensor
+
+AnyBuffer: TypeAlias = MemRefType[Attribute]
+
+
+def buffer_type(type_: AnyTensor, level: str) -> AnyBuffer:
+    """
+    The buffer of a tile in a memory level: contiguous, its axes in the order that the
+    tile's encoding gives, or in row-major order.
+    """
+    shape = type_.get_shape()
+    encoding = type_.encoding
+    axes = encoding.axes if isinstance(encoding, EncodingAttr) else ()
+    layout: Attribute = NoneAttr()
+    if axes and axes != tuple(range(len(shape))):
+        layout = StridedLayoutAttr(_strides_in_order(shape, axes))
+    return MemRefType(type_.element_type, shape, layout, StringAttr(level))
+
+
+def _strides_in_order(shape: Sequence[int], axes: Sequence[int]) -> list[int]:
+    """The strides of a contiguous buffer whose axes lie in the order `axes`."""
+    inner = row_major_strides([shape[axis] for axis in axes])
+    strides = dict(zip(axes, inner, strict=True))
+    return [strides[axis] for axis in range(len(shape))]
+
+
+def is_contiguous(buffer: SSAValue) -> bool:
+    """Return `True` if a buffer holds its elements in row-major order without gaps."""
+    return isinstance(cast(AnyBuffer, buffer.type).layout, NoneAttr)
+
+
+def build_subview(
+    builder: Builder, source: SSAValue, offsets: Sequence[Index], sizes: Sequence[int]
+) -> SSAValue:
+    """
+    Build the subview of a buffer; that of a ring window is a window. That of a window
+    is one.
+    """
+    if isinstance(window := source.owner, mem.WindowOp):
+        return _build_window_subview(builder, window, offsets, sizes)
+    strides = [1] * len(sizes)
+    source_type = cast(AnyBuffer, source.type)
+    type_ = memref.SubviewOp.infer_result_type(source_type, offsets, sizes, strides)
+    made = memref.SubviewOp.get(source, offsets, sizes, strides, type_)
+    return builder.insert(made).result
+
+
+def _build_window_subview(
+    builder: Builder,
+    window: mem.WindowOp,
+    offsets: Sequence[Index],
+    sizes: Sequence[int],
+) -> SSAValue:
+    pairs = zip(window.mixed_offsets, offsets, strict=True)
+    total = [build_index_sum(builder, start, offset) for start, offset in pairs]
+    made = mem.WindowOp(window.source, total, sizes, window.ring_axis)
+    return builder.insert(made).result
+
+
+def build_index_sum(builder: Builder, one: Index, other: Index) -> Index:
+    """The sum of two indices: a number, one of them, or one `affine.apply`."""
+    if isinstance(one, int) and isinstance(other, int):
+        return one + other
+    if 0 in (one, other):
+        return other if one == 0 else one
+    operands: list[SSAValue] = []
+    total: AffineExpr = AffineExpr.constant(0)
+    for each in (one, other):
+        total = total + _to_affine_expr(each, operands)
+    map_ = AffineMapAttr(AffineMap(len(operands), 0, (total,)))
+    return builder.insert(ApplyOp(operands, map_)).result
+
+
+def _to_affine_expr(index: Index, operands: list[SSAValue]) -> AffineExpr:
+    """Return an index as an affine expression; append its operands."""
+    if isinstance(index, int):
+        return AffineExpr.constant(index)
+    first = len(operands)
+    if isinstance(owner := index.owner, ApplyOp) and not owner.map.data.num_symbols:
+        operands += owner.mapOperands
+        dims = [AffineExpr.dimension(first + n) for n in range(len(owner.mapOperands))]
+        return owner.map.data.results[0].replace_dims_and_symbols(dims, [])
+    operands.append(index)
+    return AffineExpr.dimension(first)
+
+
+def reshape_contiguous(
+    builder: Builder, source: SSAValue, shape: Sequence[int]
+) -> SSAValue:
+    """Build a view of a contiguous buffer with another shape."""
+    source_type = cast(AnyBuffer, source.type)
+    if source_type.get_shape() == tuple(shape):
+        return source
+    type_ = MemRefType(
+        source_type.element_type, shape, NoneAttr(), source_type.memory_space
+    )
+    made = memref.ReinterpretCastOp.from_dynamic(
+        source, [0], list(shape), list(row_major_strides(shape)), type_
+    )
+    return builder.insert(made).result
+
+
+def restride_contiguous(
+    builder: Builder,
+    source: SSAValue,
+    shape: Sequence[int],
+    strides: Sequence[int],
+    first: int = 0,
+) -> SSAValue:
+    """Build a view of a contiguous buffer with given strides and offset."""
+    source_type = cast(AnyBuffer, source.type)
+    type_ = MemRefType(
+        source_type.element_type,
+        shape,
+        StridedLayoutAttr(list(strides), first),
+        source_type.memory_space,
+    )
+    made = memref.ReinterpretCastOp.from_dynamic(
+        source, [first], list(shape), list(strides), type_
+    )
+    return builder.insert(made).result
+
+
+@dataclass
+class PendingMoves:
+    """The asynchronous moves of a block that no wait has completed yet."""
+
+    written: dict[SharedStorage, list[SSAValue]] = field(
+        default_factory=dict[SharedStorage, list[SSAValue]]
+    )
+    read: dict[SharedStorage, list[SSAValue]] = field(
+        default_factory=dict[SharedStorage, list[SSAValue]]
+    )
+
+    def start(
+        self, token: SSAValue, source: SharedStorage, destination: SharedStorage
+    ) -> None:
+        """Record a move between two storages."""
+        self.read.setdefault(source.outermost, []).append(token)
+        self.written.setdefault(destination.outermost, []).append(token)
+
+    def wait(
+        self,
+        builder: Builder,
+        reads: Sequence[SharedStorage] = (),
+        writes: Sequence[SharedStorage] = (),
+    ) -> None:
+        """Wait for the moves that conflict with reads and writes of some storages."""
+        tokens = [
+            token
+            for storage in (*reads, *writes)
+            for token in self.written.get(storage.outermost, ())
+        ]
+        tokens += [
+            token for each in writes for token in self.read.get(each.outermost, ())
+        ]
+        self._wait_for_tokens(builder, tokens)
+
+    def wait_all(self, builder: Builder) -> None:
+        """Wait for every move."""
+        self._wait_for_tokens(
+            builder, [t for tokens in self.written.values() for t in tokens]
+        )
+
+    def _wait_for_tokens(self, builder: Builder, tokens: Sequence[SSAValue]) -> None:
+        if not tokens:
+            return
+        builder.insert(mem.WaitOp(list(dict.fromkeys(tokens))))
+        done = set(tokens)
+        for table in (self.written, self.read):
+            for storage, pending in list(table.items()):
+                if left := [token for token in pending if token not in done]:
+                    table[storage] = left
+                else:
+                    del table[storage]

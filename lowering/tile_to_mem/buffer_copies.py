@@ -1,0 +1,178 @@
+"""Copy buffers within a memory level: by an engine, or through an inner level."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import cast
+
+from xdsl.builder import Builder
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import IndexType, MemRefType, NoneAttr, StringAttr
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.rewriter import InsertPoint
+
+from tlf.analysis.buffers.tile_liveness import SharedStorage
+from tlf.dialects import mem
+from tlf.dialects.mem import Index
+from tlf.dialects.target import Level
+from tlf.dialects.types import dtype_of, tensor_type
+from tlf.lowering.tile_to_mem.buffer_builders import AnyBuffer, build_index_sum
+from tlf.lowering.tile_to_mem.bufferization_error import BufferizationError
+from tlf.lowering.tile_to_mem.bufferization_state import BufferizationState
+from tlf.lowering.tile_to_mem.structured_compute import copy_body
+
+LEVEL_FRACTION = 8
+"""A copy by way of a nearer level uses one part in so many of that level."""
+
+
+def copy_buffer(
+    scope: BufferizationState,
+    op: Operation,
+    source: SSAValue,
+    place: SSAValue,
+    axis: int | None = None,
+) -> None:
+    """
+    Copy one buffer to another in the same level.
+
+    Engines copy in the nearest level. Elsewhere slices along `axis`, the longest unless
+    given, move to the next nearer level and back, first ones first, so that a buffer
+    can be shifted towards its start in place.
+    """
+    if source is place:
+        return
+    type_ = cast(AnyBuffer, place.type)
+    level = cast(StringAttr, type_.memory_space).data
+    names = list(scope.target.levels)
+    if level == names[0]:
+        _copy_by_engine(scope, source, place, type_)
+        return
+    _copy_through_inner_level(scope, op, CopySource(source, axis), place, level)
+
+
+def copy_box(
+    scope: BufferizationState,
+    op: Operation,
+    source: SSAValue,
+    offsets: Sequence[Index],
+    fill: float | None,
+    place: SSAValue,
+) -> None:
+    """
+    Copy a box of a buffer, through the next inner level, to another buffer. What is
+    outside of the source becomes `fill`.
+    """
+    level = mem.level_of(place.type)
+    _copy_through_inner_level(
+        scope, op, CopySource(source, None, offsets, fill), place, level
+    )
+
+
+@dataclass(frozen=True)
+class CopySource:
+    """Source of a copy: a box of a buffer, moved in slices along an axis."""
+
+    buffer: SSAValue
+    axis: int | None
+    offsets: Sequence[Index] = ()
+    """Offsets of the box; empty if it is at the start of the buffer."""
+    fill: float | None = None
+
+    def slice_axis(self, shape: Sequence[int]) -> int:
+        """The axis of the slices of a box of a shape."""
+        if self.axis is not None:
+            return self.axis
+        return max(range(len(shape)), key=shape.__getitem__, default=0)
+
+    def offsets_in_buffer(
+        self, builder: Builder, offsets: Sequence[Index]
+    ) -> list[Index]:
+        """Return the offsets in the buffer for offsets in the box."""
+        pairs = zip(self.offsets or [0] * len(offsets), offsets, strict=True)
+        return [build_index_sum(builder, start, offset) for start, offset in pairs]
+
+
+def acquire_writable_buffer(
+    scope: BufferizationState, op: Operation, value: SSAValue
+) -> tuple[SSAValue, SharedStorage]:
+    """
+    Return a writable buffer of a tile: its own if it is dead after `op`, or a copy.
+    """
+    source, storage = scope.operand(value), scope.storages[value]
+    readers = [each for each in op.operands if scope.storages.get(each) is storage]
+    if len(readers) == 1 and scope.liveness.try_reuse(storage, op):
+        scope.moves.wait(scope.builder, writes=[storage])
+        return source, storage
+    scope.wait_before_read(value)
+    place = scope.allocate(tensor_type(value))
+    copy_buffer(scope, op, source, place)
+    return place, SharedStorage()
+
+
+def _copy_by_engine(
+    scope: BufferizationState, source: SSAValue, place: SSAValue, type_: AnyBuffer
+) -> None:
+    identity = AffineMap.identity(type_.get_num_dims())
+    body = copy_body(type_.element_type)
+    maps = [identity, identity]
+    scope.builder.insert(mem.MapOp([source], [place], type_.get_shape(), maps, body))
+
+
+def _copy_through_inner_level(
+    scope: BufferizationState, op: Operation, part: CopySource, place: SSAValue, at: str
+) -> None:
+    names = list(scope.target.levels)
+    level = scope.target.levels[names[names.index(at) - 1]]
+    if level.kind != "buffer":
+        raise BufferizationError(op, f"cannot copy a tile within {at}")
+    type_ = cast(AnyBuffer, place.type)
+    shape = list(type_.get_shape())
+    if not shape:
+        _bounce_box(scope.builder, part, place, [], type_, level)
+        return
+    axis = part.slice_axis(shape)
+    size = dtype_of(type_.element_type).itemsize
+    slice_bytes = size * prod(shape) // shape[axis]
+    if slice_bytes > level.capacity // 2:
+        raise BufferizationError(
+            op, f"a slice of {slice_bytes} bytes is too large to pass {level.name}"
+        )
+    count = min(shape[axis], max(1, level.capacity // LEVEL_FRACTION // slice_bytes))
+    box = [*shape]
+    box[axis] = count
+    offsets: list[Index] = [0] * len(shape)
+    between = MemRefType(type_.element_type, box)
+    if count == shape[axis]:
+        _bounce_box(scope.builder, part, place, offsets, between, level)
+        return
+    lower, upper, step = (scope.to_index_value(n) for n in (0, shape[axis], count))
+    body = Block(arg_types=[IndexType()])
+    offsets[axis] = body.args[0]
+    inside = Builder(InsertPoint.at_end(body))
+    _bounce_box(inside, part, place, offsets, between, level)
+    inside.insert(scf.YieldOp())
+    scope.builder.insert(scf.ForOp(lower, upper, step, [], body))
+
+
+def _bounce_box(
+    builder: Builder,
+    part: CopySource,
+    place: SSAValue,
+    offsets: list[Index],
+    box: AnyBuffer,
+    level: Level,
+) -> None:
+    """Move a box to an inner level, and from there to its destination."""
+    shape = box.get_shape()
+    type_ = MemRefType(box.element_type, shape, NoneAttr(), StringAttr(level.name))
+    between = builder.insert(mem.AllocOp(type_)).buffer
+    zeros = [0] * len(shape)
+    starts = part.offsets_in_buffer(builder, offsets)
+    move = mem.DmaOp(part.buffer, starts, between, zeros, shape, part.fill)
+    there = builder.insert(move)
+    builder.insert(mem.WaitOp([there.token]))
+    back = builder.insert(mem.DmaOp(between, zeros, place, offsets, shape))
+    builder.insert(mem.WaitOp([back.token]))

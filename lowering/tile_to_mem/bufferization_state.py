@@ -1,0 +1,128 @@
+"""Bufferisation state of a function: the lowered value and storage of each tile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith
+from xdsl.dialects.affine import ApplyOp
+from xdsl.dialects.builtin import IndexType, IntegerAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from tlf.analysis.buffers.in_place_subviews import find_in_place_subviews
+from tlf.analysis.buffers.ring_buffers import find_rings
+from tlf.analysis.buffers.tile_liveness import SharedStorage, TileLiveness
+from tlf.dialects import mem, tile
+from tlf.dialects.target import TargetSpec
+from tlf.dialects.tile import Index, level_of
+from tlf.dialects.types import AnyTensor, scalar_value, tensor_type
+from tlf.lowering.tile_to_mem.buffer_builders import PendingMoves, buffer_type
+from tlf.lowering.tile_to_mem.constant_globals import ConstantGlobals
+from tlf.lowering.tile_to_mem.structured_compute import splat_of
+
+
+class BufferizationState:
+    """The values, buffers, pending moves and insertion point of a function."""
+
+    def __init__(
+        self, function: Operation, target: TargetSpec, constants: ConstantGlobals
+    ) -> None:
+        self.target = target
+        self.constants = constants
+        self.liveness = TileLiveness(function)
+        self.rings = find_rings(function, target, self.liveness)
+        self.parts = find_in_place_subviews(function, target, self.liveness)
+        """For tiles made in a part of a tensor, what puts them there."""
+        self.made: dict[tile.DesliceOp, SSAValue] = {}
+        """Those parts, once there are tiles in them."""
+        self.values: dict[SSAValue, SSAValue] = {}
+        self.storages: dict[SSAValue, SharedStorage] = {}
+        self.shown: dict[SSAValue, SSAValue] = {}
+        """For views of places under another shape, the place under its own."""
+        self.destinations: dict[SSAValue, SSAValue] = {}
+        """The requested destination of a tile that an operation produces."""
+        self.moves = PendingMoves()
+        self.builder = Builder(InsertPoint.at_end(Block()))
+
+    # Kinds of tiles
+
+    def level_of_type(self, type_: Attribute) -> str:
+        """The memory level of a tile."""
+        return level_of(type_) or self.target.outermost.name
+
+    def is_value(self, type_: Attribute) -> bool:
+        """Return `True` if tiles of a type are values, not buffers."""
+        level = self.target.levels.get(self.level_of_type(type_))
+        return level is not None and level.kind == "value"
+
+    # Lowered values of tiles
+
+    def bind(self, value: SSAValue, new: SSAValue, storage: SharedStorage) -> None:
+        """Record the lowered value and the storage of a tile."""
+        self.values[value] = new
+        self.storages[value] = storage
+        storage.values.append(value)
+        if new.name_hint is None:
+            new.name_hint = value.name_hint
+
+    def operand(self, value: SSAValue) -> SSAValue:
+        """
+        Return the lowered value of a tile; a splat constant becomes a filled tile on
+        first use.
+        """
+        if value not in self.values and (constant := splat_of(value)) is not None:
+            self.fill_tile(value, scalar_value(constant))
+        return self.values[value]
+
+    def convert_index(self, offset: Index) -> Index:
+        """An offset with its value converted; one that is computed later is now."""
+        if isinstance(offset, int):
+            return offset
+        if offset not in self.values and isinstance(owner := offset.owner, ApplyOp):
+            operands = [
+                self.to_index_value(self.convert_index(each))
+                for each in owner.mapOperands
+            ]
+            self.values[offset] = self.builder.insert(
+                ApplyOp(operands, owner.map)
+            ).result
+        return self.values[offset]
+
+    def convert_indices(self, offsets: Sequence[Index]) -> list[Index]:
+        """Offsets with their values converted."""
+        return [self.convert_index(offset) for offset in offsets]
+
+    def to_index_value(self, index: Index) -> SSAValue:
+        """An offset or bound as a value."""
+        if not isinstance(index, int):
+            return index
+        attribute = IntegerAttr(index, IndexType())
+        return self.builder.insert(arith.ConstantOp(attribute)).result
+
+    def wait_before_read(self, *values: SSAValue) -> None:
+        """Wait for pending writes of some tiles before they are read."""
+        known = [self.storages[value] for value in values if value in self.storages]
+        self.moves.wait(self.builder, reads=known)
+
+    # Buffers
+
+    def allocate(self, type_: AnyTensor) -> SSAValue:
+        """A new buffer for a tile."""
+        made = mem.AllocOp(buffer_type(type_, self.level_of_type(type_)))
+        return self.builder.insert(made).buffer
+
+    def build_filled(self, type_: AnyTensor, number: float) -> SSAValue:
+        """A new tile, all of whose elements are `number`."""
+        if self.is_value(type_):
+            made = self.builder.insert(mem.FillOp(number, result_type=type_)).result
+            assert made is not None
+            return made
+        place = self.allocate(type_)
+        self.builder.insert(mem.FillOp(number, place))
+        return place
+
+    def fill_tile(self, value: SSAValue, number: float) -> None:
+        """Bind a value to a filled tile."""
+        self.bind(value, self.build_filled(tensor_type(value), number), SharedStorage())

@@ -1,0 +1,245 @@
+"""Bufferise a function: its signature, then its operations one by one."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from xdsl.builder import Builder
+from xdsl.dialects import func
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    IntegerAttr,
+    TensorType,
+    i64,
+)
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from tlf.analysis.buffers.destination_origin import empty_origin_of
+from tlf.analysis.buffers.tile_liveness import SharedStorage
+from tlf.dialects import graph, tile
+from tlf.dialects.interfaces import (
+    ConstantInterface,
+    ContractionInterface,
+    ElementwiseInterface,
+    IndexedInterface,
+    MovementInterface,
+    ReductionInterface,
+    ViewInterface,
+)
+from tlf.dialects.prepack import RESULTS
+from tlf.dialects.target import TargetSpec
+from tlf.dialects.types import AnyTensor, scalar_value, tensor_type
+from tlf.lowering.tile_to_mem import (
+    compute_conversion,
+    indexed_conversion,
+    loop_conversion,
+    tile_conversion,
+)
+from tlf.lowering.tile_to_mem.buffer_builders import (
+    PendingMoves,
+    buffer_type,
+    reshape_contiguous,
+)
+from tlf.lowering.tile_to_mem.bufferization_error import BufferizationError
+from tlf.lowering.tile_to_mem.bufferization_state import BufferizationState
+from tlf.lowering.tile_to_mem.constant_globals import ConstantGlobals
+from tlf.lowering.tile_to_mem.location_propagation import propagate_location
+from tlf.lowering.tile_to_mem.structured_compute import elementwise_map
+
+
+class FunctionConverter:
+    """
+    Bufferises a function: tiles become buffers, or values in target-managed levels.
+    """
+
+    def __init__(
+        self, function: func.FuncOp, target: TargetSpec, constants: ConstantGlobals
+    ) -> None:
+        self.function = function
+        self.scope = BufferizationState(function, target, constants)
+
+    def convert(self) -> None:
+        """Replace the function's body and type."""
+        if len(self.function.body.blocks) != 1:
+            raise BufferizationError(
+                self.function,
+                f"expected one block, got {len(self.function.body.blocks)}",
+            )
+        for op in self.function.body.block.walk():
+            check_supported(op)
+        old, new = self.function.body.block, Block()
+        scope = self.scope
+        for argument in old.args:
+            self._convert_argument(new, argument)
+        results = self._add_result_arguments(old, new)
+        self._convert_ops(old, new)
+        scope.moves.wait_all(scope.builder)
+        scope.builder.insert(func.ReturnOp())
+        self.function.body.detach_block(old)
+        for op in reversed(list(old.ops)):
+            op.drop_all_references()
+        self.function.body.add_block(new)
+        inputs = [argument.type for argument in new.args]
+        self.function.properties["function_type"] = FunctionType.from_lists(inputs, [])
+        if self.function.arg_attrs is not None:
+            nothing = [DictionaryAttr({})] * results
+            self.function.arg_attrs = ArrayAttr([*self.function.arg_attrs, *nothing])
+        self.function.properties.pop("res_attrs", None)
+        self.function.attributes[RESULTS] = IntegerAttr(results, i64)
+
+    def _convert_argument(self, new: Block, argument: SSAValue) -> None:
+        type_ = argument.type
+        if isinstance(type_, TensorType):
+            outermost = self.scope.target.outermost.name
+            type_ = buffer_type(cast(AnyTensor, type_), outermost)
+        made = new.insert_arg(type_, len(new.args))
+        self.scope.bind(argument, made, SharedStorage(is_writable=False))
+
+    def _add_result_arguments(self, old: Block, new: Block) -> int:
+        """Add a destination argument for each returned tensor."""
+        returned = old.last_op
+        if not isinstance(returned, func.ReturnOp):
+            raise BufferizationError(self.function, "expected one block that returns")
+        self.scope.builder = Builder(InsertPoint.at_end(new))
+        for number, value in enumerate(returned.arguments):
+            if not isinstance(value.type, TensorType):
+                raise BufferizationError(
+                    returned, f"expected to return tensors, got {value.type}"
+                )
+            type_ = buffer_type(tensor_type(value), self.scope.target.outermost.name)
+            made = new.insert_arg(type_, len(new.args))
+            made.name_hint = value.name_hint or f"result{number}"
+            self._assign_destination(returned, value, made)
+        return len(returned.arguments)
+
+    def _assign_destination(
+        self, op: Operation, value: SSAValue, place: SSAValue
+    ) -> None:
+        """
+        Make a result argument the destination of the tile that a return value is built
+        in.
+        """
+        if (origin := empty_origin_of(value)) is None:
+            raise BufferizationError(
+                op, "expected a returned value that tiles were put into"
+            )
+        if origin in self.scope.destinations:
+            raise BufferizationError(op, "expected every value to be returned once")
+        shape = tensor_type(origin).get_shape()
+        self.scope.destinations[origin] = reshape_contiguous(
+            self.scope.builder, place, shape
+        )
+
+    def _convert_block(self, old: Block, new: Block) -> None:
+        """Convert the operations of a loop's body; moves end where it ends."""
+        scope = self.scope
+        builder, moves = scope.builder, scope.moves
+        scope.moves = PendingMoves()
+        self._convert_ops(old, new)
+        scope.moves.wait_all(scope.builder)
+        scope.builder, scope.moves = builder, moves
+
+    def _convert_ops(self, old: Block, new: Block) -> None:
+        """Convert the operations of a block, all but the last."""
+        self.scope.builder = Builder(InsertPoint.at_end(new))
+        for op in old.ops:
+            if op is old.last_op:
+                return
+            last = new.last_op
+            self._convert_operation(op)
+            propagate_location(op, new.first_op if last is None else last.next_op)
+
+    def _convert_operation(self, op: Operation) -> None:
+        scope = self.scope
+        match op:
+            case tile.EmptyOp():
+                tile_conversion.convert_empty(scope, op)
+            case tile.FillOp():
+                scope.fill_tile(op.result, scalar_value(op.value))
+            case tile.SliceOp():
+                tile_conversion.convert_slice(scope, op)
+            case tile.GatherOp():
+                indexed_conversion.convert_gather(scope, op)
+            case tile.ScatterOp():
+                indexed_conversion.convert_scatter(scope, op)
+            case tile.DesliceOp():
+                tile_conversion.convert_deslice(scope, op)
+            case tile.MaskOp():
+                tile_conversion.convert_mask(scope, op)
+            case tile.RollOp():
+                tile_conversion.convert_roll(scope, op)
+            case tile.WhileOp() if op.is_parallel:
+                loop_conversion.convert_parallel(scope, op, self._convert_block)
+            case tile.WhileOp():
+                loop_conversion.convert_sequential(scope, op, self._convert_block)
+            case _:
+                self._convert_compute(op)
+
+    def _convert_compute(self, op: Operation) -> None:
+        scope = self.scope
+        match op:
+            case ConstantInterface():
+                tile_conversion.convert_constant(scope, op)
+            case ViewInterface():
+                compute_conversion.convert_view(scope, op)
+            case MovementInterface():
+                compute_conversion.convert_movement(scope, op)
+            case ElementwiseInterface():
+                compute_conversion.convert_map(scope, op, elementwise_map(op))
+            case ReductionInterface() | ContractionInterface():
+                compute_conversion.convert_accumulation(scope, op)
+            case _:
+                self._clone_operation(op)
+
+    def _clone_operation(self, op: Operation) -> None:
+        """Clone an operation that has no tensors."""
+        copy = op.clone(self.scope.values)
+        self.scope.builder.insert(copy)
+        for old, new in zip(op.results, copy.results, strict=True):
+            self.scope.values[old] = new
+
+
+COMPUTE_INTERFACES = (
+    ConstantInterface,
+    ContractionInterface,
+    ElementwiseInterface,
+    MovementInterface,
+    ReductionInterface,
+)
+TILE_OPERATIONS = (
+    tile.DesliceOp,
+    tile.EmptyOp,
+    tile.FillOp,
+    tile.GatherOp,
+    tile.MaskOp,
+    tile.RollOp,
+    tile.ScatterOp,
+    tile.SliceOp,
+    tile.WhileOp,
+    tile.YieldOp,
+)
+
+
+def check_supported(op: Operation) -> None:
+    """Check that an operation can be bufferised or has no tensors."""
+    known = isinstance(op, (*COMPUTE_INTERFACES, *TILE_OPERATIONS, func.ReturnOp))
+    if known and not isinstance(op, IndexedInterface):
+        return
+    if any(isinstance(v.type, TensorType) for v in (*op.operands, *op.results)):
+        raise BufferizationError(op, _unsupported_message(op))
+
+
+def _unsupported_message(op: Operation) -> str:
+    if isinstance(op, func.CallOp):
+        return (
+            "expected a function with a body of one block, which `tlf-inline` inlines"
+        )
+    if op.dialect_name() == graph.Graph.name:
+        return (
+            "expected an operation on tiles: run `graph-decompose`, `graph-group` and "
+            "`convert-graph-to-tile` first"
+        )
+    return f"expected an operation on tiles, got one of the dialect {op.dialect_name()}"

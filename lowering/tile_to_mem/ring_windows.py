@@ -1,0 +1,198 @@
+"""Windows of ring buffers: their allocation, position per iteration and rolling."""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.builder import Builder
+from xdsl.dialects.affine import ApplyOp
+from xdsl.dialects.builtin import AffineMapAttr, TensorType
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from tlf.analysis.buffers.in_place_subviews import enclosing_tensor_of
+from tlf.analysis.buffers.ring_buffers import PASS_NAME, RingBuffer, trip_counts
+from tlf.analysis.buffers.tile_liveness import SharedStorage
+from tlf.dialects import mem, tile
+from tlf.dialects.graph import add_remark
+from tlf.dialects.mem import Index
+from tlf.dialects.types import AnyTensor, tensor_type
+from tlf.lowering.tile_to_mem.buffer_builders import build_subview
+from tlf.lowering.tile_to_mem.buffer_copies import acquire_writable_buffer, copy_buffer
+from tlf.lowering.tile_to_mem.bufferization_state import BufferizationState
+from tlf.lowering.tile_to_mem.strided_views import reshape_buffer, reshape_strided
+
+
+def resolve_destination(
+    scope: BufferizationState, value: SSAValue
+) -> tuple[SSAValue, SharedStorage]:
+    """
+    Return the destination of a new tile: the requested one, or a buffer of its own.
+    """
+    type_ = tensor_type(value)
+    if (place := scope.destinations.get(value)) is not None:
+        return place, SharedStorage()
+    if (place := _in_place_subview(scope, value)) is not None:
+        return place
+    if (ring := scope.rings.nexts.get(value)) is not None:
+        scope.moves.wait(scope.builder, writes=[ring.storage])
+        ring.next_value = _next_slices(scope, ring)
+        place = reshape_buffer(scope, ring.next_value, type_.get_shape())
+        assert place is not None
+        return place, SharedStorage(enclosing=ring.storage)
+    if (ring := scope.rings.inits.get(value)) is not None:
+        ring.buffer = scope.allocate(_ring_type(ring))
+        ring.initial_value = _first_window_view(scope.builder, ring, ring.buffer)
+        place = reshape_buffer(scope, ring.initial_value, type_.get_shape())
+        assert place is not None
+        return place, SharedStorage()
+    return scope.allocate(type_), SharedStorage()
+
+
+def _in_place_subview(
+    scope: BufferizationState, value: SSAValue
+) -> tuple[SSAValue, SharedStorage] | None:
+    """Return the in-place subview that a tile is to be inserted into, if possible."""
+    if (put := scope.parts.get(value)) is None:
+        return None
+    tensor, shape = enclosing_tensor_of(put), tensor_type(value).get_shape()
+    offsets = scope.convert_indices(put.mixed_offsets)
+    part = build_subview(scope.builder, scope.values[tensor], offsets, put.extents)
+    if shape == put.extents:
+        seen = part
+    elif (seen := reshape_strided(scope.builder, part, shape)) is None:
+        return None
+    scope.made[put] = part
+    return seen, SharedStorage(enclosing=scope.storages[tensor].outermost)
+
+
+def open_ring(scope: BufferizationState, ring: RingBuffer) -> None:
+    """Let a ring hold the first window of its loop, before the loop starts."""
+    init = ring.init
+    source = scope.operand(init)
+    if ring.initial_value is source and _try_take_over(
+        scope, ring, scope.storages[init]
+    ):
+        return
+    if ring.slots == ring.extent and not ring.has_outer_yield:
+        ring.buffer = acquire_writable_buffer(scope, ring.loop, init)[0]
+        return
+    scope.wait_before_read(init)
+    ring.buffer = scope.allocate(_ring_type(ring))
+    copy_buffer(
+        scope, ring.loop, source, _first_window_view(scope.builder, ring, ring.buffer)
+    )
+
+
+def _try_take_over(
+    scope: BufferizationState, ring: RingBuffer, storage: SharedStorage
+) -> bool:
+    inits = [each for each in ring.loop.inits if scope.storages.get(each) is storage]
+    if len(inits) != 1 or not scope.liveness.try_reuse(storage, ring.loop):
+        return False
+    scope.moves.wait(scope.builder, writes=[storage])
+    return True
+
+
+def bind_carried_window(scope: BufferizationState, ring: RingBuffer) -> None:
+    """Bind the carried window of a ring at the start of an iteration."""
+    place = _build_window(scope, ring, _slice_position(scope, ring, 0), ring.extent)
+    scope.bind(ring.loop.carried_values[ring.carried_index], place, ring.storage)
+
+
+def advance_window(
+    scope: BufferizationState, op: tile.RollOp, ring: RingBuffer
+) -> None:
+    """Advance a ring window, and copy the next slices if they are not in the ring."""
+    if scope.operand(op.next) is ring.next_value:
+        scope.storages[op.next].is_writable = False
+    else:
+        add_remark(op, PASS_NAME, "missed", "the next slices of the window are copied")
+        scope.wait_before_read(op.next)
+        scope.moves.wait(scope.builder, writes=[ring.storage])
+        copy_buffer(scope, op, scope.operand(op.next), _next_slices(scope, ring))
+    place = _build_window(
+        scope, ring, _slice_position(scope, ring, ring.new_slices), ring.extent
+    )
+    scope.bind(op.result, place, ring.storage)
+
+
+def close_ring(scope: BufferizationState, ring: RingBuffer) -> None:
+    """Bind the last window of a ring after its loop."""
+    result = ring.loop.results[ring.carried_index]
+    if not result.uses:
+        return
+    trips = [count or 0 for count in trip_counts(ring.loop)]
+    place = _build_window(
+        scope, ring, prod(trips) * ring.new_slices % ring.slots, ring.extent
+    )
+    scope.bind(result, place, SharedStorage(is_writable=False))
+
+
+def _ring_type(ring: RingBuffer) -> AnyTensor:
+    """A tile of all slots of a ring."""
+    window = tensor_type(ring.roll.window)
+    shape = list(window.get_shape())
+    shape[ring.axis] = ring.slots
+    return TensorType(window.element_type, shape, window.encoding)
+
+
+def _first_window_view(
+    builder: Builder, ring: RingBuffer, buffer: SSAValue
+) -> SSAValue:
+    """The part of a ring's buffer that the first window is in."""
+    shape = tensor_type(ring.init).get_shape()
+    return build_subview(builder, buffer, [0] * len(shape), shape)
+
+
+def _next_slices(scope: BufferizationState, ring: RingBuffer) -> SSAValue:
+    """Return the slices behind the window at the start of an iteration."""
+    return _build_window(
+        scope, ring, _slice_position(scope, ring, ring.extent), ring.new_slices
+    )
+
+
+def _build_window(
+    scope: BufferizationState, ring: RingBuffer, position: Index, count: int
+) -> SSAValue:
+    """Some slices of a ring."""
+    assert ring.buffer is not None
+    sizes = list(tensor_type(ring.roll.window).get_shape())
+    offsets: list[Index] = [0] * len(sizes)
+    offsets[ring.axis], sizes[ring.axis] = position, count
+    made = mem.WindowOp(ring.buffer, offsets, sizes, ring.axis)
+    return scope.builder.insert(made).result
+
+
+def _slice_position(scope: BufferizationState, ring: RingBuffer, shift: int) -> Index:
+    """Return the ring slice `shift` behind the window's start, before the modulo."""
+    loop = ring.loop
+    operands: list[SSAValue] = []
+    total: AffineExpr = AffineExpr.constant(shift)
+
+    def to_expression(index: Index) -> AffineExpr:
+        if isinstance(index, int):
+            return AffineExpr.constant(index)
+        operands.append(index)
+        return AffineExpr.dimension(len(operands) - 1)
+
+    slices = ring.new_slices
+    nest = zip(
+        loop.mixed_lower, loop.step_values, loop.induction_variables, strict=True
+    )
+    trips = [count or 0 for count in trip_counts(loop)]
+    for (lower, step, variable), count in reversed(list(zip(nest, trips, strict=True))):
+        behind = to_expression(scope.convert_index(variable))
+        if lower != 0:
+            behind = behind - to_expression(scope.convert_index(lower))
+        if slices % step:
+            total = behind // step * slices + total
+        else:
+            total = behind * (slices // step) + total
+        slices *= count
+    if not operands:
+        return shift
+    if total == AffineExpr.dimension(0):
+        return operands[0]
+    map_ = AffineMapAttr(AffineMap(len(operands), 0, (total,)))
+    return scope.builder.insert(ApplyOp(operands, map_)).result

@@ -1,0 +1,114 @@
+"""Strided views of buffers: slices and reshapes without a copy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.builder import Builder
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import MemRefType, NoneAttr, StridedLayoutAttr
+from xdsl.ir import SSAValue
+from xdsl.utils.exceptions import DiagnosticException
+
+from tlf.dialects import mem
+from tlf.dialects.collapsing_interface import collapsed_axis
+from tlf.dialects.interfaces import MovementInterface
+from tlf.dialects.slice_views import reshaped_strides, row_major_strides
+from tlf.dialects.types import tensor_type
+from tlf.lowering.tile_to_mem.buffer_builders import AnyBuffer
+from tlf.lowering.tile_to_mem.bufferization_state import BufferizationState
+
+
+def slice_view(builder: Builder, source: SSAValue, op: MovementInterface) -> SSAValue:
+    """Build the view of a buffer for a movement that only slices it."""
+    offset, strides = _static_layout(source)
+    accesses = op.indexing_maps()[0] or ()
+    for access, stride in zip(accesses, strides, strict=True):
+        offset += access.offset * stride
+    steps = [access.terms[0][1] for access in accesses]
+    seen = [step * stride for step, stride in zip(steps, strides, strict=True)]
+    shape = tensor_type(op.results[0]).get_shape()
+    return _build_view(builder, source, shape, offset, seen)
+
+
+VIEW_OPERATIONS = memref.ReinterpretCastOp | memref.SubviewOp
+"""
+Operations that make views of buffers; their types give the offset in the whole buffer.
+"""
+
+
+def reshape_strided(
+    builder: Builder, source: SSAValue, shape: Sequence[int]
+) -> SSAValue | None:
+    """Build a reshaped view of a strided buffer, if strides allow it."""
+    if not _has_static_offset(source):
+        return None
+    offset, strides = _static_layout(source)
+    old = cast(AnyBuffer, source.type).get_shape()
+    seen = reshaped_strides(old, strides, shape)
+    return None if seen is None else _build_view(builder, source, shape, offset, seen)
+
+
+def reshape_buffer(
+    scope: BufferizationState, place: SSAValue, shape: Sequence[int]
+) -> SSAValue | None:
+    """Return a buffer or ring window under another shape, if strides allow it."""
+    old = cast(AnyBuffer, place.type).get_shape()
+    if old == tuple(shape):
+        return place
+    whole = scope.shown.get(place)
+    if whole is not None and cast(AnyBuffer, whole.type).get_shape() == tuple(shape):
+        return whole
+    if isinstance(place.owner, mem.WindowOp):
+        axis = collapsed_axis(old, shape)
+        if axis is None:
+            return None
+        seen = scope.builder.insert(mem.CollapseOp(place, axis)).result
+    elif (seen := reshape_strided(scope.builder, place, shape)) is None:
+        return None
+    scope.shown[seen] = place
+    return seen
+
+
+def _has_static_offset(buffer: SSAValue) -> bool:
+    """Return `True` if the offset of a buffer in the whole one is known."""
+    type_ = cast(AnyBuffer, buffer.type)
+    if not isinstance(type_.layout, StridedLayoutAttr):
+        return isinstance(type_.layout, NoneAttr)
+    return type_.layout.get_offset() is not None
+
+
+def _static_layout(buffer: SSAValue) -> tuple[int, tuple[int, ...]]:
+    """The offset from the whole buffer, and the strides, in elements."""
+    type_ = cast(AnyBuffer, buffer.type)
+    offset = (
+        type_.layout.get_offset() if isinstance(type_.layout, StridedLayoutAttr) else 0
+    )
+    strides = type_.get_strides()
+    if offset is None or strides is None or None in strides:
+        raise DiagnosticException(f"expected a buffer of static layout, got {type_}")
+    return offset, tuple(cast(Sequence[int], strides))
+
+
+def _build_view(
+    builder: Builder,
+    source: SSAValue,
+    shape: Sequence[int],
+    offset: int,
+    strides: Sequence[int],
+) -> SSAValue:
+    """A view of the whole buffer that `source` shows, or is."""
+    while isinstance(owner := source.owner, VIEW_OPERATIONS):
+        source = owner.source
+    type_ = cast(AnyBuffer, source.type)
+    is_whole = offset == 0 and tuple(strides) == row_major_strides(shape)
+    layout = NoneAttr() if is_whole else StridedLayoutAttr(list(strides), offset)
+    made = memref.ReinterpretCastOp.from_dynamic(
+        source,
+        [offset],
+        list(shape),
+        list(strides),
+        MemRefType(type_.element_type, shape, layout, type_.memory_space),
+    )
+    return builder.insert(made).result

@@ -1,0 +1,312 @@
+"""Cost of one NPU instruction: engine cycles, latency, channel time and counters."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import gcd, prod
+
+from tlf.machine.bursts import bus_bytes
+from tlf.machine.engine_cycles import matmul_cycles, transfer_cycles, vector_cycles
+from tlf.machine.machine_spec import (
+    DmaEngine,
+    Level,
+    Machine,
+    MatrixEngine,
+    VectorEngine,
+)
+
+Key = tuple[str, str]
+"""Quantity that is counted, and its subject: such as `busy` of `matrix`."""
+
+Sizes = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """
+    The cost of one instruction on an engine; all times are cycles.
+    """
+
+    queue: int
+    """Number of the engine, in the order of the machine; of the first core's."""
+    cycles: int
+    """Cycles that it occupies the engine, if it need not wait for a shared channel."""
+    latency: int
+    """From its end until its results are there."""
+    shared: tuple[tuple[int, int], ...]
+    """The shared channels that it needs, by number, and for how long."""
+    tally: tuple[tuple[Key, int], ...]
+    """Increments of the totals."""
+
+
+@dataclass(frozen=True, slots=True)
+class TransferEnd:
+    """One end of a move: a strided array in a level, in bytes."""
+
+    base: int
+    """The address, or the address modulo the burst."""
+    shape: Sizes
+    strides: Sizes
+
+
+@dataclass(frozen=True, slots=True)
+class Indices:
+    """
+    Indices of rows at one end of a move: a strided array of indices, in bytes. The
+    elements behind the last dimension along which indices change form a row. The
+    locations of rows in the table are not known in advance, except that they are
+    multiples of `step` from its start.
+    """
+
+    list: TransferEnd
+    """The indices, at the nearer or the farther level; strides of 0 along rows."""
+    itemsize: int
+    level: str
+    step: int
+    """Bytes between neighbours in the table."""
+    scatter: bool
+    """True if the table is the destination, else it is the source."""
+    accumulate: bool = False
+    """True if rows of the table are read before they are written."""
+
+
+class InstructionCosts:
+    """
+    Compute the costs of instructions on `machine`.
+
+    Engines have numbers, in the order of the machine; those of several cores follow
+    each other. So do its channels: the shared levels, and the ports at levels of the
+    chip that the engines of several cores share.
+    """
+
+    machine: Machine
+    queues: Mapping[str, int]
+    """By engine, its number, or that of the first core's."""
+    channels: Mapping[tuple[str, str], int]
+    """By level and engine; all engines have the channel of a shared level."""
+    channel_levels: Sequence[str]
+    """By channel, its level."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.queues = {}
+        for number, (name, _) in enumerate(machine.units):
+            self.queues.setdefault(name, number)
+        self.channels, self.channel_levels = _assign_channels(machine)
+        self._move = lru_cache(maxsize=1 << 16)(self._compute_move_cost)
+        self._on = lru_cache(maxsize=1 << 16)(_shift_to_core)
+
+    def queues_of(self, engine: str) -> range:
+        """The numbers of an engine, by core."""
+        first = self.queues[engine]
+        return range(first, first + self.machine.copies(engine))
+
+    def on_core(self, cost: Cost, core: int) -> Cost:
+        """Return the same cost on the engine of another core than the first."""
+        return self._on(cost, core) if core else cost
+
+    def cost_of_move(
+        self,
+        engine: str,
+        source: TransferEnd,
+        destination: TransferEnd,
+        itemsize: int,
+        indices: Indices | None = None,
+    ) -> Cost:
+        """
+        Return the cost of a move by a DMA engine. The shape at the source is what is
+        read, which may be nothing; that at the destination has elements. With `indices`
+        the rows of one end are where these say.
+        """
+        queue = self.machine.engines[engine]
+        assert isinstance(queue, DmaEngine)
+        if indices is not None:
+            start = self._reduce_base_to_burst(indices.level, indices.list)
+            indices = replace(indices, list=start)
+        return self._move(
+            queue,
+            self._reduce_base_to_burst(queue.source, source),
+            self._reduce_base_to_burst(queue.destination, destination),
+            itemsize,
+            indices,
+        )
+
+    def _reduce_base_to_burst(self, level: str, end: TransferEnd) -> TransferEnd:
+        return replace(end, base=end.base % self.machine.levels[level].burst)
+
+    def _compute_move_cost(
+        self,
+        queue: DmaEngine,
+        source: TransferEnd,
+        destination: TransferEnd,
+        itemsize: int,
+        indices: Indices | None,
+    ) -> Cost:
+        levels = self.machine.levels
+        above, below = levels[queue.source], levels[queue.destination]
+        name, longest = queue.name, _index_cycles(queue, indices)
+        tally: list[tuple[Key, int]] = []
+        shared: list[tuple[int, int]] = []
+        for level, end, verb in (
+            (above, source, "read"),
+            (below, destination, "wrote"),
+        ):
+            payload, bus = _bytes_of_end(level, end, itemsize)
+            if indices is not None and indices.scatter is (verb == "wrote"):
+                payload, bus = _bytes_of_rows(level, end, itemsize, indices)
+            tally += [((verb, name), payload), ((f"bus {verb}", name), bus)]
+            if indices is not None and indices.level == level.name:
+                listed = _bytes_of_end(level, indices.list, indices.itemsize)
+                if verb == "read":
+                    keys = (verb, name), (f"bus {verb}", name)
+                    tally += zip(keys, listed, strict=True)
+                bus += listed[1]
+            cycles = transfer_cycles(bus, level.bandwidth)
+            if (
+                cycles
+                and (channel := self.channels.get((level.name, name))) is not None
+            ):
+                shared.append((channel, cycles))
+            longest = max(longest, cycles)
+        latency = max(above.latency, below.latency)
+        if indices is not None:
+            latency += levels[indices.level].latency
+        return Cost(
+            self.queues[name],
+            longest,
+            latency,
+            tuple(shared),
+            (*tally, (("busy", name), longest)),
+        )
+
+    def is_faster_swapped(self, batch: int, m: int, n: int, k: int, kind: str) -> bool:
+        """
+        Return `True` if the array takes fewer cycles for the transposed product, `n x
+        k` by `k x m`.
+        """
+        exchanged = self.cost_of_matmul(batch, n, m, k, kind)
+        return exchanged.cycles < self.cost_of_matmul(batch, m, n, k, kind).cycles
+
+    def cost_of_fastest_matmul(
+        self, batch: int, m: int, n: int, k: int, kind: str
+    ) -> Cost:
+        """
+        Return the cost of a matmul, or of its transpose if that takes fewer cycles.
+        """
+        ways = (
+            self.cost_of_matmul(batch, m, n, k, kind),
+            self.cost_of_matmul(batch, n, m, k, kind),
+        )
+        return min(ways, key=lambda cost: cost.cycles)
+
+    def cost_of_matmul(self, batch: int, m: int, n: int, k: int, kind: str) -> Cost:
+        """
+        Return the cost of `batch` matmuls of `m x k` by `k x n` on elements of type
+        `kind`.
+        """
+        unit = self.machine.engines["matrix"]
+        assert isinstance(unit, MatrixEngine)
+        cycles = matmul_cycles(
+            batch,
+            m,
+            n,
+            k,
+            rows=unit.rows,
+            cols=unit.cols,
+            cycles=unit.cycles[kind],
+            dataflow=unit.dataflow,
+            pipelined=unit.pipelined,
+        )
+        return self._cost_of_compute(unit, cycles, (("macs", kind), batch * m * n * k))
+
+    def cost_of_elementwise(self, elements: int, slow: bool = False) -> Cost:
+        """An operation on so many elements; `slow` if it is transcendental."""
+        unit = self.machine.engines["vector"]
+        assert isinstance(unit, VectorEngine)
+        factor = unit.transcendental if slow else 1
+        cycles = vector_cycles(elements, lanes=unit.lanes, factor=factor)
+        speed = "slow" if slow else "fast"
+        return self._cost_of_compute(unit, cycles, (("elements", speed), elements))
+
+    def _cost_of_compute(
+        self, unit: MatrixEngine | VectorEngine, cycles: int, work: tuple[Key, int]
+    ) -> Cost:
+        tally = (work, (("busy", unit.name), cycles))
+        return Cost(self.queues[unit.name], cycles, unit.startup, (), tally)
+
+
+def _shift_to_core(cost: Cost, core: int) -> Cost:
+    return replace(cost, queue=cost.queue + core)
+
+
+def _assign_channels(machine: Machine) -> tuple[dict[tuple[str, str], int], list[str]]:
+    """The channels by level and engine, and the level of each."""
+    levels = [level.name for level in machine.levels.values() if level.shared]
+    numbers = {name: number for number, name in enumerate(levels)}
+    channels: dict[tuple[str, str], int] = {}
+    for engine in machine.engines.values():
+        if not isinstance(engine, DmaEngine):
+            continue
+        for name in (engine.source, engine.destination):
+            level = machine.levels[name]
+            if level.shared:
+                channels[name, engine.name] = numbers[name]
+            elif machine.copies(engine.name) > 1 and not level.of_core:
+                channels[name, engine.name] = len(levels)
+                levels.append(name)
+    return channels, levels
+
+
+def _index_cycles(queue: DmaEngine, indices: Indices | None) -> int:
+    """Return the cycles that a DMA engine takes to follow the indices of all rows."""
+    if indices is None or queue.indexed is None:
+        return 0
+    return queue.indexed * _row_count(indices)
+
+
+def _rank_of_rows(indices: Indices) -> int:
+    """
+    Return the number of dimensions along which rows are counted: up to the last with
+    own indices.
+    """
+    axes = zip(indices.list.shape, indices.list.strides, strict=True)
+    named = [n for n, (extent, stride) in enumerate(axes, 1) if stride and extent > 1]
+    return max(named, default=0)
+
+
+def _row_count(indices: Indices) -> int:
+    """Return the number of rows that are moved."""
+    if 0 in indices.list.shape:
+        return 0
+    return prod(indices.list.shape[: _rank_of_rows(indices)])
+
+
+def _bytes_of_rows(
+    level: Level, table: TransferEnd, itemsize: int, indices: Indices
+) -> tuple[int, int]:
+    """
+    Return the bytes of the rows of a table: payload, and on the bus, each row as it
+    lies in bursts where that takes most of them.
+    """
+    if 0 in table.shape:
+        return 0, 0
+    rank = _rank_of_rows(indices)
+    shape, strides = table.shape[rank:], table.strides[rank:]
+    steps = indices.step, *table.strides[:rank]
+    apart = gcd(level.burst, *steps)
+    starts = range(table.base % apart, level.burst, apart)
+    rows = [
+        _bytes_of_end(level, TransferEnd(at, shape, strides), itemsize) for at in starts
+    ]
+    payload, bus = max(rows)
+    count = _row_count(indices)
+    return payload * count, bus * count * (2 if indices.accumulate else 1)
+
+
+def _bytes_of_end(level: Level, end: TransferEnd, itemsize: int) -> tuple[int, int]:
+    """Return the bytes at one end of a move: payload, on the bus."""
+    if 0 in end.shape:
+        return 0, 0
+    extents = [n for n, stride in zip(end.shape, end.strides, strict=True) if stride]
+    bus = bus_bytes(end.base, end.shape, end.strides, itemsize, level.burst)
+    return itemsize * prod(extents), bus

@@ -1,0 +1,113 @@
+"""
+Lower bounds on the cycles of a task: rooflines of its traffic, compute and engines.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+
+from tlf.machine.instruction_costs import Key
+from tlf.machine.machine_spec import DmaEngine, Machine, MatrixEngine
+
+
+@dataclass(frozen=True)
+class RooflineBound:
+    """Roofline lower bounds on the cycles of a task, whatever program computes it."""
+
+    memory: int
+    """To move what must be moved."""
+    compute: int
+    """To multiply, with no cell of the array ever idle."""
+    array: int
+    """To multiply in whole passes of the array, as the program does."""
+
+    @property
+    def cycles(self) -> int:
+        """The least time of any program."""
+        return max(self.memory, self.compute)
+
+
+@dataclass(frozen=True)
+class CompulsoryTraffic:
+    """Compulsory traffic of one level: bytes that every program for a task moves."""
+
+    read: int
+    """The inputs, once."""
+    written: int
+    """The outputs, once."""
+
+    @property
+    def total(self) -> int:
+        """Both."""
+        return self.read + self.written
+
+
+def roofline_bound(
+    machine: Machine,
+    totals: Mapping[Key, int],
+    compulsory: Mapping[str, CompulsoryTraffic],
+) -> RooflineBound:
+    """Return the roofline bound of a task with the multiply-accumulates of `totals`."""
+    cycles = [Fraction(0)]
+    engines = [each for each in machine.engines.values() if isinstance(each, DmaEngine)]
+    for name, moved in compulsory.items():
+        bandwidth = Fraction(machine.levels[name].bandwidth)
+        if machine.levels[name].shared:
+            cycles.append(moved.total / bandwidth)
+            continue
+        readers = sum(each.source == name for each in engines)
+        writers = sum(each.destination == name for each in engines)
+        cycles.append(moved.read / (bandwidth * max(readers, 1)))
+        cycles.append(moved.written / (bandwidth * max(writers, 1)))
+    compute = lower_bounds(machine, totals).get("matrix", 0)
+    copies = machine.copies("matrix") if "matrix" in machine.engines else 1
+    array = -(-totals.get(("busy", "matrix"), 0) // copies)
+    return RooflineBound(ceil(max(cycles)), compute, array)
+
+
+def lower_bounds(machine: Machine, totals: Mapping[Key, int]) -> dict[str, int]:
+    """
+    Cycles that no order of instructions with these totals can beat: per shared level
+    the bytes on its bus over its bandwidth, per DMA engine the same at the slower of
+    its ends, per compute engine its work over the peak of all cores.
+    """
+    result: dict[str, int] = {}
+    for name, level in machine.levels.items():
+        if level.shared:
+            moved = sum(_bus_bytes_of_level(machine, totals, name).values())
+            result[name] = ceil(moved / Fraction(level.bandwidth))
+    for name, engine in machine.engines.items():
+        if isinstance(engine, DmaEngine):
+            cycles = [
+                _bus_bytes_of_level(machine, totals, level).get(name, 0)
+                / Fraction(machine.levels[level].bandwidth)
+                / (machine.copies(name) if machine.levels[level].of_core else 1)
+                for level in (engine.source, engine.destination)
+            ]
+            result[name] = ceil(max(cycles))
+        elif isinstance(engine, MatrixEngine):
+            work = sum(
+                totals.get(("macs", kind), 0) * Fraction(cycles)
+                for kind, cycles in engine.cycles.items()
+            )
+            cells = engine.rows * engine.cols * machine.copies(name)
+            result[name] = ceil(Fraction(work) / cells)
+        else:
+            slow = totals.get(("elements", "slow"), 0) * Fraction(engine.transcendental)
+            fast = totals.get(("elements", "fast"), 0)
+            result[name] = ceil((fast + slow) / (engine.lanes * machine.copies(name)))
+    return result
+
+
+def _bus_bytes_of_level(
+    machine: Machine, totals: Mapping[Key, int], level: str
+) -> dict[str, int]:
+    """Return the bytes on the bus of a level, by DMA engine."""
+    moved: dict[str, int] = {}
+    for name, engine in machine.engines.items():
+        if isinstance(engine, DmaEngine):
+            read = totals.get(("bus read", name), 0) * (engine.source == level)
+            wrote = totals.get(("bus wrote", name), 0) * (engine.destination == level)
+            moved[name] = read + wrote
+    return moved

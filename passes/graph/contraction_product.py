@@ -1,0 +1,136 @@
+"""
+Contractions without windows in Einsum form: two operands, and an iterator per axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from tlf.dialects import graph
+from tlf.dialects.interfaces import ContractionInterface
+from tlf.dialects.op_replacement import is_in_planned_group
+from tlf.dialects.types import tensor_type
+from tlf.support.affine.index_access import Accesses, IndexAccess
+
+Axes = tuple[int, ...]
+"""The iterator that runs along each axis of a tensor."""
+
+
+def axes_of_projection(accesses: Accesses | None) -> Axes | None:
+    """
+    Return the iterators of accesses that are distinct plain dimensions; else None.
+    """
+    if accesses is None:
+        return None
+    axes: list[int] = []
+    for access in accesses:
+        is_plain = access.offset == 0 and access.width == 1 and len(access.terms) == 1
+        if not is_plain or access.terms[0][1] != 1:
+            return None
+        axes.append(access.terms[0][0])
+    return tuple(axes) if len(set(axes)) == len(axes) else None
+
+
+@dataclass(frozen=True)
+class Product:
+    """
+    A contraction without windows in Einsum form: operands, and the iterators of each
+    axis.
+    """
+
+    op: ContractionInterface
+    values: tuple[SSAValue, SSAValue]
+    axes: tuple[Axes, Axes]
+    result: Axes
+
+    @staticmethod
+    def of(op: Operation) -> Product | None:
+        """
+        Return an operation as a product; None if it is none, or accumulates into a
+        tensor.
+        """
+        if not isinstance(op, ContractionInterface):
+            return None
+        return _product_of_accesses(op, op.indexing_maps()[:2])
+
+    @staticmethod
+    def of_unit_windows(op: Operation) -> Product | None:
+        """
+        Return an operation as a product in which axes of one element that no iterator
+        runs along, such as those of windows of one element, have one each. What it is
+        built of runs along its operands alone.
+        """
+        if not isinstance(op, ContractionInterface):
+            return None
+        extents = [iterator.extent for iterator in op.iteration_domain()]
+        new = count(len(extents))
+        pairs = zip(op.operands[:2], op.indexing_maps()[:2], strict=True)
+        found = _product_of_accesses(
+            op, [_with_unit_iterators(value, each, new) for value, each in pairs]
+        )
+        if found is None:
+            return None
+        used = sorted({*found.axes[0], *found.axes[1]})
+        left = set(range(len(extents))).difference(used)
+        if not {*found.result} <= {*used} or any(extents[each] > 1 for each in left):
+            return None
+        lhs, rhs, result = (
+            tuple(used.index(each) for each in axes)
+            for axes in (*found.axes, found.result)
+        )
+        return Product(op, found.values, (lhs, rhs), result)
+
+    def has_all_iterators(self) -> bool:
+        """Return `True` if every iterator runs along an operand."""
+        return {*self.axes[0], *self.axes[1]} == {
+            *range(len(self.op.iteration_domain()))
+        }
+
+    def build_contract(self, element: Attribute | None = None) -> graph.ContractOp:
+        """
+        Build the `contract` operation, of the same element type unless one is given.
+        """
+        iterators = len({*self.axes[0], *self.axes[1]})
+        maps = [
+            AffineMap(iterators, 0, tuple(AffineExpr.dimension(axis) for axis in axes))
+            for axes in (*self.axes, self.result)
+        ]
+        made = graph.ContractOp(
+            *self.values,
+            maps,
+            acc=self.op.properties.get("acc"),
+            precision=self.op.precision,
+            element=element or tensor_type(self.op.results[0]).element_type,
+        )
+        made.location = self.op.location
+        return made
+
+
+def _product_of_accesses(
+    op: ContractionInterface, operands: Sequence[Accesses | None]
+) -> Product | None:
+    """The product of the two operands as they are read."""
+    if op.init_value is not None or is_in_planned_group(op):
+        return None
+    lhs, rhs = map(axes_of_projection, operands)
+    result = axes_of_projection(op.result_indexing_maps()[0])
+    if lhs is None or rhs is None or result is None:
+        return None
+    return Product(op, (op.operands[0], op.operands[1]), (lhs, rhs), result)
+
+
+def _with_unit_iterators(
+    value: SSAValue, accesses: Accesses | None, new: Iterator[int]
+) -> Accesses | None:
+    """Accesses, with a new iterator along each axis that has one element and none."""
+    if accesses is None:
+        return None
+    return tuple(
+        IndexAccess.of(next(new)) if extent == 1 and access == IndexAccess() else access
+        for extent, access in zip(tensor_type(value).get_shape(), accesses, strict=True)
+    )

@@ -1,0 +1,97 @@
+"""Pattern that drops unit axes along which contraction operands are broadcast."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from xdsl.builder import Builder
+from xdsl.ir import Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.rewriter import InsertPoint
+
+from tlf.dialects import graph
+from tlf.dialects.interfaces import ContractionInterface
+from tlf.dialects.op_replacement import is_in_planned_group
+from tlf.dialects.types import tensor_type
+from tlf.passes.graph.contraction_product import Axes, Product, axes_of_projection
+from tlf.passes.graph.permutations import reshape_to
+from tlf.support.affine.index_access import IndexAccess
+
+
+def _broadcast_axes_of(op: ContractionInterface, side: int) -> set[int]:
+    """Return the unit axes of an operand that no iterator runs along."""
+    shape = tensor_type(op.operands[side]).get_shape()
+    accesses = op.indexing_maps()[side] or ()
+    pairs = enumerate(zip(shape, accesses, strict=False))
+    return {
+        n for n, (extent, access) in pairs if extent == 1 and access == IndexAccess()
+    }
+
+
+def _drop_axes(value: SSAValue, axes: Collection[int], builder: Builder) -> SSAValue:
+    """Return a value without some unit axes, transposed as before."""
+    shape, moved = tensor_type(value).get_shape(), value.owner
+    left = [axis for axis in range(len(shape)) if axis not in axes]
+    if len(left) == len(shape):
+        return value
+    if not isinstance(moved, graph.TransposeOp):
+        return reshape_to(value, [shape[axis] for axis in left], builder)
+    before = tensor_type(moved.operand).get_shape()
+    kept = [moved.axis_list[axis] for axis in left]
+    order = sorted(kept)
+    source = reshape_to(moved.operand, [before[axis] for axis in order], builder)
+    places = [order.index(axis) for axis in kept]
+    made = builder.insert(graph.TransposeOp(source, places))
+    made.location = moved.location
+    return made.result
+
+
+def _remaining_axes(
+    op: ContractionInterface, side: int, dropped: Collection[int]
+) -> Axes | None:
+    accesses = op.indexing_maps()[side] or ()
+    return axes_of_projection(
+        tuple(a for n, a in enumerate(accesses) if n not in dropped)
+    )
+
+
+def _product_without_axes(
+    op: ContractionInterface, dropped: Sequence[Collection[int]]
+) -> Product | None:
+    """
+    Return a contraction as a product without some axes of operands, which still have
+    them; None if it has windows.
+    """
+    lhs, rhs = (_remaining_axes(op, side, axes) for side, axes in enumerate(dropped))
+    result = axes_of_projection(op.result_indexing_maps()[0])
+    if lhs is None or rhs is None or result is None:
+        return None
+    product = Product(op, (op.operands[0], op.operands[1]), (lhs, rhs), result)
+    return product if product.has_all_iterators() else None
+
+
+@dataclass
+class DropBroadcastDimsPattern(RewritePattern):
+    """
+    Drop the unit axes along which a contraction's operand is broadcast, as over heads
+    or a batch.
+    """
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, ContractionInterface) or is_in_planned_group(op):
+            return
+        dropped = [_broadcast_axes_of(op, side) for side in range(2)]
+        if op.init_value is not None or not any(dropped):
+            return
+        if (product := _product_without_axes(op, dropped)) is None:
+            return
+        builder = Builder(InsertPoint.before(op))
+        lhs, rhs = (
+            _drop_axes(value, axes, builder)
+            for value, axes in zip(product.values, dropped, strict=True)
+        )
+        text = f"{op.name.removeprefix('graph.')} is without axes of extent 1"
+        graph.add_remark(op, "graph-fold-transposes", "passed", text)
+        made = Product(op, (lhs, rhs), product.axes, product.result)
+        rewriter.replace(op, made.build_contract())

@@ -1,0 +1,225 @@
+"""Hoisting of a scale of a contraction's operand to its result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import UnknownLoc
+from xdsl.ir import Operation, SSAValue, Use
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tlf.dialects import graph
+from tlf.dialects.graph.tensor_builder import TensorBuilder
+from tlf.dialects.located_rewriting import replace_op
+from tlf.dialects.op_replacement import is_in_planned_group
+from tlf.dialects.types import is_float, tensor_type
+from tlf.passes.graph.contraction_product import Axes, Product
+from tlf.passes.graph.hoist_scalars.finite_range import is_finite_in
+from tlf.passes.graph.permutations import reshape_to
+from tlf.passes.graph.pointwise import leaf_values_of
+
+MAX_RESULT_GROWTH = 4
+"""
+Maximum ratio of the result's elements to the operand's, where hoisting the scale frees
+the operand of a reduction.
+"""
+
+
+@dataclass(frozen=True)
+class OperandScale:
+    """
+    A contraction operand that is a tensor times or divided by a scale that is constant
+    along all axes that the contraction reduces.
+    """
+
+    product: Product
+    side: int
+    op: graph.MulOp | graph.DivOp
+    scale_index: int
+    """
+    Index of the operand of `op` that is the factor; the other one is as large as its
+    result.
+    """
+
+    @staticmethod
+    def of(product: Product, side: int) -> OperandScale | None:
+        """Return the scale of an operand that can be hoisted to the result, or None."""
+        value = product.values[side]
+        cast = value.owner
+        scaled = cast.operand if isinstance(cast, graph.CastOp) else value
+        op = scaled.owner
+        if not isinstance(op, graph.MulOp | graph.DivOp) or is_in_planned_group(op):
+            return None
+        if not _has_only_floats(scaled, value):
+            return None
+        for number in (1,) if isinstance(op, graph.DivOp) else (0, 1):
+            found = OperandScale(product, side, op, number)
+            if found._is_independent_of_sum() and found._has_finite_operand():
+                return found
+        return None
+
+    @property
+    def scale(self) -> SSAValue:
+        """The factor."""
+        return self.op.operands[self.scale_index]
+
+    @property
+    def unscaled_operand(self) -> SSAValue:
+        """The operand without its scale."""
+        return self.op.operands[1 - self.scale_index]
+
+    @property
+    def scale_axes(self) -> Axes:
+        """The iterators along which the scale varies."""
+        shape = tensor_type(self.scale).get_shape()
+        iterators = self.product.axes[self.side][-len(shape) :] if shape else ()
+        pairs = zip(iterators, shape, strict=True)
+        return tuple(iterator for iterator, extent in pairs if extent > 1)
+
+    @property
+    def result_order(self) -> Axes:
+        """The result's axes, with those of the scale in the scale's order."""
+        own = iter(self.scale_axes)
+        return tuple(
+            next(own) if axis in self.scale_axes else axis
+            for axis in self.product.result
+        )
+
+    @property
+    def is_profitable(self) -> bool:
+        """
+        True if hoisting the scale out of all products that read the operand pays: for
+        fewer multiplications, or so that the inputs of contractions need no result of a
+        reduction, and one loop may do for both.
+        """
+        uses = list(self._operand_uses())
+        readers = {use.operation for use in uses}
+        if len(readers) < len(uses) or not all(map(self._can_hoist_at, uses)):
+            return False
+        own = tensor_type(self.op.result).element_count()
+        made = [tensor_type(each.results[0]).element_count() for each in readers]
+        return sum(made) < own or (
+            max(made) <= MAX_RESULT_GROWTH * own and self._has_reduced_scale()
+        )
+
+    def _operand_uses(self) -> Iterator[Use]:
+        """Yield the uses of the operand, rounded or not."""
+        for use in self.op.result.uses:
+            if isinstance(cast := use.operation, graph.CastOp):
+                yield from cast.result.uses
+            else:
+                yield use
+
+    def _can_hoist_at(self, use: Use) -> bool:
+        """
+        Return `True` if a use of the operand is by a product that can hoist the scale.
+        """
+        if (product := Product.of(use.operation)) is None:
+            return False
+        found = OperandScale.of(product, use.index)
+        return found is not None and found.op is self.op
+
+    def _has_reduced_scale(self) -> bool:
+        """
+        Return `True` if a reduction computes the factor, or a value that it is computed
+        from.
+        """
+        most = tensor_type(self.scale).element_count()
+        found = leaf_values_of(
+            self.scale, lambda e: tensor_type(e).element_count() <= most
+        )
+        return any(isinstance(each.owner, graph.ReduceOp) for each in found)
+
+    def _is_independent_of_sum(self) -> bool:
+        """
+        Return `True` if the unscaled value has the operand's shape, and no reduction
+        runs along the scale.
+        """
+        is_whole = self.unscaled_operand.type == self.op.result.type
+        return is_whole and all(axis in self.product.result for axis in self.scale_axes)
+
+    def _has_finite_operand(self) -> bool:
+        """
+        Return `True` if the unscaled value stays finite in the type that the
+        contraction reads.
+        """
+        return is_finite_in(
+            self.unscaled_operand, tensor_type(self.product.op.operands[0]).element_type
+        )
+
+
+def hoist_operand_scale(found: OperandScale) -> None:
+    """
+    Scale the result of a contraction instead of its operand. Where axes of the factor
+    are in another order, the contraction writes them in that of the factor, and what it
+    is multiplied to is permuted.
+    """
+    op = found.product.op
+    operand = op.operands[found.side]
+    builder = Builder(InsertPoint.before(op))
+    element = tensor_type(operand).element_type
+    values = list(found.product.values)
+    values[found.side] = TensorBuilder(builder, element).promote(found.unscaled_operand)
+    _copy_location(operand, values[found.side])
+    order, result = found.result_order, tensor_type(op.results[0])
+    product = replace(found.product, values=(values[0], values[1]), result=order)
+    total = builder.insert(_build_unrounded(product, found.product)).results[0]
+    factor = TensorBuilder(builder, op.accumulator_type).promote(found.scale)
+    factor = _align_scale(builder, factor, found.scale_axes, order)
+    made = builder.insert(type(found.op)(total, factor))
+    made.location = found.op.location
+    last = TensorBuilder(builder, result.element_type).promote(made.result)
+    if order != found.product.result:
+        places = [order.index(axis) for axis in found.product.result]
+        last = builder.insert(graph.TransposeOp(last, places)).result
+    last.name_hint = op.results[0].name_hint
+    replace_op(op, [], [last])
+    for each in (operand.owner, found.op):
+        if isinstance(each, Operation) and not any(r.uses for r in each.results):
+            Rewriter.erase_op(each)
+
+
+def _copy_location(before: SSAValue, after: SSAValue) -> None:
+    """
+    Copy the location of the operation that computes a value to the one that replaces
+    it.
+    """
+    old, new = before.owner, after.owner
+    if not isinstance(old, Operation) or not isinstance(new, Operation):
+        return
+    if isinstance(new.location, UnknownLoc):
+        new.location = old.location
+
+
+def _build_unrounded(product: Product, before: Product) -> Operation:
+    """
+    Build a product in its accumulator type; a clone of the operation before if the
+    result's axes agree.
+    """
+    op = before.op
+    if product.result != before.result:
+        return product.build_contract(op.accumulator_type)
+    wide = op.with_accumulator_result() or op.clone()
+    wide.operands = [*product.values, *op.operands[2:]]
+    wide.location = op.location
+    return wide
+
+
+def _align_scale(
+    builder: Builder, factor: SSAValue, axes: Axes, result: Axes
+) -> SSAValue:
+    """Reshape a scale so that its axes align with those of the result."""
+    extents = dict(
+        zip(axes, _non_unit_extents(tensor_type(factor).get_shape()), strict=True)
+    )
+    return reshape_to(factor, [extents.get(axis, 1) for axis in result], builder)
+
+
+def _non_unit_extents(shape: Sequence[int]) -> list[int]:
+    return [extent for extent in shape if extent > 1]
+
+
+def _has_only_floats(*values: SSAValue) -> bool:
+    return all(is_float(tensor_type(each).element_type) for each in values)

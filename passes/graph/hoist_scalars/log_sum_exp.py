@@ -1,0 +1,90 @@
+"""
+Rewrite of exponentials of `a - log(sum(exp(a)))` as quotients, without the logarithm.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from xdsl.builder import Builder
+from xdsl.ir import SSAValue
+from xdsl.rewriter import InsertPoint
+
+from tlf.dialects import graph
+from tlf.dialects.graph.reduction import ReduceKind
+from tlf.dialects.located_rewriting import replace_op
+from tlf.dialects.op_replacement import is_in_planned_group
+from tlf.passes.graph.hoist_scalars.sink_scale import MAX_DEPTH
+from tlf.passes.graph.pointwise import leaf_values_of
+
+SignedTerms = Counter[tuple[int, SSAValue]]
+"""Multiset of summands, each with its sign."""
+
+
+def rewrite_exp_of_log_sum(op: graph.ExpOp) -> graph.DivOp | None:
+    """
+    Rewrite `exp(a - log(l))` as `exp(a) / l`, where `l` is the sum of `exp(a)`, as of
+    what a log-softmax or a logarithm of a sum of exponentials comes to. Something in
+    `a` has to be a distance from its maximum, so that the sum is at least 1, or no
+    number. Returns the quotient.
+    """
+    if is_in_planned_group(op):
+        return None
+    terms = _signed_terms_of(op.operand)
+    for sign, value in terms:
+        if sign > 0 or not isinstance(log := value.owner, graph.LogOp):
+            continue
+        if (total := _keepdims_sum_of(log.operand)) is None:
+            continue
+        found = total.operand.owner
+        if not isinstance(found, graph.ExpOp) or found.result.type != op.result.type:
+            continue
+        inside = _signed_terms_of(found.operand)
+        if terms == inside + SignedTerms([(sign, value)]) and _has_max_shift(
+            inside, total
+        ):
+            made = graph.DivOp(found.result, total.result)
+            made.location = op.location
+            made.result.name_hint = op.result.name_hint
+            Builder(InsertPoint.before(op)).insert(made)
+            replace_op(op, [], [made.result])
+            return made
+    return None
+
+
+def _signed_terms_of(
+    value: SSAValue, sign: int = 1, depth: int = MAX_DEPTH
+) -> SignedTerms:
+    """Return the summands of a value, with their signs."""
+    op = value.owner
+    if (
+        not isinstance(op, graph.AddOp | graph.SubOp)
+        or not depth
+        or is_in_planned_group(op)
+    ):
+        return SignedTerms([(sign, value)])
+    other = sign if isinstance(op, graph.AddOp) else -sign
+    return _signed_terms_of(op.lhs, sign, depth - 1) + _signed_terms_of(
+        op.rhs, other, depth - 1
+    )
+
+
+def _keepdims_sum_of(value: SSAValue) -> graph.ReduceOp | None:
+    """Return the sum with kept dimensions that computes a value, or None."""
+    op = value.owner
+    if not isinstance(op, graph.ReduceOp) or op.combination is not ReduceKind.SUM:
+        return None
+    return None if op.init_value or not op.keepdims or is_in_planned_group(op) else op
+
+
+def _has_max_shift(terms: SignedTerms, total: graph.ReduceOp) -> bool:
+    """Return `True` if a subtracted term is computed from the maximum of the others."""
+    return any(
+        isinstance(op := leaf.owner, graph.ReduceOp)
+        and op.combination is ReduceKind.MAX
+        and op.axes == total.axes
+        and not _signed_terms_of(op.operand) - terms
+        for sign, value in terms
+        if sign < 0
+        for leaf in leaf_values_of(value)
+    )

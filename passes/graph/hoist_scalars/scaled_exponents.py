@@ -1,0 +1,195 @@
+"""Folding of the scale of 16-bit attention scores into exponentials of differences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import e, inf, log2
+
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tlf.dialects import graph
+from tlf.dialects.graph.reduction import ReduceKind
+from tlf.dialects.graph.splat_tensors import splat_of
+from tlf.dialects.graph.tensor_builder import TensorBuilder
+from tlf.dialects.located_rewriting import replace_op
+from tlf.dialects.op_replacement import is_in_planned_group
+from tlf.dialects.types import is_16_bit_float, is_float, tensor_type
+from tlf.passes.graph.hoist_scalars.sink_scale import MAX_DEPTH, is_exact_scale
+
+SMALL_DIVISOR = 8
+"""
+Divisor of the element count of scores: values of at most so many elements are rescaled
+for other readers.
+"""
+
+EXTREMA = (ReduceKind.MAX, ReduceKind.MIN)
+
+SCALE_INVARIANT = (0.0, inf, -inf)
+"""Numbers that a positive scale leaves unchanged."""
+
+
+@dataclass
+class ScaledScores:
+    """
+    Scores scaled by a power of two of at most 1, and the casts to f32 and extrema
+    computed from them, which are scaled exactly.
+    """
+
+    op: graph.MulOp
+    side: int
+    """Index of the operand of `op` that is not the number."""
+    factor: float
+    made: dict[SSAValue, Operation] = field(
+        default_factory=dict[SSAValue, Operation], init=False
+    )
+    """
+    Scaled values visited so far, operands first, with the operations that compute them.
+    """
+
+    @staticmethod
+    def find_below(value: SSAValue) -> ScaledScores | None:
+        """Find the scaled scores that a value is computed from, or None."""
+        for _ in range(MAX_DEPTH):
+            op = value.owner
+            if isinstance(op, graph.MulOp):
+                return ScaledScores._from_multiply(op)
+            if not isinstance(op, Operation) or not (parts := _scalable_operands(op)):
+                return None
+            value = next((each for each in parts if splat_of(each) is None), parts[0])
+        return None
+
+    @staticmethod
+    def _from_multiply(op: graph.MulOp) -> ScaledScores | None:
+        if not is_16_bit_float(
+            tensor_type(op.result).element_type
+        ) or is_in_planned_group(op):
+            return None
+        for side in (0, 1):
+            number = splat_of(op.operands[1 - side])
+            if number is None or number <= 0 or not is_exact_scale(number):
+                continue
+            if op.operands[side].type == op.result.type:
+                return ScaledScores(op, side, float(number))
+        return None
+
+    def collect_scaled(self, value: SSAValue, depth: int = MAX_DEPTH) -> bool:
+        """
+        Return `True` if a value is scaled by the factor, or unchanged by a scale.
+        Record in `made` the operations that compute such values.
+        """
+        op = value.owner
+        if value in self.made or splat_of(value) in SCALE_INVARIANT:
+            return True
+        if not isinstance(op, Operation) or not depth or is_in_planned_group(op):
+            return False
+        if op is not self.op:
+            parts = _scalable_operands(op)
+            if not parts or not all(
+                self.collect_scaled(each, depth - 1) for each in parts
+            ):
+                return False
+        self.made[value] = op
+        return True
+
+    def is_only_large_reader(self, reader: Operation) -> bool:
+        """
+        Return `True` if no other operation reads scaled values about as large as the
+        scores.
+        """
+        least = tensor_type(self.op.result).element_count() // SMALL_DIVISOR
+        large = (v for v in self.made if tensor_type(v).element_count() > least)
+        return not any(self._other_readers(value, reader) for value in large)
+
+    def unscale_reader(self, reader: Operation) -> None:
+        """Let an operation read the unscaled values, and others rescaled ones."""
+        unscaled: dict[SSAValue, SSAValue] = {}
+        for value, op in self.made.items():
+            if op is self.op:
+                unscaled[value] = op.operands[self.side]
+                continue
+            copy = op.clone()
+            Rewriter.insert_op(copy, InsertPoint.after(op))
+            copy.operands = [unscaled.get(each, each) for each in op.operands]
+            unscaled[value] = copy.results[0]
+            if others := self._other_readers(value, reader):
+                self._rescale_for(others, value, copy.results[0])
+        reader.operands = [unscaled.get(each, each) for each in reader.operands]
+        for value, op in reversed(self.made.items()):
+            if not value.uses:
+                Rewriter.erase_op(op)
+
+    def _other_readers(self, value: SSAValue, reader: Operation) -> list[Operation]:
+        """
+        Return the readers of a value other than an operation and those that compute
+        scaled values.
+        """
+        inside = {reader, *self.made.values()}
+        readers = (use.operation for use in value.uses)
+        return [each for each in readers if each not in inside]
+
+    def _rescale_for(
+        self, others: list[Operation], value: SSAValue, unscaled: SSAValue
+    ) -> None:
+        made = unscaled.owner
+        assert isinstance(made, Operation)
+        builder = Builder(InsertPoint.after(made))
+        scaled = scale_by(unscaled, self.factor, builder)
+        value.replace_uses_with_if(scaled, lambda use: use.operation in others)
+
+
+def fold_scale_into_exp(op: graph.ExpOp) -> graph.Exp2Op | None:
+    """
+    Fold the scale of scores into an exponential of their difference, with the change of
+    its base to 2. Returns what it becomes.
+    """
+    difference = op.operand.owner
+    if not isinstance(difference, graph.SubOp) or not op.operand.has_one_use():
+        return None
+    if tensor_type(op.result).element_type != f32 or is_in_planned_group(op):
+        return None
+    scores = ScaledScores.find_below(difference.lhs)
+    if scores is None or not all(map(scores.collect_scaled, difference.operands)):
+        return None
+    if not scores.made or not scores.is_only_large_reader(difference):
+        return None
+    scores.unscale_reader(difference)
+    builder = Builder(InsertPoint.before(op))
+    exponent = scale_by(difference.result, scores.factor * log2(e), builder)
+    made = graph.Exp2Op(exponent)
+    made.location = op.location
+    made.result.name_hint = op.result.name_hint
+    replace_op(op, made)
+    return made
+
+
+def scale_by(value: SSAValue, number: float, builder: Builder) -> SSAValue:
+    """Return a value times a number."""
+    program = TensorBuilder(builder, tensor_type(value).element_type)
+    return program.mul(value, program.constant(number))
+
+
+def _scalable_operands(op: Operation) -> tuple[SSAValue, ...]:
+    """
+    Return the operands that have to be scaled so that a result is; none if it cannot
+    be. Choices by conditions are left out: kernels with masks took 4 % longer without
+    the product.
+    """
+    match op:
+        case graph.CastOp() if _is_promotion(op):
+            return (op.operand,)
+        case graph.ReduceOp() if op.init_value is None and op.combination in EXTREMA:
+            return (op.operand,)
+        case graph.ReshapeOp():
+            return (op.operand,)
+        case graph.MaximumOp() | graph.MinimumOp():
+            return tuple(op.operands)
+        case _:
+            return ()
+
+
+def _is_promotion(op: graph.CastOp) -> bool:
+    element = tensor_type(op.operand).element_type
+    return tensor_type(op.result).element_type == f32 and is_float(element)

@@ -1,0 +1,177 @@
+"""Sinking of a constant scale of a contraction's result into its operands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from math import frexp, inf
+
+from xdsl.builder import Builder
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from tlf.dialects import graph
+from tlf.dialects.graph.tensor_builder import TensorBuilder
+from tlf.dialects.interfaces import (
+    AccumulatingInterface,
+    ContractionInterface,
+    ElementwiseInterface,
+    TilingInterface,
+)
+from tlf.dialects.op_replacement import is_in_planned_group
+from tlf.dialects.types import is_16_bit_float, is_float, tensor_type
+
+MIN_EXPONENT = -8
+"""
+16-bit operands are scaled by no power of two below this exponent: too many of their
+elements might become denormal, and lose digits.
+"""
+
+MAX_DEPTH = 64
+"""Maximum number of operations that a scale moves through."""
+
+
+@dataclass(frozen=True)
+class ResultScale:
+    """
+    A multiplication that scales the result of a contraction, perhaps cast, by a
+    constant.
+    """
+
+    op: graph.MulOp | graph.DivOp
+    side: int
+    """Index of the operand of `op` that is the result; the other one is the number."""
+    contraction: ContractionInterface
+    factor: float
+
+    @staticmethod
+    def of(op: Operation) -> ResultScale | None:
+        """Return an operation as the scaling of a contraction, or None."""
+        if not isinstance(op, graph.MulOp | graph.DivOp) or is_in_planned_group(op):
+            return None
+        if not is_float(tensor_type(op.result).element_type):
+            return None
+        for side in (0,) if isinstance(op, graph.DivOp) else (0, 1):
+            number = _scale_constant_of(op.operands[1 - side])
+            contraction = _single_use_contraction(op.operands[side])
+            is_whole = op.operands[side].type == op.result.type
+            if is_whole and number is not None and contraction is not None:
+                return ResultScale(op, side, contraction, number)
+        return None
+
+    @property
+    def multiplication_count(self) -> int:
+        """Number of multiplications that the scaling takes."""
+        return tensor_type(self.op.result).element_count()
+
+    @property
+    def is_exact(self) -> bool:
+        """
+        True if operands can take the number as exactly as the result: 16-bit floats a
+        power of two that makes nothing larger nor much smaller, and those as wide as
+        the sum any number.
+        """
+        if not is_16_bit_float(tensor_type(self.contraction.operands[0]).element_type):
+            return True
+        is_quotient = isinstance(self.op, graph.DivOp)
+        return is_exact_scale(1 / self.factor if is_quotient else self.factor)
+
+    def scale_operand(self, op: Operation, operand: int) -> None:
+        """Scale an operand of an operation by the constant."""
+        value = op.operands[operand]
+        builder = Builder(InsertPoint.before(op))
+        program = TensorBuilder(builder, tensor_type(value).element_type)
+        made = builder.insert(type(self.op)(value, program.constant(self.factor)))
+        made.location = self.op.location
+        op.operands[operand] = made.result
+
+
+def is_exact_scale(number: float) -> bool:
+    """
+    Return `True` if 16-bit floats times a number are exact: it is a power of two that
+    makes nothing larger nor much smaller.
+    """
+    fraction, exponent = frexp(number)
+    return abs(fraction) == 0.5 and MIN_EXPONENT < exponent <= 1
+
+
+@dataclass(frozen=True)
+class ScalePlacement:
+    """Operands of operations to scale so that a result is scaled."""
+
+    cost: float
+    """
+    Number of products that it takes: none for values that are known before a call.
+    """
+    operands: tuple[tuple[Operation, int], ...]
+
+
+def find_placement(
+    op: Operation,
+    operand: int,
+    invariant: AbstractSet[SSAValue],
+    depth: int = MAX_DEPTH,
+) -> ScalePlacement:
+    """
+    Return the placement of a scale of an operand that takes the fewest multiplications.
+    """
+    value = op.operands[operand]
+    if value in invariant:
+        return ScalePlacement(0, ((op, operand),))
+    before = value.owner
+    # What computes each element can scale it, too; others would need one more.
+    is_computed = isinstance(before, ElementwiseInterface | ContractionInterface)
+    cost = tensor_type(value).element_count() if is_computed else inf
+    here = ScalePlacement(cost, ((op, operand),))
+    if not isinstance(before, Operation) or not value.has_one_use() or not depth:
+        return here
+    found = _placements_through(before, invariant, depth - 1)
+    return min((here, *found), key=lambda each: each.cost)
+
+
+def _placements_through(
+    op: Operation, invariant: AbstractSet[SSAValue], depth: int
+) -> Iterator[ScalePlacement]:
+    """Yield the placements of a result's scale in the operands of its operation."""
+    if is_in_planned_group(op) or not is_float(tensor_type(op.results[0]).element_type):
+        return
+    if isinstance(op, graph.AddOp | graph.SubOp):
+        both = [find_placement(op, side, invariant, depth) for side in range(2)]
+        yield ScalePlacement(
+            sum(each.cost for each in both),
+            tuple(place for each in both for place in each.operands),
+        )
+    elif isinstance(op, graph.CastOp):
+        if is_float(tensor_type(op.operand).element_type):
+            yield find_placement(op, 0, invariant, depth)
+    elif isinstance(op, TilingInterface) and not _has_initial_value(op):
+        for operand in op.linear_operands():
+            if op.padding_value(operand) in (None, 0):
+                yield find_placement(op, operand, invariant, depth)
+
+
+def _has_initial_value(op: TilingInterface) -> bool:
+    return isinstance(op, AccumulatingInterface) and op.init_value is not None
+
+
+def _single_use_contraction(value: SSAValue) -> ContractionInterface | None:
+    """Return the contraction whose only user is a scaling, through casts; else None."""
+    while isinstance(value.owner, graph.CastOp) and value.has_one_use():
+        value = value.owner.operand
+    found = value.owner
+    if not isinstance(found, ContractionInterface) or not value.has_one_use():
+        return None
+    return None if found.init_value is not None or is_in_planned_group(found) else found
+
+
+def _scale_constant_of(value: SSAValue) -> float | None:
+    """Return the splat value of a constant if it is finite and not 0; else None."""
+    owner = value.owner
+    if (
+        not isinstance(owner, graph.ConstantOp)
+        or (found := owner.splat_value()) is None
+    ):
+        return None
+    number = float(found.value.data)
+    return number if number and abs(number) < float("inf") else None

@@ -1,0 +1,199 @@
+"""Evaluation of graph changes: cycles of groups before and after, by the cost model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from math import ceil, prod
+from typing import TypeAlias
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.transforms.canonicalize import CanonicalizePass
+from xdsl.transforms.dead_code_elimination import DeadCodeElimination
+
+from tlf.analysis.tiling.group_analysis import group_members_of
+from tlf.analysis.tiling.group_results import results_of
+from tlf.analysis.tiling.group_tiling import TilingError
+from tlf.analysis.tiling.structural_keys import structural_key_of
+from tlf.dialects.call_invariants import InvariantAnalysis, invariant_values
+from tlf.dialects.interfaces import ConstantInterface, TilingInterface
+from tlf.dialects.numerics import NUMERICS_ATTRIBUTE
+from tlf.dialects.parameters import mark_parameters
+from tlf.dialects.target import Level, TargetSpec
+from tlf.passes.graph.cse import CsePass
+from tlf.passes.graph.graph_outline_prepare import outline_preparation
+from tlf.planner.context import memo_of
+from tlf.planner.estimator import Estimator
+from tlf.planner.estimator_selection import estimator_of
+from tlf.planner.fusion.cascade_fusion import ALIKE, CascadeFusion
+from tlf.planner.fusion.grouping import Grouping, Groups
+from tlf.planner.fusion.producer_closure import Part, operations_in_order
+
+BlockChange: TypeAlias = Callable[[Sequence[TilingInterface]], bool]
+"""
+A rewrite of operations, given in program order; returns whether it applied. Those that
+are equal do the same.
+"""
+
+
+MIN_SPLIT_GAIN = 0.1
+"""Minimum fraction of the time that a change has to save if it makes more groups."""
+
+
+@dataclass
+class ChangeEvaluator:
+    """Evaluates changes on clones of parts of a block."""
+
+    context: Context
+    target: TargetSpec
+    level: Level
+    estimator: Estimator
+    _known: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
+    _invariants: InvariantAnalysis = field(default_factory=InvariantAnalysis)
+
+    @staticmethod
+    def of(context: Context, target: TargetSpec) -> ChangeEvaluator | None:
+        """
+        Return an evaluator for the innermost level that has a cost model of cascades,
+        or None.
+        """
+        for level in reversed(target.tile_levels):
+            estimator = estimator_of(target, level, memo=memo_of(context))
+            if estimator is not None and estimator.can_estimate_cascades:
+                return ChangeEvaluator(context, target, level, estimator)
+        return None
+
+    def groups_of_block(self, block: Block) -> Groups:
+        """
+        Return the groups of operations of a block that run together at every call.
+        """
+        grouping = Grouping(self.level, self.target, reports=False)
+        grouping.cascades = CascadeFusion(self.target, self.estimator)
+        parts, known = grouping.partition_block(block), invariant_values(block)
+        return {
+            op: part
+            for part in parts
+            for op in part
+            if not known.issuperset(results_of(part))
+        }
+
+    def tile_count_of(self, part: Part) -> int:
+        """
+        Return the number of tiles of a group under its best plan; 1 if it has none.
+        """
+        members = group_members_of(part)
+        try:
+            plan = self.estimator.find_plan(members)
+        except TilingError:
+            return 1
+        if plan is None:
+            return 1
+        extents = members.op_facts.of(members.root).parallel_extents
+        pairs = zip(extents, plan.tile_sizes, strict=True)
+        return prod(ceil(extent / size) for extent, size in pairs)
+
+    def saved_cycles(self, parts: Sequence[Part], change: BlockChange) -> int:
+        """
+        The cycles that a change saves, counted as more where groups become fewer, and
+        as less where they become more; not above 0 where it does not pay.
+        """
+        operations = operations_in_order(parts)
+        key = change, structural_key_of(operations, results_of(operations))
+        if key not in self._known:
+            self._known[key] = self._evaluate_change(parts, operations, change)
+        return self._known[key]
+
+    def _evaluate_change(
+        self,
+        parts: Sequence[Part],
+        operations: Sequence[TilingInterface],
+        change: BlockChange,
+    ) -> int:
+        if (before := self.cycles_of(parts)) is None:
+            return 0
+        module = self._extract_module(operations)
+        *inside, _ = _function_of(module).body.block.ops
+        copies = inside[len(inside) - len(operations) :]
+        if not change([op for op in copies if isinstance(op, TilingInterface)]):
+            return 0
+        groups = self._groups_of_module(module)
+        if (after := self.cycles_of(groups)) is None:
+            return 0
+        return before + int(before * _gain_tolerance(len(groups) - len(parts))) - after
+
+    def _extract_module(self, operations: Sequence[TilingInterface]) -> ModuleOp:
+        """Clone operations into a module, with arguments for what they read."""
+        inside = {result for op in operations for result in op.results}
+        read = dict.fromkeys(
+            operand
+            for op in operations
+            for operand in op.operands
+            if operand not in inside
+        )
+        constants = [e.owner for e in read if isinstance(e.owner, ConstantInterface)]
+        taken = [e for e in read if not isinstance(e.owner, ConstantInterface)]
+        body = Block(arg_types=[value.type for value in taken])
+        copies: dict[SSAValue, SSAValue] = dict(zip(taken, body.args, strict=True))
+        for op in (*constants, *operations):
+            body.add_op(op.clone(copies))
+        results = results_of(operations)
+        body.add_op(func.ReturnOp(*(copies[value] for value in results)))
+        types = [value.type for value in taken], [value.type for value in results]
+        function = func.FuncOp("part", types, Region(body))
+        known = map(self._invariants.is_invariant, taken)
+        mark_parameters(function, [n for n, each in enumerate(known) if each])
+        return ModuleOp([function], _numerics_attributes_of(operations[0]))
+
+    def _groups_of_module(self, module: ModuleOp) -> list[Part]:
+        """The groups of what runs at each call of a program with one function."""
+        for each in CanonicalizePass(), CsePass():
+            each.apply(self.context, module)
+        function = _function_of(module)
+        outline_preparation(function, self.target)
+        DeadCodeElimination().apply(self.context, module)
+        parts = {id(p): p for p in self.groups_of_block(function.body.block).values()}
+        return list(parts.values())
+
+    def cycles_of(self, parts: Sequence[Part]) -> int | None:
+        """
+        Return the cycles of groups, one after the other; None where one has no plan.
+        """
+        found = [
+            self.estimator.estimate_cycles(group_members_of(part)) for part in parts
+        ]
+        cycles = [each for each in found if each is not None]
+        return sum(cycles) if len(cycles) == len(found) else None
+
+
+def _gain_tolerance(more: int) -> float:
+    """
+    Return the fraction of the time by which groups may become slower, if a change makes
+    `more`; negative for what it has to save.
+    """
+    if not more:
+        return 0.0
+    return ALIKE if more < 0 else -MIN_SPLIT_GAIN
+
+
+def _function_of(module: ModuleOp) -> func.FuncOp:
+    """The function of a program that has one."""
+    function = module.body.block.last_op
+    assert isinstance(function, func.FuncOp)
+    return function
+
+
+def _numerics_attributes_of(op: Operation) -> dict[str, Attribute]:
+    """
+    Return the attribute of an operation's module that states how far results may
+    change.
+    """
+    module = op.get_toplevel_object()
+    found = (
+        module.attributes.get(NUMERICS_ATTRIBUTE)
+        if isinstance(module, ModuleOp)
+        else None
+    )
+    return {} if found is None else {NUMERICS_ATTRIBUTE: found}

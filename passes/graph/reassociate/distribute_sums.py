@@ -1,0 +1,265 @@
+"""Distribution of a sum over its terms, with factors hoisted out of each sum."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from xdsl.builder import Builder
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tlf.dialects import graph
+from tlf.dialects.graph.tensor_builder import TensorBuilder
+from tlf.dialects.located_rewriting import replace_op
+from tlf.dialects.op_replacement import operations_between
+from tlf.dialects.types import is_16_bit_float, tensor_type
+from tlf.passes.graph.hoist_scalars.finite_range import is_finite_in
+from tlf.passes.graph.permutations import reshape_to
+from tlf.passes.graph.reassociate.invariant_terms import combine_invariant_terms
+from tlf.passes.graph.reassociate.linear_sum import LinearSum
+from tlf.passes.graph.reassociate.term_splitting import (
+    FactorProduct,
+    Term,
+    TermSplitter,
+    add_terms,
+)
+
+
+def can_distribute(op: Operation) -> bool:
+    """Return `True` if a sum has several terms, or one with an invariant factor."""
+    found = LinearSum.of(op)
+    return found is not None and _mixed_operand_of(found) is not None
+
+
+def distribute_sum(op: Operation, invariant: Collection[SSAValue] = ()) -> bool:
+    """
+    Distribute a sum or a contraction over the terms of its operand, where these are
+    scaled by results of other reductions, and replace the operation. `invariant` are
+    values that are the same at every call: they take what differs along the axis alone.
+    Returns whether there was something to split.
+    """
+    if (found := LinearSum.of(op)) is None:
+        return False
+    if (side := _mixed_operand_of(found)) is None:
+        return False
+    return _Distribution(found, side, invariant).apply()
+
+
+def _mixed_operand_of(found: LinearSum) -> int | None:
+    """
+    Return the index of the first operand that is worth splitting into terms, or None.
+    """
+    for side, operand in enumerate(found.operands):
+        if _splitter_of(found, side).is_worth_splitting(operand.value):
+            return side
+    return None
+
+
+def _splitter_of(found: LinearSum, side: int, shifts: bool = False) -> TermSplitter:
+    """Return the splitter of an operand of a sum into terms along its axis."""
+    axes = found.operands[side].axes
+    program = TensorBuilder(Builder(InsertPoint.before(found.op)), found.element_type)
+    return TermSplitter(axes.index(found.summed_iterator) - len(axes), program, shifts)
+
+
+@dataclass(frozen=True)
+class _ScaledSum:
+    """A sum, and the invariant factors that scale it."""
+
+    total: SSAValue
+    factors: FactorProduct
+
+    def without_factor(self, factor: SSAValue) -> _ScaledSum:
+        """Return the sum without one of its factors."""
+        above = list(self.factors.numerators)
+        above.remove(factor)
+        return _ScaledSum(
+            self.total, FactorProduct(tuple(above), self.factors.denominators)
+        )
+
+
+@dataclass
+class _Distribution:
+    """Rewrite of one sum into several, one for each list of like terms."""
+
+    linear_sum: LinearSum
+    side: int
+    invariant: Collection[SSAValue]
+    program: TensorBuilder = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.program = _splitter_of(self.linear_sum, self.side).program
+
+    def apply(self) -> bool:
+        """Build the sums, unless a term cannot be read in the type of the operand."""
+        op, value = self.linear_sum.op, self.linear_sum.operands[self.side].value
+        before = op.prev_op
+        terms = _splitter_of(self.linear_sum, self.side).of(value)
+        if not all(map(self._is_exact, terms)):
+            terms = _splitter_of(self.linear_sum, self.side, shifts=True).of(value)
+        parts = [self._sum_like_terms(alike) for alike in self._group_like_terms(terms)]
+        built = [part for part in parts if part is not None]
+        if len(built) < len(parts):
+            for each in list(operations_between(before, op)):
+                Rewriter.erase_op(each)
+            return False
+        self._replace_sum(before, self._combine_sums(built))
+        return True
+
+    def _replace_sum(self, before: Operation | None, total: SSAValue) -> None:
+        """Replace the sum by a total, and set the location of the new operations."""
+        op, builder = self.linear_sum.op, self.program.builder
+        type_ = tensor_type(op.results[0])
+        last = TensorBuilder(builder, type_.element_type).promote(total)
+        last = reshape_to(last, type_.get_shape(), builder)
+        last.name_hint = op.results[0].name_hint
+        for each in operations_between(before, op):
+            each.location = op.location
+        replace_op(op, [], [last])
+        combine_invariant_terms(last)
+
+    def _is_exact(self, term: Term) -> bool:
+        """
+        Return `True` if a term sums up values as they are read and in a wider type, so
+        that large numbers lose no digits that were not lost before.
+        """
+        operand = tensor_type(self.linear_sum.operands[self.side].value).element_type
+        values = self._unscaled_factors_of(term).numerators
+        if not values:
+            return True
+        return (
+            is_16_bit_float(operand)
+            and len(values) == 1
+            and _element_before_promotion(values[0]) == operand
+        )
+
+    def _scale_of(self, term: Term) -> FactorProduct:
+        """Return the factors that another operand may be multiplied by instead."""
+        return FactorProduct(tuple(filter(self._is_scale, term.varying.numerators)))
+
+    def _unscaled_factors_of(self, term: Term) -> FactorProduct:
+        above = (each for each in term.varying.numerators if not self._is_scale(each))
+        return FactorProduct(tuple(above), term.varying.denominators)
+
+    def _is_scale(self, value: SSAValue) -> bool:
+        """
+        Return `True` if a value varies along the axis alone, and both factors are
+        known.
+        """
+        others = (
+            e.value for n, e in enumerate(self.linear_sum.operands) if n != self.side
+        )
+        known = [value, *others]
+        if len(known) == 1 or not all(each in self.invariant for each in known):
+            return False
+        extents = self.linear_sum.index_operand(self.side, value).extents
+        return all(
+            n == self.linear_sum.summed_iterator
+            for n, extent in extents.items()
+            if extent > 1
+        )
+
+    def _group_like_terms(self, terms: Sequence[Term]) -> Iterator[list[Term]]:
+        """Yield lists of terms with the same factors, like terms added up."""
+        found: dict[object, dict[object, Term]] = {}
+        for term in terms:
+            key = term.invariant.key, self._scale_of(term).key
+            alike = found.setdefault(key, {})
+            known = alike.get(key := term.varying.key)
+            number = term.number + (0.0 if known is None else known.number)
+            alike[key] = replace(known or term, number=number)
+        for each in found.values():
+            yield list(each.values())
+
+    def _sum_like_terms(self, terms: Sequence[Term]) -> _ScaledSum | None:
+        """Build the sum of terms with the same factors; None where some cancel."""
+        if not all(term.number for term in terms):
+            return None
+        rest = [(term.number, self._unscaled_factors_of(term)) for term in terms]
+        varying = [(number, factors) for number, factors in rest if factors]
+        ones = sum(number for number, factors in rest if not factors)
+        number = varying[0][0] if varying else ones
+        scale = self._scale_of(terms[0]).build_quotient(self.program)
+        totals: list[SSAValue] = []
+        if varying:
+            multiples = [(each / number, factors) for each, factors in varying]
+            narrow = self._narrow_terms(add_terms(multiples, self.program))
+            if narrow is None:
+                return None
+            totals.append(self._build_sum(narrow, scale))
+        if ones:
+            total = self._build_sum(None, scale)
+            totals.append(self._scale_value(total, ones / number))
+        total = self._scale_value(self._add_values(totals), number)
+        return _ScaledSum(total, terms[0].invariant)
+
+    def _combine_sums(self, parts: Sequence[_ScaledSum]) -> SSAValue:
+        """Build the linear combination of sums, with common factors taken out."""
+        counts = Counter(
+            each for part in parts for each in set(part.factors.numerators)
+        )
+        shared = [value for value, count in counts.items() if count > 1]
+        if not shared:
+            return self._add_values(
+                [self._multiply_by_factors(each.total, each.factors) for each in parts]
+            )
+        factor, *_ = shared
+        inside = [
+            part.without_factor(factor)
+            for part in parts
+            if factor in part.factors.numerators
+        ]
+        outside = [part for part in parts if factor not in part.factors.numerators]
+        product = self._multiply_by_factors(
+            self._combine_sums(inside), FactorProduct((factor,))
+        )
+        rest = [self._combine_sums(outside)] if outside else []
+        return self._add_values([product, *rest])
+
+    def _build_sum(self, terms: SSAValue | None, scale: SSAValue | None) -> SSAValue:
+        builder, found = self.program.builder, self.linear_sum
+        if scale is not None:
+            placed = found.index_operand(self.side, scale)
+            found = found.with_scaled_operand(1 - self.side, placed, builder)
+        return found.build_sum(self.side, terms, builder).align_to(
+            found.result, builder
+        )
+
+    def _add_values(self, values: Sequence[SSAValue]) -> SSAValue:
+        return add_terms(
+            [(1.0, FactorProduct((each,))) for each in values], self.program
+        )
+
+    def _scale_value(self, value: SSAValue, number: float) -> SSAValue:
+        return add_terms([(number, FactorProduct((value,)))], self.program)
+
+    def _narrow_terms(self, value: SSAValue) -> SSAValue | None:
+        """Terms in the type that a product reads; other sums read what there is."""
+        if len(self.linear_sum.operands) == 1:
+            return value
+        element = tensor_type(self.linear_sum.operands[self.side].value).element_type
+        if not is_finite_in(value, element):
+            return None
+        return TensorBuilder(self.program.builder, element).promote(value)
+
+    def _multiply_by_factors(self, total: SSAValue, rows: FactorProduct) -> SSAValue:
+        """Multiply a sum by factors that are constant along its axis."""
+        if not rows.numerators and len(rows.denominators) == 1:
+            divisor = self.program.promote(rows.denominators[0])
+            return self.program.div(total, self._align_factor(divisor))
+        if (factor := rows.build_quotient(self.program)) is None:
+            return total
+        return self.program.mul(total, self._align_factor(factor))
+
+    def _align_factor(self, factor: SSAValue) -> SSAValue:
+        placed = self.linear_sum.index_operand(self.side, factor)
+        return placed.align_to(self.linear_sum.result, self.program.builder)
+
+
+def _element_before_promotion(value: SSAValue) -> object:
+    """Return the element type of a value before a cast promoted it."""
+    owner = value.owner
+    source = owner.operand if isinstance(owner, graph.CastOp) else value
+    return tensor_type(source).element_type

@@ -1,0 +1,143 @@
+"""
+Rewrite of gathers of a contraction's rows as masked sums, which fuse with its loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import TensorType, i1
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from tlf.dialects import graph
+from tlf.dialects.graph.logic import Relation
+from tlf.dialects.graph.reduction import ReduceKind
+from tlf.dialects.interfaces import ContractionInterface
+from tlf.dialects.located_rewriting import replace_op
+from tlf.dialects.op_replacement import is_in_planned_group
+from tlf.dialects.postorder import compute_in_postorder
+from tlf.dialects.types import dtype_of, tensor_type, type_like
+from tlf.passes.graph.pointwise import is_pointwise, is_varying_along, leaf_values_of
+
+
+def can_sum_gather(op: Operation) -> bool:
+    """
+    Return `True` if an operation gathers one element of each row of a contraction's
+    result, possibly with elementwise operations behind it.
+    """
+    if not isinstance(op, graph.GatherOp) or is_in_planned_group(op):
+        return False
+    shape, axis = tensor_type(op.operand).get_shape(), op.axis.value.data
+    wanted = (*shape[:axis], 1, *shape[axis + 1 :])
+    if tensor_type(op.result).get_shape() != wanted:
+        return False
+    found = [
+        leaf
+        for leaf in leaf_values_of(op.operand)
+        if is_varying_along(leaf, axis - len(shape))
+    ]
+    return all(tensor_type(leaf).element_type != i1 for leaf in found) and any(
+        isinstance(leaf.owner, ContractionInterface) for leaf in found
+    )
+
+
+def rewrite_gather_as_sum(op: Operation) -> bool:
+    """
+    Replace a gather by sums of elements masked by comparing indices: in a loop over the
+    axis, nothing need be in memory for it. Elementwise operations come behind the sums.
+    Returns whether that is so.
+    """
+    if not can_sum_gather(op):
+        return False
+    assert isinstance(op, graph.GatherOp)
+    sums = _GatherSums(op, Builder(InsertPoint.before(op)))
+    found = sums.of(op.operand)
+    if is_pointwise(op.operand.owner):
+        found = sums.mask_out_of_range(found)
+    found.name_hint = op.result.name_hint
+    replace_op(op, [], [found])
+    return True
+
+
+class _GatherSums:
+    """Builder of the masked sums that replace one gather."""
+
+    def __init__(self, op: graph.GatherOp, builder: Builder) -> None:
+        self.op = op
+        self.axis = op.axis.value.data
+        self.shape = tensor_type(op.operand).get_shape()
+        self.builder = builder
+        self._known: dict[SSAValue, SSAValue] = {}
+
+    @property
+    def axis_from_end(self) -> int:
+        """The gathered axis, counted from the last one as -1."""
+        return self.axis - len(self.shape)
+
+    def of(self, value: SSAValue) -> SSAValue:
+        """Return the gathered elements of a value."""
+        return compute_in_postorder(
+            value, self._known, self._operands_along_axis, self._build_gathered
+        )
+
+    def _operands_along_axis(self, value: SSAValue) -> Sequence[SSAValue]:
+        """The operands of what computes the elements of a value at the same place."""
+        if not is_pointwise(value.owner) or not is_varying_along(
+            value, self.axis_from_end
+        ):
+            return ()
+        return value.owner.operands
+
+    def _build_gathered(self, value: SSAValue) -> SSAValue:
+        owner = value.owner
+        if not is_varying_along(value, self.axis_from_end):
+            return value
+        if not is_pointwise(owner):
+            return self._gather_leaf(value)
+        operands = [self.of(each) for each in owner.operands]
+        type_ = tensor_type(value)
+        sizes = list(type_.get_shape())
+        sizes[self.axis_from_end] = 1
+        result = type_like(type_, sizes, type_.element_type)
+        return self._insert(owner.tiled_implementation(operands, [result]))
+
+    def mask_out_of_range(self, value: SSAValue) -> SSAValue:
+        """Mask a value with 0 where indices are out of range."""
+        element = tensor_type(self.op.indices).element_type
+        least = self._scalar_constant(0, element)
+        end = self._scalar_constant(self.shape[self.axis], element)
+        above = self._insert(graph.CompareOp(self.op.indices, least, Relation.GE))
+        below = self._insert(graph.CompareOp(self.op.indices, end, Relation.LT))
+        named = self._insert(graph.AndOp(above, below))
+        zero = self._scalar_constant(0, tensor_type(value).element_type)
+        return self._insert(graph.SelectOp(named, value, zero))
+
+    def _gather_leaf(self, value: SSAValue) -> SSAValue:
+        """
+        Gather the elements of a leaf: a stored one directly, others by a masked sum.
+        """
+        is_stored = not isinstance(value.owner, ContractionInterface)
+        if is_stored and tensor_type(value).get_shape() == self.shape:
+            return self._insert(graph.GatherOp(value, self.op.indices, self.axis))
+        return self._sum_of_matches(value)
+
+    def _sum_of_matches(self, value: SSAValue) -> SSAValue:
+        element = tensor_type(self.op.indices).element_type
+        extent, behind = self.shape[self.axis], len(self.shape) - self.axis - 1
+        places = np.arange(extent, dtype=dtype_of(element))
+        places = places.reshape(extent, *[1] * behind)
+        constant = self._insert(graph.ConstantOp(places))
+        named = self._insert(graph.CompareOp(self.op.indices, constant, Relation.EQ))
+        zero = self._scalar_constant(0, tensor_type(value).element_type)
+        chosen = self._insert(graph.SelectOp(named, value, zero))
+        return self._insert(graph.ReduceOp(chosen, ReduceKind.SUM, [self.axis], True))
+
+    def _scalar_constant(self, value: int, element: Attribute) -> SSAValue:
+        return self._insert(graph.ConstantOp.from_splat(value, TensorType(element, [])))
+
+    def _insert(self, op: Operation) -> SSAValue:
+        op.location = self.op.location
+        return self.builder.insert(op).results[0]

@@ -1,0 +1,87 @@
+"""
+Leading elements of tensors along an axis, rebuilt from leading elements of operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from xdsl.builder import Builder
+from xdsl.ir import Operation, SSAValue
+
+from tlf.dialects import graph
+from tlf.dialects.interfaces import ElementwiseInterface
+from tlf.dialects.postorder import compute_in_postorder
+from tlf.dialects.types import tensor_type
+from tlf.passes.graph.contraction_product import Product
+from tlf.passes.graph.pointwise import is_pointwise, rebuild_elementwise
+
+
+@dataclass
+class LeadingElements:
+    """
+    Builder of the first `count` elements of tensors along an axis. Tensors that
+    broadcast along it stay as they are.
+    """
+
+    axis: int
+    """The axis, counted from the last one, which is -1."""
+    count: int
+    builder: Builder
+    _known: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+
+    def of(self, value: SSAValue) -> SSAValue:
+        """Return the leading elements of a tensor."""
+        return compute_in_postorder(
+            value, self._known, self._producer_operands, self._build_leading
+        )
+
+    def _producer_operands(self, value: SSAValue) -> Sequence[SSAValue]:
+        """The tensors whose first elements are what those of another need."""
+        owner = self._elementwise_producer(value)
+        return () if owner is None else owner.operands
+
+    def _elementwise_producer(self, value: SSAValue) -> ElementwiseInterface | None:
+        """
+        Return the elementwise operation that computes the first elements of a longer
+        tensor from first elements, or None.
+        """
+        owner = value.owner
+        return owner if is_pointwise(owner) and self._is_longer(value) else None
+
+    def _is_longer(self, value: SSAValue) -> bool:
+        shape = tensor_type(value).get_shape()
+        return len(shape) >= -self.axis and shape[self.axis] > self.count
+
+    def _build_leading(self, value: SSAValue) -> SSAValue:
+        if not self._is_longer(value):
+            return value
+        if (elementwise := self._elementwise_producer(value)) is not None:
+            return self._rebuild_producer(elementwise)
+        owner = value.owner
+        if isinstance(owner, Operation) and (product := Product.of(owner)) is not None:
+            return self._rebuild_product(product)
+        return self._slice_axis(value, self.axis)
+
+    def _rebuild_producer(self, op: ElementwiseInterface) -> SSAValue:
+        operands = [self.of(each) for each in op.operands]
+        shape = list(tensor_type(op.results[0]).get_shape())
+        shape[self.axis] = self.count
+        return rebuild_elementwise(op, operands, shape, self.builder)
+
+    def _rebuild_product(self, product: Product) -> SSAValue:
+        iterator = product.result[self.axis]
+        values = list(product.values)
+        for side, axes in enumerate(product.axes):
+            if iterator in axes:
+                place = axes.index(iterator) - len(axes)
+                values[side] = self._slice_axis(values[side], place)
+        made = replace(product, values=(values[0], values[1])).build_contract()
+        return self.builder.insert(made).result
+
+    def _slice_axis(self, value: SSAValue, axis: int) -> SSAValue:
+        sizes = list(tensor_type(value).get_shape())
+        sizes[axis] = self.count
+        made = graph.SliceOp(value, [0] * len(sizes), sizes)
+        return self.builder.insert(made).result

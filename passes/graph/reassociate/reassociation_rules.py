@@ -1,0 +1,55 @@
+"""Reassociation rules for sums that may then run in one loop with other reductions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Operation, SSAValue
+
+from tlf.passes.graph.reassociate.distribute_sums import can_distribute, distribute_sum
+from tlf.passes.graph.reassociate.gather_sums import (
+    can_sum_gather,
+    rewrite_gather_as_sum,
+)
+from tlf.passes.graph.reassociate.sum_of_products import (
+    is_sum_of_products,
+    rewrite_as_product_of_sums,
+)
+
+
+@dataclass(frozen=True)
+class ReassociationRule:
+    """A reassociation: which operations it matches, and how it rewrites one."""
+
+    matches: Callable[[Operation], bool]
+    apply: Callable[[Operation, Collection[SSAValue]], bool]
+    """Replaces it, or returns that it does not; with what is known before a call."""
+    remark_text: str
+    """Remark on an operation, which is given by name."""
+
+
+def _rewrite_gather(op: Operation, _: Collection[SSAValue]) -> bool:
+    return rewrite_gather_as_sum(op)
+
+
+def _rewrite_sum_of_products(op: Operation, _: Collection[SSAValue]) -> bool:
+    return rewrite_as_product_of_sums(op)
+
+
+REASSOCIATION_RULES: Sequence[ReassociationRule] = (
+    ReassociationRule(
+        is_sum_of_products, _rewrite_sum_of_products, "{} sums the factors of products"
+    ),
+    ReassociationRule(
+        can_distribute, distribute_sum, "the terms of {} are summed one by one"
+    ),
+    ReassociationRule(
+        can_sum_gather, _rewrite_gather, "{} sums what it reads, and zeros"
+    ),
+)
+
+
+def rule_for(op: Operation) -> ReassociationRule | None:
+    """Return the first reassociation rule that matches an operation, or None."""
+    return next((rule for rule in REASSOCIATION_RULES if rule.matches(op)), None)

@@ -1,0 +1,188 @@
+"""Sums of tensors along axes, and of windows of images, as one interface."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.ir import Operation, SSAValue
+
+from tlf.dialects import graph
+from tlf.dialects.graph.image_windows import Window
+from tlf.dialects.graph.pooling import SumPool2dOp
+from tlf.dialects.graph.reduction import CombiningOperation, ReduceKind
+from tlf.dialects.graph.tensor_builder import TensorBuilder
+from tlf.dialects.op_replacement import is_in_planned_group
+from tlf.dialects.types import dtype_of, is_float, tensor_type
+from tlf.passes.graph.permutations import reshape_to
+
+
+class Summation(abc.ABC):
+    """A sum of the elements of an operand along some axes, or in windows."""
+
+    @property
+    @abc.abstractmethod
+    def reduced_axes(self) -> Sequence[int]:
+        """These axes, counted from the last one as -1."""
+
+    @abc.abstractmethod
+    def scale_by_count(self, value: SSAValue, program: TensorBuilder) -> SSAValue:
+        """
+        Return the sum of a value that is invariant along these axes: the value, times
+        the number of times that it is added up.
+        """
+
+    @abc.abstractmethod
+    def sum_value(self, value: SSAValue, program: TensorBuilder) -> SSAValue:
+        """
+        Return the sum of a value that broadcasts to the operand, with all of its axes.
+        """
+
+    @abc.abstractmethod
+    def average_axes(
+        self, value: SSAValue, along: Mapping[int, int], program: TensorBuilder
+    ) -> tuple[SSAValue, Sequence[int]]:
+        """
+        Return the means of a tensor along its axes `along`, each given with the
+        operand's axis that it corresponds to; and which axis of the tensor each of
+        their axes is.
+        """
+
+    @property
+    @abc.abstractmethod
+    def element_count(self) -> int:
+        """Number of elements that are summed up, some of which may be zeros."""
+
+
+def summation_of(op: Operation) -> Summation | None:
+    """Return an operation as a float sum without initial value, or None."""
+    if not isinstance(op, CombiningOperation) or op.combination is not ReduceKind.SUM:
+        return None
+    if (
+        op.init_value is not None
+        or is_in_planned_group(op)
+        or not is_float(op.accumulator_type)
+    ):
+        return None
+    if isinstance(op, graph.ReduceOp):
+        along = AxisSummation(op.axis_list, tensor_type(op.operand).get_shape())
+        return along if along.reduced_axes else None
+    if isinstance(op, SumPool2dOp):
+        found = WindowSummation(op.window, tensor_type(op.operand).get_shape()[2:])
+        return found if found.reduced_axes and found.has_overlapping_windows else None
+    return None
+
+
+@dataclass(frozen=True)
+class AxisSummation(Summation):
+    """A sum along whole axes."""
+
+    axes: Sequence[int]
+    shape: Sequence[int]
+    """That of the operand."""
+
+    @property
+    def reduced_axes(self) -> Sequence[int]:
+        rank = len(self.shape)
+        return [axis - rank for axis in self.axes if self.shape[axis] > 1]
+
+    @property
+    def element_count(self) -> int:
+        return prod(self.shape[axis] for axis in self.axes)
+
+    def scale_by_count(self, value: SSAValue, program: TensorBuilder) -> SSAValue:
+        return program.mul(value, program.constant(self.element_count))
+
+    def sum_value(self, value: SSAValue, program: TensorBuilder) -> SSAValue:
+        rank = len(tensor_type(value).get_shape())
+        axes = [place + rank for place in self.reduced_axes]
+        return program.reduce(value, ReduceKind.SUM, axes, True)
+
+    def average_axes(
+        self, value: SSAValue, along: Mapping[int, int], program: TensorBuilder
+    ) -> tuple[SSAValue, Sequence[int]]:
+        shape = tensor_type(value).get_shape()
+        part = program.constant(1 / prod(shape[axis] for axis in along))
+        parts = program.mul(value, part)
+        mean = program.reduce(parts, ReduceKind.SUM, list(along), True)
+        return mean, range(len(shape))
+
+
+@dataclass(frozen=True)
+class WindowSummation(Summation):
+    """The sums of the windows of N x C x axes images."""
+
+    window: Window
+    image_extents: Sequence[int]
+    """The extents of these axes."""
+
+    @property
+    def reduced_axes(self) -> Sequence[int]:
+        rank = self.window.rank
+        return [
+            n - rank
+            for n in range(rank)
+            if not self.window.restrict_to_axes([n]).is_point
+        ]
+
+    @property
+    def element_count(self) -> int:
+        return prod(self.window.taps)
+
+    @property
+    def has_overlapping_windows(self) -> bool:
+        """True if every window overlaps its image."""
+        return bool(self.window.count_elements(self.image_extents).all())
+
+    def scale_by_count(self, value: SSAValue, program: TensorBuilder) -> SSAValue:
+        counts = self.window.count_elements(self.image_extents)
+        if (counts == counts.flat[0]).all():
+            return program.mul(value, program.constant(int(counts.flat[0])))
+        numbers = graph.ConstantOp(counts.astype(dtype_of(program.element)))
+        return program.mul(value, program.insert(numbers))
+
+    def sum_value(self, value: SSAValue, program: TensorBuilder) -> SSAValue:
+        shape = tensor_type(value).get_shape()
+        full = (1,) * (self.window.rank + 2 - len(shape)) + tuple(shape)
+        return self._pool_images(
+            reshape_to(value, full, program.builder), self.window, program
+        )
+
+    def average_axes(
+        self, value: SSAValue, along: Mapping[int, int], program: TensorBuilder
+    ) -> tuple[SSAValue, Sequence[int]]:
+        shape, rank = tensor_type(value).get_shape(), self.window.rank
+        moved = {place + rank: axis for axis, place in along.items()}
+        others = [axis for axis in range(len(shape)) if axis not in along]
+        order = [*others, *(moved[n] for n in sorted(moved))]
+        window = self.window.restrict_to_axes(moved)
+        part = program.constant(1 / prod(window.taps))
+        parts = self._permute_axes(program.mul(value, part), order, program)
+        kept = [shape[axis] for axis in others]
+        spatial = [shape[moved[n]] if n in moved else 1 for n in range(rank)]
+        front = kept if len(kept) == 2 else [1, prod(kept)]
+        images = reshape_to(parts, [*front, *spatial], program.builder)
+        means = self._pool_images(images, window, program)
+        extents = tensor_type(means).get_shape()[2:]
+        found = [*kept, *(extents[n] for n in sorted(moved))]
+        return reshape_to(means, found, program.builder), order
+
+    @staticmethod
+    def _permute_axes(
+        value: SSAValue, order: Sequence[int], program: TensorBuilder
+    ) -> SSAValue:
+        if list(order) == sorted(order):
+            return value
+        return program.insert(graph.TransposeOp(value, order))
+
+    @staticmethod
+    def _pool_images(
+        images: SSAValue, window: Window, program: TensorBuilder
+    ) -> SSAValue:
+        return program.insert(
+            SumPool2dOp(
+                images, window.taps, window.strides, window.padding, window.dilation
+            )
+        )

@@ -1,0 +1,132 @@
+"""Patterns that split axes so that no reshape keeps a tensor from being resident."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.rewriter import InsertPoint
+
+from tlf.dialects import graph
+from tlf.dialects.op_replacement import is_in_planned_group
+from tlf.dialects.target import TargetSpec
+from tlf.dialects.types import tensor_type
+from tlf.passes.graph.contraction_product import Axes, Product
+from tlf.passes.graph.permutations import reshape_to
+from tlf.passes.graph.split_axes import (
+    AxisFactors,
+    IteratorSplits,
+    is_split,
+    remark_split,
+    single_use_split_factors,
+    split_factors,
+    split_product,
+)
+
+
+def has_residency_levels(module: ModuleOp) -> bool:
+    """
+    Return `True` if the target has levels where tensors may be resident between groups.
+    """
+    return (
+        TargetSpec.is_attached_to(module) and len(TargetSpec.of(module).tile_levels) > 1
+    )
+
+
+@dataclass
+class SplitReducedDimsPattern(RewritePattern):
+    """Split a reduction axis of a contraction that a reshape collapsed."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if (product := Product.of(op)) is None:
+            return
+        for value, axes in zip(product.values, product.axes, strict=True):
+            if parts := _reduced_axis_splits(value, axes, product.result):
+                remark_split(op)
+                rewriter.insertion_point = InsertPoint.before(op)
+                rewriter.replace(
+                    op, split_product(product, parts, rewriter).build_contract()
+                )
+                return
+
+
+def _reduced_axis_splits(value: SSAValue, axes: Axes, result: Axes) -> IteratorSplits:
+    """The parts of a sum along axes that a reshape merged; none if others were, too."""
+    if not isinstance(op := value.owner, graph.ReshapeOp):
+        return {}
+    shapes = [tensor_type(each).get_shape() for each in (op.result, op.operand)]
+    if (factors := split_factors(*shapes)) is None:
+        return {}
+    parts = dict(zip(axes, factors, strict=True))
+    split = {axis for axis, extents in parts.items() if is_split(extents)}
+    if split & {*result} or not all(factors):
+        return {}
+    return {axis: parts[axis] for axis in split}
+
+
+@dataclass
+class SplitBeforeSlicePattern(RewritePattern):
+    """
+    Split axes before a slice, where the slice is whole in all but the first of their
+    factors.
+    """
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if (
+            not isinstance(op, graph.ReshapeOp)
+            or (factors := single_use_split_factors(op)) is None
+        ):
+            return
+        before = op.operand.owner
+        if not isinstance(before, graph.SliceOp) or is_in_planned_group(before):
+            return
+        if not _is_slice_of_split(before, factors):
+            return
+        shape: list[int] = []
+        starts: list[int] = []
+        steps: list[int] = []
+        whole = tensor_type(before.operand).get_shape()
+        axes = zip(factors, whole, before.starts, before.steps, strict=True)
+        for parts, extent, start, step in axes:
+            inner = prod(parts[1:])
+            shape += (extent // inner, *parts[1:])
+            starts += (start // inner, *(0 for _ in parts[1:]))
+            steps += (step, *(1 for _ in parts[1:]))
+        split = _shared_reshape(before.operand, shape, rewriter)
+        sizes = tensor_type(op.result).get_shape()
+        rewriter.insertion_point = InsertPoint.before(op)
+        rewriter.replace(op, graph.SliceOp(split, starts, sizes, steps))
+        rewriter.erase(before)
+
+
+def _is_slice_of_split(op: graph.SliceOp, factors: AxisFactors) -> bool:
+    """Return `True` if a slice of split axes is a slice of the first of their parts."""
+    extents = tensor_type(op.operand).get_shape()
+    axes = zip(factors, extents, op.starts, op.steps, strict=True)
+    return all(factors) and all(
+        len(parts) == 1
+        or (step == 1 and not extent % prod(parts[1:]) and not start % prod(parts[1:]))
+        for parts, extent, start, step in axes
+    )
+
+
+def _shared_reshape(
+    value: SSAValue, shape: Sequence[int], rewriter: PatternRewriter
+) -> SSAValue:
+    """Return a value under another shape, by one reshape for all of its slices."""
+    for use in value.uses:
+        user = use.operation
+        if isinstance(user, graph.ReshapeOp):
+            if tensor_type(user.result).get_shape() == tuple(shape):
+                return user.result
+    owner = value.owner
+    rewriter.insertion_point = (
+        InsertPoint.after(owner)
+        if isinstance(owner, Operation)
+        else InsertPoint.at_start(owner)
+    )
+    return reshape_to(value, shape, rewriter)

@@ -1,0 +1,222 @@
+"""Combination of partial reductions: corrections to the totals of other reductions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from xdsl.builder import Builder
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from tlf.analysis.recurrence.axis_classes import AxisMatch
+from tlf.analysis.recurrence.cascade import CascadeStep
+from tlf.analysis.recurrence.correction_builder import (
+    CorrectionBuilder,
+    clamp_value,
+    restart_total,
+)
+from tlf.analysis.recurrence.correction_factors import Correction
+from tlf.analysis.recurrence.formula import After, Apply, Before, Formula
+from tlf.analysis.recurrence.reduction_restarts import Restart
+from tlf.analysis.recurrence.taylor_expansions import Expansion
+from tlf.dialects import graph
+from tlf.dialects.graph.reduction import ReduceKind
+from tlf.dialects.graph.tensor_builder import TensorBuilder
+from tlf.dialects.reduction_combiner import reduce_kind_of
+from tlf.dialects.types import max_finite, tensor_type
+from tlf.passes.graph.permutations import reshape_to
+from tlf.passes.graph.split_reductions.partial_values import (
+    PartialValues,
+    insert_unit_axis,
+)
+
+
+@dataclass
+class PartialCombiner:
+    """
+    Builds the totals of steps from those of parts. What a part has added up is
+    corrected for what others have found, as in a loop it is for what comes later; and
+    then, as behind a loop, for what is not limited any more.
+    """
+
+    parts: Mapping[SSAValue, PartialValues]
+    """Values that the parts computed with."""
+    limits: Callable[[Operation], Sequence[float]]
+    """Limits of these values, by the operation that computes them."""
+    totals: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    """Totals, by what they stand for."""
+    clamped_totals: dict[SSAValue, SSAValue] = field(
+        default_factory=dict[SSAValue, SSAValue]
+    )
+    """The same with limits."""
+
+    def combine_step(
+        self,
+        step: CascadeStep,
+        part: PartialValues,
+        sums: Sequence[PartialValues],
+        builder: Builder,
+    ) -> SSAValue:
+        """Return the total of a step, from its parts and the changes of its terms."""
+        op = step.op
+        program = TensorBuilder(builder, tensor_type(part.value).element_type)
+        if step.correction is not None:
+            total = self._apply_correction(step.correction, part, program)
+        else:
+            if step.restart is not None:
+                part = self._select_extreme_parts(step, step.restart, part, builder)
+            if step.expansion is not None:
+                part = self._apply_expansion(step.expansion, part, sums, program)
+            total = program.reduce(part.value, reduce_kind_of(op), [part.axis], False)
+        type_ = tensor_type(op.results[0])
+        narrow = TensorBuilder(builder, type_.element_type).promote(total)
+        total = reshape_to(narrow, type_.get_shape(), builder)
+        self.totals[op.results[0]] = total
+        self.clamped_totals[op.results[0]] = clamp_value(
+            total, self.limits(op), builder
+        )
+        return total
+
+    def compute_clamped(self, op: Operation, builder: Builder) -> None:
+        """Rebuild an operation on totals, clamped to their limits."""
+        made = builder.insert(op.clone(self.clamped_totals))
+        value = clamp_value(made.results[0], self.limits(op), builder)
+        self.clamped_totals[op.results[0]] = value
+
+    def _select_extreme_parts(
+        self, step: CascadeStep, restart: Restart, part: PartialValues, builder: Builder
+    ) -> PartialValues:
+        """
+        Return the results of the parts that attain the overall extreme, with neutral
+        elements for the others.
+        """
+        extreme = restart.extreme
+        program = TensorBuilder(builder, tensor_type(extreme).element_type)
+        formulae = _FormulaBuilder(restart.axis_matches, part.axis, program)
+        before = {extreme: self.parts[extreme]}
+        old, new = (
+            formulae.build(each, before, self.totals)
+            for each in (Before(extreme), After(extreme))
+        )
+        neutral = step.op.neutral_element()
+        return PartialValues(
+            restart_total(part.value, old, new, neutral, builder), part.axis
+        )
+
+    def _apply_expansion(
+        self,
+        expansion: Expansion,
+        part: PartialValues,
+        sums: Sequence[PartialValues],
+        program: TensorBuilder,
+    ) -> PartialValues:
+        """Return the sums of the parts, corrected for the results of all parts."""
+        formulae = _FormulaBuilder(expansion.axis_matches, part.axis, program)
+        before = {value: self.parts[value] for value in expansion.axis_matches}
+        total = part.value
+        for change, found in zip(expansion.terms, sums, strict=True):
+            product, *others = [_change_of(value) for value in change.powers]
+            for other in others:
+                product = Apply("mul", (product, other))
+            moved = formulae.build(product, before, self.totals)
+            total = program.add(total, program.mul(found.value, moved))
+        return PartialValues(total, part.axis)
+
+    def _apply_correction(
+        self, correction: Correction, part: PartialValues, program: TensorBuilder
+    ) -> SSAValue:
+        formulae = _FormulaBuilder(correction.axis_matches, part.axis, program)
+        build = partial(formulae.build, correction.formula)
+        before = {value: self.parts[value] for value in correction.axis_matches}
+        if correction.is_bounded:
+            return weighted_sum_of_parts(part, build(before, self.totals), program)
+        factor = build(before, self.clamped_totals)
+        # What nothing has been added to is 0, and has to stay so.
+        most = max_finite(program.element)
+        factor = clamp_value(factor, [most], program.builder)
+        total = weighted_sum_of_parts(part, factor, program)
+        wide = {
+            value: self._total_as_part(value, program)
+            for value in correction.axis_matches
+        }
+        last = build(wide, self.totals)
+        shape = tensor_type(last).get_shape()
+        at = part.axis
+        return program.mul(total, program.reshape(last, shape[:at] + shape[at + 1 :]))
+
+    def _total_as_part(self, value: SSAValue, program: TensorBuilder) -> PartialValues:
+        """Return a total as a single part."""
+        axis = self.parts[value].axis
+        return PartialValues(
+            insert_unit_axis(self.clamped_totals[value], axis, program.builder), axis
+        )
+
+
+@dataclass(frozen=True)
+class _FormulaBuilder:
+    """Builder of correction formulas, with an axis for the parts."""
+
+    places: Mapping[SSAValue, AxisMatch]
+    axis: int
+    program: TensorBuilder
+
+    def build(
+        self,
+        formula: Formula,
+        before: Mapping[SSAValue, PartialValues],
+        after: Mapping[SSAValue, SSAValue],
+    ) -> SSAValue:
+        """Build a formula for the change from values before to those after."""
+        builder, places = self.program.builder, dict[SSAValue, AxisMatch]()
+        old, new = dict[SSAValue, SSAValue](), dict[SSAValue, SSAValue]()
+        for value, found in self.places.items():
+            axis = parts_axis_in(found, self.axis)
+            old[value] = before[value].move_parts_axis(axis, builder).value
+            new[value] = insert_unit_axis(after.get(value, value), axis, builder)
+            places[value] = _insert_parts_axis(found, self.axis, axis)
+        return CorrectionBuilder(self.program, places, old, new).build(formula)
+
+
+def _change_of(value: SSAValue) -> Formula:
+    """Return the formula for the change of a value."""
+    return Apply("sub", (After(value), Before(value)))
+
+
+def weighted_sum_of_parts(
+    part: PartialValues, factor: SSAValue, program: TensorBuilder
+) -> SSAValue:
+    """
+    Return the sum of parts, each times its factor: as a contraction where factors are
+    constant along some axes, so that it is not computed where parts are.
+    """
+    pairs = enumerate(zip(part.shape, tensor_type(factor).get_shape(), strict=True))
+    axes = {axis: same for axis, same in pairs}
+    if all(extent == other for extent, other in axes.values()):
+        return program.reduce(
+            program.mul(part.value, factor), ReduceKind.SUM, [part.axis], False
+        )
+    kept = [axis for axis, (_, extent) in axes.items() if extent != 1]
+    narrow = program.reshape(factor, [axes[axis][1] for axis in kept])
+    result = [axis for axis in axes if axis != part.axis]
+    maps = [
+        AffineMap(len(axes), 0, tuple(map(AffineExpr.dimension, each)))
+        for each in (axes, kept, result)
+    ]
+    return program.insert(graph.ContractOp(part.value, narrow, maps))
+
+
+def parts_axis_in(places: AxisMatch, axis: int) -> int:
+    """
+    Return the axis of the parts in a value that corrects a sum whose parts are at
+    `axis`.
+    """
+    found = [each for each in places[:axis] if each is not None]
+    return max(found, default=-1) + 1
+
+
+def _insert_parts_axis(places: AxisMatch, axis: int, place: int) -> AxisMatch:
+    """Return the places of one value's axes in the other once both have parts."""
+    moved = [None if each is None else each + (each >= place) for each in places]
+    return (*moved[:axis], place, *moved[axis:])

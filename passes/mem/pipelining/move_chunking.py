@@ -1,0 +1,127 @@
+"""Rewriting of a move as a loop over chunks, and the choice of the chunk size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import gcd
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tlf.analysis.buffers.dma_chunks import Chunking, RateT, select_chunking
+from tlf.analysis.buffers.index_congruence import (
+    NO_CONGRUENCE,
+    add_congruences,
+    congruence_of,
+    multiply_congruences,
+)
+from tlf.analysis.buffers.memory_effects import VIEW_OPS
+from tlf.analysis.buffers.normalized_loops import insert_apply, is_index_arithmetic
+from tlf.dialects import mem
+from tlf.dialects.located_rewriting import replace_op
+from tlf.dialects.mem import Index
+from tlf.dialects.target import Level
+from tlf.dialects.types import dtype_of
+
+
+def is_wait_or_address(op: Operation) -> bool:
+    """
+    Return `True` if an operation is a wait, an allocation, a view or index arithmetic.
+    """
+    return is_index_arithmetic(op) or isinstance(
+        op, (mem.WaitOp, mem.AllocOp, *VIEW_OPS)
+    )
+
+
+def select_move_chunking(
+    stored: MemRefType[Attribute],
+    offsets: Sequence[Index],
+    box: Sequence[int],
+    far: Level,
+    pace_of: Callable[[int, range], RateT | None],
+) -> Chunking[RateT] | None:
+    """
+    Return the best chunking of the move of a box at some offsets in a level that stores
+    it as given; see `select_chunking`.
+    """
+    item = dtype_of(stored.element_type).itemsize
+    strides = stored.get_strides() or ()
+    steps = [each * item for each in strides if each is not None]
+    if len(steps) != len(box):
+        return None
+    first = stored.get_offset()
+    place = multiply_congruences(
+        NO_CONGRUENCE if first is None else (0, first), (0, item)
+    )
+    for offset, step in zip(offsets, steps, strict=True):
+        place = add_congruences(
+            place, multiply_congruences(congruence_of(offset), (0, step))
+        )
+    return select_chunking(box, steps, item, gcd(*place), far, pace_of)
+
+
+def chunk_move(
+    move: mem.DmaOp, place: Operation, axis: int, size: int, clipped: bool = False
+) -> None:
+    """
+    Replace a move by a loop, before a place, over chunks of `size` elements along an
+    axis. Whoever waits for the move need not: the loop does. What the last chunk has
+    beyond the buffers is not moved if that is so for the move, or `clipped`.
+    """
+    body = Block(arg_types=[IndexType()])
+    body.args[0].name_hint = "c"
+    inside = Builder(InsertPoint.at_end(body))
+    box = [size if number == axis else each for number, each in enumerate(move.box)]
+    there, here = move.mixed_source_offsets, move.mixed_destination_offsets
+    firsts = dict.fromkeys((there[axis], here[axis]))
+    starts = {each: _chunk_start(inside, each, size, body.args[0]) for each in firsts}
+    source, destination = (
+        [starts[each] if at == axis else each for at, each in enumerate(offsets)]
+        for offsets in (there, here)
+    )
+    clipped = move.clipped is not None or (clipped and move.box[axis] % size > 0)
+    chunk = mem.DmaOp(
+        move.source,
+        source,
+        move.destination,
+        destination,
+        box,
+        move.fill_value,
+        clipped,
+    )
+    chunk.location = move.location
+    body.add_ops([chunk, mem.WaitOp([chunk.token]), scf.YieldOp()])
+    before = Builder(InsertPoint.before(place))
+    count = -(-move.box[axis] // size)
+    bounds = [_index_constant(before, number) for number in (0, count, 1)]
+    made = scf.ForOp(bounds[0], bounds[1], bounds[2], [], body)
+    made.location = move.location
+    before.insert(made)
+    for use in list(move.token.uses):
+        _drop_from_wait(use.operation, move.token)
+    Rewriter.erase_op(move)
+
+
+def _chunk_start(
+    inside: Builder, first: Index, size: int, number: SSAValue
+) -> SSAValue:
+    """Return the first index of the chunk of an index."""
+    place = AffineExpr.dimension(0) * size
+    if isinstance(first, int):
+        return insert_apply(inside, place + first if first else place, [number])
+    return insert_apply(inside, place + AffineExpr.dimension(1), [number, first])
+
+
+def _drop_from_wait(wait: Operation, token: SSAValue) -> None:
+    """Drop a token from a wait, and the wait if it was the only one."""
+    assert isinstance(wait, mem.WaitOp)
+    rest = [each for each in wait.tokens if each is not token]
+    replace_op(wait, [mem.WaitOp(rest)] if rest else [], [])
+
+
+def _index_constant(builder: Builder, number: int) -> SSAValue:
+    return builder.insert(arith.ConstantOp(IntegerAttr(number, IndexType()))).result

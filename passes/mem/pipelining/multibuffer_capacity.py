@@ -1,0 +1,92 @@
+"""Capacity of memory levels for multi-buffered allocations of a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects import func
+from xdsl.ir import Block, Operation
+
+from tlf.analysis.buffers.mem_liveness import MemLiveness
+from tlf.analysis.tiling.group_tiling import TEMPORARY_BYTES
+from tlf.dialects import mem
+from tlf.dialects.target import Level
+from tlf.dialects.types import byte_count
+from tlf.passes.mem.mem_split_maps import is_structural
+from tlf.support.allocation import Buffer, align, max_live_bytes
+
+
+@dataclass(frozen=True)
+class MultibufferCapacity:
+    """Live ranges in a loop whose body has multi-buffered allocations."""
+
+    loop: Operation
+    body: Block
+    """The innermost body of the loop's nest."""
+    multibuffered: Collection[mem.AllocOp]
+    copies: int
+    liveness: MemLiveness
+
+    @staticmethod
+    def of(
+        loop: Operation, body: Block, slotted: Collection[mem.AllocOp], slots: int
+    ) -> MultibufferCapacity:
+        """Compute the live ranges around a loop in its function."""
+        op = loop
+        while not isinstance(op, func.FuncOp):
+            parent = op.parent_op()
+            assert parent is not None
+            op = parent
+        liveness = MemLiveness.of_loop(loop, op.body)
+        return MultibufferCapacity(loop, body, slotted, slots, liveness)
+
+    def has_room_with_sharing(self, level: Level) -> bool:
+        """
+        Return `True` if the buffers that are live at the same step fit into a level.
+        """
+        return max_live_bytes(self._live_buffers_in(level)) <= level.capacity
+
+    def has_room_without_sharing(self, level: Level) -> bool:
+        """
+        Return `True` if all buffers that are live in the loop, and intermediates of
+        maps, fit into a level without sharing.
+        """
+        buffers = self._live_buffers_in(level)
+        (loop,) = self._buffer_during(0, self.liveness.step_ranges[self.loop]).spans
+        needed = sum(each.size for each in buffers if each.spans[0].has_overlap(loop))
+        inner = [
+            _intermediate_bytes_of(op)
+            for op in self.body.walk()
+            if op.parent is not self.body
+        ]
+        needed += sum(map(_intermediate_bytes_of, self.body.ops)) + max(
+            inner, default=0
+        )
+        return needed <= level.capacity
+
+    def _live_buffers_in(self, level: Level) -> list[Buffer]:
+        """The buffers in a level that may be live while the loop runs."""
+        found: list[Buffer] = []
+        for op in self.liveness.step_ranges:
+            if not isinstance(op, mem.AllocOp) or op.level != level.name:
+                continue
+            size = align(byte_count(op.buffer_type), level.alignment)
+            live = self.liveness.live_range_of(op.buffer)
+            if op in self.multibuffered:
+                size, live = size * self.copies, self.liveness.step_ranges[self.loop]
+            if live is not None:
+                found.append(self._buffer_during(size, live))
+        return found
+
+    def _buffer_during(self, size: int, live: tuple[int, int]) -> Buffer:
+        return Buffer.live_during(size, live[0], live[1] + 1)
+
+
+def _intermediate_bytes_of(op: Operation) -> int:
+    """Return the bytes of the intermediates of a map of several operations."""
+    if not isinstance(op, mem.MapOp):
+        return 0
+    steps = [each for each in op.body.block.ops if not is_structural(each)]
+    return prod(op.extents) * TEMPORARY_BYTES * max(0, len(steps) - 1)

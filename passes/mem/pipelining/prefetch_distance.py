@@ -1,0 +1,278 @@
+"""
+Prefetch distance: which loads of a loop may start iterations early, and moving them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.ir import Block, Operation, SSAValue
+
+from tlf.analysis.buffers.disjoint_accesses import is_private_to_iteration
+from tlf.analysis.buffers.memory_effects import (
+    BUFFER_OPS,
+    VIEW_OPS,
+    can_alias,
+    has_access_to,
+    ring_window_of,
+    root_of,
+    written_buffers_of,
+)
+from tlf.analysis.buffers.normalized_loops import is_index_arithmetic
+from tlf.dialects import mem
+from tlf.dialects.graph.remark import add_remark
+from tlf.passes.mem.pipelining.ring_prefetch import filled_ring_of, is_window_free
+
+PASS_NAME = "mem-pipeline"
+
+
+@dataclass(frozen=True)
+class LoopLoads:
+    """
+    The moves of a loop's body from outer levels into its buffers, or into ring windows.
+    """
+
+    loop: scf.ForOp
+    moves: Sequence[mem.Move]
+    writes: Sequence[tuple[Operation, SSAValue]]
+    """Writes of operations in the loop: buffers and views."""
+
+    @staticmethod
+    def of(loop: scf.ForOp, levels: Sequence[str]) -> LoopLoads:
+        """Find the moves; `levels` are the memory levels, the nearest first."""
+
+        def is_load(op: mem.Move) -> bool:
+            far, near = (mem.level_of(end.type) for end in (op.source, op.destination))
+            return levels.index(far) > levels.index(near)
+
+        body = loop.body.block
+        moves = [
+            op
+            for op in body.ops
+            if isinstance(op, mem.Move)
+            and is_load(op)
+            and (is_local_fill(body, op) or filled_ring_of(op, loop) is not None)
+        ]
+        writes = [
+            (op, buffer) for op in loop.walk() for buffer in written_buffers_of(op)
+        ]
+        return LoopLoads(loop, moves, writes)
+
+    def select_prefetchable(
+        self, slotted: Sequence[mem.AllocOp], iterations: int
+    ) -> list[mem.Move]:
+        """
+        Return the moves that may start so many iterations early, with remarks on the
+        others, of the ones that fill multi-buffered allocations or rings.
+        """
+        found: list[mem.Move] = []
+        for move in self.moves:
+            ring = filled_ring_of(move, self.loop)
+            if ring is None and root_of(move.destination).owner not in slotted:
+                continue
+            if (reason := self._find_objection(move, found, iterations)) is None:
+                found.append(move)
+                continue
+            buffer = root_of(move.destination).owner
+            assert isinstance(buffer, Operation)
+            add_remark(buffer, PASS_NAME, "missed", f"not loaded ahead: {reason}")
+        return found
+
+    def _find_objection(
+        self, move: mem.Move, ahead: Sequence[mem.Move], iterations: int
+    ) -> str | None:
+        """
+        Return why a move cannot be prefetched, or None; `ahead` are the earlier moves
+        that are.
+        """
+        written = [
+            each for each in self.writes if not _is_index_load(move, each[0], ahead)
+        ]
+        if any(self._is_source_overwritten(move, *each) for each in written):
+            return "the loop writes what it is loaded from"
+        if any(
+            not is_index_arithmetic(op) and not isinstance(op, VIEW_OPS)
+            for op in backward_slice_in_block(move)
+        ):
+            return "where it is loaded from depends on more than counters"
+        if filled_ring_of(move, self.loop) is not None:
+            is_ready = is_window_free(move, self.loop, iterations)
+            return None if is_ready else "its place in the ring is in use"
+        buffer = root_of(move.destination)
+        earlier: Operation | None = self.loop.body.block.first_op
+        while earlier is not None and earlier is not move:
+            if earlier not in ahead and has_access_to(earlier, buffer):
+                return "its tile is used before"
+            earlier = earlier.next_op
+        return None
+
+    def _is_source_overwritten(
+        self, move: mem.Move, op: Operation, buffer: SSAValue
+    ) -> bool:
+        """
+        Return `True` if an operation's writes to a buffer in other iterations may
+        overwrite the source of a move.
+        """
+        if isinstance(move, mem.DmaGatherOp):
+            return any(can_alias(e, buffer) for e in (move.source, move.indices))
+        if not can_alias(move.source, buffer):
+            return False
+        if not isinstance(op, mem.DmaOp) or not isinstance(move, mem.DmaOp):
+            return True
+        return not is_private_to_iteration(self.loop, move, op)
+
+
+def _is_index_load(move: mem.Move, op: Operation, ahead: Sequence[mem.Move]) -> bool:
+    """
+    Return `True` if an operation loads the indices of a move at the same distance and
+    in the same queue.
+    """
+    if not isinstance(move, mem.DmaGatherOp) or op not in ahead:
+        return False
+    assert isinstance(op, mem.Move)
+    is_named = root_of(op.destination) is root_of(move.indices)
+    return is_named and _levels_of(op) == _levels_of(move)
+
+
+def is_local_fill(body: Block, move: mem.Move) -> bool:
+    """Return `True` if a move fills a buffer that the body allocates."""
+    owner = root_of(move.destination).owner
+    return isinstance(owner, mem.AllocOp) and owner.parent is body
+
+
+def backward_slice_in_block(op: Operation) -> list[Operation]:
+    """
+    Return the backward slice of an operation in its block, in order, without the
+    definitions of its buffers.
+    """
+    found: set[Operation] = set()
+    pending = [op]
+    while pending:
+        for value in pending.pop().operands:
+            owner = value.owner
+            if not isinstance(owner, Operation) or isinstance(owner, BUFFER_OPS):
+                continue
+            if owner.parent is op.parent and owner not in found:
+                found.add(owner)
+                pending.append(owner)
+    ordered: list[Operation] = []
+    before = op.prev_op
+    while before is not None and len(ordered) < len(found):
+        if before in found:
+            ordered.append(before)
+        before = before.prev_op
+    return ordered[::-1]
+
+
+def prefetch_moves(moves: Sequence[mem.Move], iterations: int) -> None:
+    """
+    Prefetch moves of a body by so many iterations: from the body's start, or right
+    after a loop whose own moves they would block.
+    """
+    if not moves:
+        return
+    block = moves[0].parent
+    assert isinstance(block, Block)
+    behind = {move: loop for move in moves if (loop := _blocking_loop_of(move, moves))}
+    first = set[Operation](move for move in moves if move not in behind)
+    for move in moves:
+        move.ahead = IntegerAttr(iterations, i64)
+        first.update(backward_slice_in_block(move))
+        first.update(_waits_for_indices(move, moves))
+    move_to_block_start(block, first)
+    for move, loop in reversed(behind.items()):
+        _move_after_loop(loop, move)
+
+
+def move_to_block_start(block: Block, chosen: Collection[Operation]) -> None:
+    """Move some operations of a block to its start, in their order."""
+    ordered = [op for op in block.ops if op in chosen]
+    for op in ordered:
+        op.detach()
+    start = block.first_op
+    assert start is not None
+    block.insert_ops_before(ordered, start)
+
+
+def _waits_for_indices(
+    move: mem.Move, moves: Sequence[mem.Move]
+) -> Iterator[Operation]:
+    """The waits for what brings the indices of a move alone, which come before it."""
+    for each in moves:
+        if not _is_index_load(move, each, moves):
+            continue
+        for wait in [use.operation for use in each.token.uses]:
+            if wait.is_before_in_block(move):
+                yield _isolate_wait(wait, each.token)
+
+
+def _isolate_wait(wait: Operation, token: SSAValue) -> Operation:
+    """Split a wait so that one is for a token alone, and return that."""
+    others = [each for each in wait.operands if each is not token]
+    block = wait.parent
+    if not others or block is None:
+        return wait
+    alone = mem.WaitOp([token])
+    block.insert_ops_before([alone, mem.WaitOp(others)], wait)
+    wait.detach()
+    wait.erase()
+    return alone
+
+
+def _move_after_loop(loop: Operation, move: mem.Move) -> None:
+    """Put a move right behind a loop, and the waits for it that stand before."""
+    block = move.parent
+    assert block is not None
+    waits = [use.operation for use in move.token.uses]
+    early = [each for each in waits if each.is_before_in_block(loop)]
+    for op in (*reversed(early), move):
+        op.detach()
+        block.insert_op_after(op, loop)
+
+
+def _blocking_loop_of(move: mem.Move, moves: Sequence[mem.Move]) -> Operation | None:
+    """
+    Return the last loop before the tile of a move is used, or waited for together with
+    others, whose moves share its queue.
+
+    The move waits for the slot that the tile of an earlier iteration had, in the queue
+    of its engine: before the loop, moves of the loop would wait behind it. A place in a
+    ring is free when its move starts.
+    """
+    block = move.parent
+    assert block is not None
+    if ring_window_of(move.destination) is not None:
+        return None
+    waits = [use.operation for use in move.token.uses]
+    if any(each.parent is not block for each in waits):
+        return None
+    buffer, found = root_of(move.destination), None
+    for op in block.ops:
+        if op not in moves and (has_access_to(op, buffer) or _is_joint_wait(op, waits)):
+            break
+        if isinstance(op, scf.ForOp | scf.ParallelOp) and _has_same_queue(op, move):
+            found = op
+    return found
+
+
+def _is_joint_wait(op: Operation, waits: Sequence[Operation]) -> bool:
+    """
+    Return `True` if an operation is one of some waits, and waits for other moves, too.
+    """
+    return op in waits and len(op.operands) > 1
+
+
+def _has_same_queue(loop: Operation, move: mem.Move) -> bool:
+    """Return `True` if moves in a loop are between the same levels as another one."""
+    return any(
+        isinstance(op, mem.Move) and _levels_of(op) == _levels_of(move)
+        for op in loop.walk()
+    )
+
+
+def _levels_of(move: mem.Move) -> tuple[str, str]:
+    source, destination = move.source.type, move.destination.type
+    return mem.level_of(source), mem.level_of(destination)

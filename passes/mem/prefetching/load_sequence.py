@@ -1,0 +1,167 @@
+"""Operations of a block in order, with the barriers that stop hoisting its loads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+
+from tlf.analysis.buffers.memory_effects import (
+    BUFFER_OPS,
+    VIEW_OPS,
+    can_alias,
+    root_of,
+    written_buffers_of,
+)
+from tlf.analysis.buffers.normalized_loops import is_index_arithmetic
+from tlf.dialects import mem
+from tlf.passes.mem.pipelining.prefetch_distance import backward_slice_in_block
+
+
+@dataclass(frozen=True)
+class LoadSequence:
+    """
+    The operations of a block, and its loads from one level into the next inner one.
+    """
+
+    ops: Sequence[Operation]
+    position: dict[Operation, int]
+    accessed_buffers: Sequence[frozenset[SSAValue]]
+    """By operation, the buffers that it or one inside of it uses."""
+    written_buffers: Sequence[frozenset[SSAValue]]
+    """By operation, what it may write: buffers, and views of them."""
+    fences: Sequence[bool]
+    """By operation, whether it loads between the two levels, and has to stay."""
+    loads: Sequence[mem.DmaOp]
+    """Those that may move at all, in order."""
+
+    @staticmethod
+    def of(block: Block, near: str, far: str) -> LoadSequence:
+        """Collect the loads and memory effects of a block of buffers."""
+        ops = list(block.ops)
+
+        def is_load(op: Operation) -> bool:
+            return (
+                isinstance(op, mem.DmaOp)
+                and mem.level_of(op.source.type) == far
+                and mem.level_of(op.destination.type) == near
+            )
+
+        loads = [
+            op
+            for op in ops
+            if isinstance(op, mem.DmaOp) and is_load(op) and _can_hoist_load(op, block)
+        ]
+        return LoadSequence(
+            ops,
+            {op: number for number, op in enumerate(ops)},
+            [frozenset(_buffers_accessed_by(op)) for op in ops],
+            [frozenset(_buffers_written_by(op)) for op in ops],
+            [op not in loads and any(map(is_load, op.walk())) for op in ops],
+            loads,
+        )
+
+    def has_barrier_at(self, load: mem.DmaOp, position: int) -> bool:
+        """
+        Return `True` if a load cannot be hoisted above the operation at a position.
+        """
+        if self.fences[position]:
+            return True
+        buffer, source = root_of(load.destination), root_of(load.source)
+        op = self.ops[position]
+        if op in (buffer.owner, source.owner):
+            return not isinstance(op, BUFFER_OPS)
+        return buffer in self.accessed_buffers[position] or any(
+            can_alias(load.source, each) for each in self.written_buffers[position]
+        )
+
+    def reorder_operations(self, goals: Mapping[mem.DmaOp, int]) -> list[Operation]:
+        """
+        Return the operations in the order in which loads are at their target positions.
+        """
+        arriving: dict[int, list[mem.DmaOp]] = {}
+        for load, goal in goals.items():
+            arriving.setdefault(goal, []).append(load)
+        order: dict[Operation, None] = {}
+        for number, op in enumerate(self.ops):
+            for load in arriving.get(number, ()):
+                order.update(dict.fromkeys(_load_with_operands(load)))
+            order[op] = None
+        return list(order)
+
+
+def _load_with_operands(load: mem.DmaOp) -> Iterator[Operation]:
+    """
+    Yield the operations that are hoisted with a load, and the load itself, in order.
+    """
+    yield from _buffer_definitions(load)
+    yield from backward_slice_in_block(load)
+    yield load
+
+
+def _buffer_definitions(load: mem.DmaOp) -> list[Operation]:
+    """Return the operations that define the buffers of a load, except arguments."""
+    owners = [root_of(end).owner for end in (load.destination, load.source)]
+    return [owner for owner in owners if isinstance(owner, BUFFER_OPS)]
+
+
+def _can_hoist_load(op: mem.DmaOp, block: Block) -> bool:
+    """
+    Return `True` if a load fills a buffer of the block, from an address that is known
+    early.
+    """
+    owner = root_of(op.destination).owner
+    if not isinstance(owner, mem.AllocOp) or owner.parent is not block:
+        return False
+    return all(
+        is_index_arithmetic(each) or isinstance(each, VIEW_OPS)
+        for each in backward_slice_in_block(op)
+    )
+
+
+def _buffers_accessed_by(top: Operation) -> Iterator[SSAValue]:
+    for op in top.walk():
+        if isinstance(op, VIEW_OPS):
+            continue
+        for value in op.operands:
+            if isinstance(value.type, MemRefType):
+                yield root_of(value)
+        for move in _moves_awaited_by(op):
+            buffers = (e for e in move.operands if isinstance(e.type, MemRefType))
+            yield from map(root_of, buffers)
+
+
+def _buffers_written_by(top: Operation) -> Iterator[SSAValue]:
+    for op in top.walk():
+        yield from written_buffers_of(op)
+        yield from (move.destination for move in _moves_awaited_by(op))
+
+
+def _moves_awaited_by(op: Operation) -> Iterator[mem.Move]:
+    """Yield the moves that an operation waits for, whose effects come with it."""
+    pending = list(op.operands) if isinstance(op, mem.WaitOp) else []
+    seen = set(pending)
+    while pending:
+        token = pending.pop()
+        if isinstance(token.owner, mem.Move):
+            yield token.owner
+            continue
+        carried = [each for each in _loop_carried_tokens(token) if each not in seen]
+        seen.update(carried)
+        pending += carried
+
+
+def _loop_carried_tokens(token: SSAValue) -> Sequence[SSAValue]:
+    """Return the initial and the yielded value of a token that a loop carries."""
+    loop, index = token.owner, 0
+    if isinstance(token, BlockArgument):
+        loop, index = token.owner.parent_op(), token.index - 1
+    elif isinstance(token, OpResult):
+        index = token.index
+    assert isinstance(loop, scf.ForOp), "a move's token, or one that a loop carries"
+    end = loop.body.block.last_op
+    assert end is not None
+    return loop.iter_args[index], end.operands[index]

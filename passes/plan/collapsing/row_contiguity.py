@@ -1,0 +1,119 @@
+"""Row contiguity: tensors that alias have no partial rows, so two axes can collapse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects import func
+from xdsl.ir import Block, Operation, SSAValue
+
+from tlf.dialects import graph, tile
+from tlf.dialects.interfaces import ViewInterface
+from tlf.dialects.tile import level_of
+from tlf.dialects.types import tensor_type
+
+
+class _NotWholeError(Exception):
+    """A partial row is accessed, or that cannot be excluded."""
+
+
+def has_contiguous_rows(value: SSAValue, axis: int) -> bool:
+    """
+    Return `True` if a tensor, and all tensors that may share its buffer, have all
+    elements along the axis behind `axis`, so that rows are contiguous.
+    """
+    extent = tensor_type(value).get_shape()[axis + 1]
+    pending, seen = [value], {value}
+    try:
+        while pending:
+            current = pending.pop()
+            shape = tensor_type(current).get_shape()
+            if len(shape) < axis + 2 or shape[axis + 1] != extent:
+                return False
+            found = [
+                *_aliases_by_definition(current, axis),
+                *_aliases_by_use(current, axis),
+            ]
+            pending += [each for each in found if each not in seen]
+            seen.update(found)
+    except _NotWholeError:
+        return False
+    return True
+
+
+def _aliases_by_definition(value: SSAValue, axis: int) -> Iterator[SSAValue]:
+    """Yield the tensors that may share a tensor's buffer by its definition."""
+    match owner := value.owner:
+        case Block():
+            yield from _values_of_argument(value, owner)
+        case tile.SliceOp() if level_of(owner.source.type) == level_of(value.type):
+            yield _check_plain_slice(owner, owner.source)
+        case tile.SliceOp() | tile.EmptyOp() | graph.GroupOp():
+            return
+        case tile.RollOp():
+            yield from _values_of_roll(owner, axis)
+        case tile.WhileOp():
+            yield from _values_of_carried(
+                owner, list[SSAValue](owner.results).index(value)
+            )
+        case ViewInterface() if isinstance(owner.operands[0].owner, graph.GroupOp):
+            return
+        case _:
+            raise _NotWholeError
+
+
+def _aliases_by_use(value: SSAValue, axis: int) -> Iterator[SSAValue]:
+    """Yield the tensors that may share a tensor's buffer by its uses."""
+    for use in value.uses:
+        match user := use.operation:
+            case tile.SliceOp() if level_of(user.result.type) == level_of(value.type):
+                yield _check_plain_slice(user, user.result)
+            case tile.SliceOp() | graph.GroupOp() | ViewInterface():
+                continue
+            case tile.DesliceOp() if user.source is value and (
+                level_of(user.destination.type) != level_of(value.type)
+            ):
+                continue
+            case tile.RollOp():
+                yield from _values_of_roll(user, axis)
+            case tile.WhileOp():
+                for number, init in enumerate(user.inits):
+                    if init is value:
+                        yield from _values_of_carried(user, number)
+            case tile.YieldOp() if isinstance(loop := user.parent_op(), tile.WhileOp):
+                yield from _values_of_carried(loop, use.index)
+            case _:
+                raise _NotWholeError
+
+
+def _check_plain_slice(op: tile.SliceOp, value: SSAValue) -> SSAValue:
+    if op.map is not None or op.fill is not None:
+        raise _NotWholeError
+    return value
+
+
+def _values_of_roll(op: tile.RollOp, axis: int) -> Iterator[SSAValue]:
+    if op.axis.value.data == axis + 1:
+        raise _NotWholeError
+    yield from (op.window, op.next, op.result)
+
+
+def _values_of_argument(value: SSAValue, block: Block) -> Iterator[SSAValue]:
+    loop: Operation | None = block.parent_op()
+    if isinstance(loop, tile.WhileOp) and value in loop.carried_values:
+        yield from _values_of_carried(
+            loop, list[SSAValue](loop.carried_values).index(value)
+        )
+    elif not isinstance(loop, func.FuncOp):
+        raise _NotWholeError
+
+
+def _values_of_carried(loop: tile.WhileOp, number: int) -> Iterator[SSAValue]:
+    """
+    Yield the values of the loop-carried variable of an index: initial, carried, yielded
+    and result.
+    """
+    yield loop.inits[number]
+    yield loop.carried_values[number]
+    yield loop.yield_op.arguments[number]
+    yield loop.results[number]

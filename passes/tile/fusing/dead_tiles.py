@@ -1,0 +1,102 @@
+"""Removal of dead tiles of fused nests: overwritten writes and unread destinations."""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tlf.analysis.affine_loops.access_boxes import write_access_of
+from tlf.analysis.affine_loops.carried_accesses import (
+    CarriedAccesses,
+    carried_accesses_of,
+)
+from tlf.dialects import tile
+
+
+def erase_overwritten_tiles(nest: tile.WhileOp) -> None:
+    """Erase writes of tiles that the same iteration overwrites."""
+    for op in list(nest.body.block.ops):
+        while (before := _overwritten_write_of(op)) is not None:
+            op.operands[1] = before.destination
+            Rewriter.erase_op(before)
+
+
+def _overwritten_write_of(op: object) -> tile.DesliceOp | None:
+    """
+    Return the previous write to a tensor, if an operation overwrites all of it; else
+    None.
+    """
+    if not isinstance(op, tile.DesliceOp):
+        return None
+    before = op.destination.owner
+    if not isinstance(before, tile.DesliceOp) or before.parent is not op.parent:
+        return None
+    if not before.result.has_one_use():
+        return None
+    old, new = write_access_of(before), write_access_of(op)
+    gaps = [one - other for one, other in zip(old.starts, new.starts, strict=True)]
+    covers = all(
+        not gap.terms and 0 <= gap.constant and gap.constant + size <= room
+        for gap, size, room in zip(gaps, old.extents, new.extents, strict=True)
+    )
+    return before if covers else None
+
+
+def erase_unread_destinations(nest: tile.WhileOp) -> tile.WhileOp:
+    """
+    Erase the loop-carried tensors that are only written, where the result is unused.
+    """
+    chains: dict[int, CarriedAccesses] = {}
+    for number, result in enumerate(nest.results):
+        chain = None if result.uses else carried_accesses_of(nest, number)
+        if chain is not None and all(
+            _is_tile_write(each.op, nest) for each in chain.accesses
+        ):
+            chains[number] = chain
+    return _drop_carried(nest, chains) if chains else nest
+
+
+def _is_tile_write(op: object, nest: tile.WhileOp) -> bool:
+    return isinstance(op, tile.DesliceOp) and op.parent is nest.body.block
+
+
+def _drop_carried(
+    nest: tile.WhileOp, dropped: dict[int, CarriedAccesses]
+) -> tile.WhileOp:
+    block, end = nest.body.block, nest.yield_op
+    kept = [n for n in range(len(nest.results)) if n not in dropped]
+    block.add_op(tile.YieldOp(*(end.arguments[number] for number in kept)))
+    Rewriter.erase_op(end)
+    for number, chain in dropped.items():
+        for access in reversed(chain.accesses):
+            Rewriter.erase_op(access.op)
+    for argument in [nest.carried_values[number] for number in dropped]:
+        block.erase_arg(argument)
+    inits = [nest.inits[number] for number in range(len(nest.inits))]
+    made = tile.WhileOp(
+        nest.mixed_lower,
+        nest.mixed_upper,
+        nest.step_values,
+        [inits[number] for number in kept],
+        nest.detach_region(nest.body),
+        nest.kind.data,
+    )
+    for name in ("mapping", "order", "stages"):
+        if name in nest.properties:
+            made.properties[name] = nest.properties[name]
+    made.attributes |= nest.attributes
+    made.location = nest.location
+    Rewriter.insert_op(made, InsertPoint.before(nest))
+    for number, result in zip(kept, made.results, strict=True):
+        result.name_hint = nest.results[number].name_hint
+        nest.results[number].replace_all_uses_with(result)
+    Rewriter.erase_op(nest)
+    for number in dropped:
+        _erase_unused_empty(inits[number])
+    return made
+
+
+def _erase_unused_empty(value: SSAValue) -> None:
+    """Drop a new tensor that nothing uses any more."""
+    if isinstance(value.owner, tile.EmptyOp) and not value.uses:
+        Rewriter.erase_op(value.owner)

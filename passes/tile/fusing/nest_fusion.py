@@ -1,0 +1,145 @@
+"""Fusion of two loop nests: concatenates their bodies and forwards tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tlf.analysis.affine_loops.affine_sums import materialize_index
+from tlf.analysis.affine_loops.fusion_legality import NestFusion
+from tlf.analysis.affine_loops.loop_matching import FusedLoop
+from tlf.analysis.affine_loops.motion_legality import dependents_between
+from tlf.dialects import tile
+from tlf.support.affine.index_access import AffineSum
+
+
+def fuse_nests(fusion: NestFusion) -> tile.WhileOp:
+    """Replace two nests that can be fused by one, at the place of the second."""
+    first, second = fusion.first, fusion.second
+    later = dependents_between(first, second)
+    own = [n for n in range(len(second.inits)) if n not in fusion.merged]
+    inits = [*first.inits, *(second.inits[number] for number in own)]
+    body = Block(
+        arg_types=[IndexType()] * len(fusion.loops) + [init.type for init in inits]
+    )
+    variables, carried = body.args[: len(fusion.loops)], body.args[len(fusion.loops) :]
+    _name_arguments(first, second, own, body)
+    kept = carried[: len(first.inits)]
+    starts: dict[int, SSAValue] = dict(
+        zip(own, carried[len(first.inits) :], strict=True)
+    )
+    for op, number in fusion.rereads:
+        init = second.inits[number]
+        op.operands[list(op.operands).index(init)] = starts[number]
+    ours = _inline_body(first, body, variables, fusion.loops, kept, True)
+    for number, position in fusion.merged.items():
+        starts[number] = ours[position]
+    for value, result in zip(ours, first.results, strict=True):
+        result.replace_uses_with_if(
+            value, lambda use: second.body.block.is_ancestor(use.operation)
+        )
+    theirs = _inline_body(
+        second,
+        body,
+        variables,
+        fusion.loops,
+        [starts[number] for number in range(len(second.inits))],
+        False,
+    )
+    yielded = [*ours, *(theirs[number] for number in own)]
+    for number, position in fusion.merged.items():
+        yielded[position] = theirs[number]
+    body.add_op(tile.YieldOp(*yielded))
+    made = _build_nest(fusion, inits, body)
+    return _replace_nests(fusion, made, own, later)
+
+
+def _build_nest(
+    fusion: NestFusion, inits: Sequence[SSAValue], body: Block
+) -> tile.WhileOp:
+    first, loops = fusion.first, [each.loop for each in fusion.loops]
+    builder = Builder(InsertPoint.before(fusion.second))
+    order, stages = first.order, first.stages
+    made = tile.WhileOp(
+        [materialize_index(builder, loop.lower) for loop in loops],
+        [materialize_index(builder, loop.upper) for loop in loops],
+        [loop.step for loop in loops],
+        inits,
+        body,
+        first.kind.data,
+        first.mapping.data,
+        None if order is None else [int(axis) for axis in order.get_values()],
+        None if stages is None else stages.value.data,
+    )
+    made.attributes |= first.attributes
+    made.location = fusion.second.location
+    return builder.insert(made)
+
+
+def _name_arguments(
+    first: tile.WhileOp, second: tile.WhileOp, own: Sequence[int], body: Block
+) -> None:
+    """Keep the name hints of block arguments."""
+    names = [*first.body.block.args, *(second.carried_values[number] for number in own)]
+    for argument, old in zip(body.args, names, strict=True):
+        argument.name_hint = old.name_hint
+
+
+def _inline_body(
+    nest: tile.WhileOp,
+    body: Block,
+    variables: Sequence[SSAValue],
+    loops: Sequence[FusedLoop],
+    carried: Sequence[SSAValue],
+    is_first: bool,
+) -> list[SSAValue]:
+    """Inline the body of a nest at the end of another; return its yielded values."""
+    builder = Builder(InsertPoint.at_end(body))
+    arguments: list[SSAValue] = []
+    for variable, loop in zip(variables, loops, strict=True):
+        factor, summand = loop.first if is_first else loop.second
+        index = materialize_index(builder, AffineSum.of(variable) * factor + summand)
+        assert isinstance(index, SSAValue)
+        arguments.append(index)
+    end = nest.yield_op
+    Rewriter.inline_block(
+        nest.body.block, InsertPoint.at_end(body), [*arguments, *carried]
+    )
+    values = list[SSAValue](end.arguments)
+    Rewriter.erase_op(end)
+    return values
+
+
+def _replace_nests(
+    fusion: NestFusion,
+    made: tile.WhileOp,
+    own: Sequence[int],
+    later: Sequence[Operation],
+) -> tile.WhileOp:
+    """Replace the results of both nests by those of the fused one."""
+    first, second = fusion.first, fusion.second
+    count = len(first.results)
+    results = {number: made.results[count + n] for n, number in enumerate(own)}
+    for number, position in fusion.merged.items():
+        results[number] = made.results[position]
+    for number, result in enumerate(second.results):
+        results[number].name_hint = result.name_hint
+        result.replace_all_uses_with(results[number])
+    after: Operation = made
+    for op in later:
+        op.detach()
+        Rewriter.insert_op(op, InsertPoint.after(after))
+        after = op
+    Rewriter.erase_op(second)
+    for number, result in enumerate(first.results):
+        new = made.results[number]
+        new.name_hint = new.name_hint or result.name_hint
+        result.replace_all_uses_with(new)
+    Rewriter.erase_op(first)
+    for each in fusion.forwards:
+        each.replace_slice()
+    return made

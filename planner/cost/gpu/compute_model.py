@@ -1,0 +1,356 @@
+"""Compute cycles of one tile on the units of a GPU processor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import ceil, log2, prod
+
+from xdsl.ir import Operation
+
+from tlf.analysis.tiling.group_tiling import (
+    GroupTiling,
+    TiledOperation,
+    elements_of_box,
+)
+from tlf.analysis.work.flops_and_bytes import multiplication_type_of
+from tlf.analysis.work.vector_step_costs import (
+    is_fused_multiply_add,
+    lane_steps,
+    special_steps,
+)
+from tlf.dialects.interfaces import ContractionInterface, TilingInterface
+from tlf.dialects.target import TargetSpec
+from tlf.dialects.types import dtype_of, tensor_type
+from tlf.planner.cost.gpu.chip import Chip
+from tlf.planner.cost.gpu.operand_swap import OperandSwap, axis_roles_of, matmul_work_of
+from tlf.planner.cost.gpu.unit_cycles import NO_CYCLES, UnitCycles
+from tlf.support.affine.index_access import accessed_box
+
+DEPTH = 32
+"""Bytes of a row that a narrow matrix instruction takes, and as many of a column."""
+
+MATRIX = 2
+"""Axes of a factor that is a matrix as it is."""
+
+CONFLICTS = 8
+"""Rows of eight elements that one step reads out of shared memory."""
+
+NARROW = 16 * 8
+"""Elements of the result of a narrow matrix instruction."""
+
+VECTOR = 16
+"""The bytes of a row that a thread has side by side."""
+
+ROW = 4
+"""Threads that a row of the result of a matrix instruction is spread over."""
+
+WARP_GROUP = 4
+"""Warps that run one matrix instruction of full rate."""
+
+
+EXCHANGE = 4
+"""
+Cycles in which a warp tells others one of its results: measured with products of a row
+and a matrix that is stored by rows, of 32 to 256 of these, by one to eight warps.
+"""
+
+
+@dataclass(frozen=True)
+class Product:
+    """One product of matrices on a tile, its axes filled up as the tile is."""
+
+    rows: int
+    columns: int
+    depth: int
+    batch: int
+    element: str
+    """The element type or precision of the factors."""
+    width: int
+    """Bytes of an element of its factors."""
+    is_swapped: bool = False
+    """True if the left factor is the second operand."""
+
+    @property
+    def flops(self) -> int:
+        """Scalar operations, a multiply-accumulate counting as two."""
+        return 2 * self.batch * self.rows * self.columns * self.depth
+
+    @property
+    def operand_bytes(self) -> tuple[int, int]:
+        """Bytes of each factor, in the order of operands."""
+        each = self.batch * self.width * self.depth
+        left, right = each * self.rows, each * self.columns
+        return (right, left) if self.is_swapped else (left, right)
+
+    @property
+    def total_operand_bytes(self) -> int:
+        """Bytes of both factors."""
+        return sum(self.operand_bytes)
+
+    def has_min_extent(self, least: int) -> bool:
+        """Return `True` if every axis has at least `least` elements."""
+        return min(self.rows, self.columns, self.depth) >= least
+
+
+@dataclass
+class ComputeModel:
+    """
+    Busy cycles of the units of a processor for a tile, padding included. The elements
+    that fill a tile up to its room are computed, too.
+    """
+
+    chip: Chip
+    target: TargetSpec
+    tiling: GroupTiling
+    steps: dict[Operation, UnitCycles] = field(
+        default_factory=dict[Operation, UnitCycles]
+    )
+    """Of one element of elementwise operations, as far as they are known."""
+    kinds: dict[Operation, str] = field(default_factory=dict[Operation, str])
+    """The element types or precisions of the factors of contractions."""
+    _products: dict[Operation, Product] = field(
+        init=False, default_factory=dict[Operation, Product]
+    )
+    _swapped: dict[Operation, bool] = field(
+        init=False, default_factory=dict[Operation, bool]
+    )
+
+    def cycles_of_tile(self, tiled: TiledOperation, warps: int) -> UnitCycles:
+        """The time of one tile of an operation, by so many warps."""
+        form = tiled.facts
+        if form.needs_no_instruction:
+            return NO_CYCLES
+        if form.is_product:
+            return self._product_cycles(tiled, warps)
+        if form.is_accumulating:
+            return self._lane_cycles(elements_of_box(tiled.box))
+        if form.is_elementwise:
+            return self._cycles_per_element(tiled.op) * elements_of_box(
+                tiled.computed_box
+            )
+        return self._lane_cycles(elements_of_box(tiled.computed_box))
+
+    def product_of(self, tiled: TiledOperation) -> Product:
+        """The product that a tile of a contraction of the group is."""
+        if tiled.op not in self._products:
+            self._products[tiled.op] = self._make_product(tiled)
+        return self._products[tiled.op]
+
+    def _make_product(self, tiled: TiledOperation) -> Product:
+        op = tiled.op
+        assert isinstance(op, ContractionInterface)
+        work = matmul_work_of(tiled)
+        width = dtype_of(tensor_type(op.operands[0]).element_type).itemsize
+        shape = work.m, work.n
+        if is_exchanged := self.is_swapped(tiled):
+            shape = work.n, work.m
+        if op not in self.kinds:
+            self.kinds[op] = multiplication_type_of(op)
+        kind = self.kinds[op]
+        return Product(*shape, work.k, work.batch, kind, width, is_exchanged)
+
+    def is_swapped(self, tiled: TiledOperation) -> bool:
+        """Return `True` if the second operand of a contraction is the left factor."""
+        if tiled.op not in self._swapped:
+            sizes = self.chip.gpu.matrix_rows, self.target.tiling.matrix_minimum
+            self._swapped[tiled.op] = OperandSwap(self.tiling, tiled, *sizes).is_swapped
+        return self._swapped[tiled.op]
+
+    def dependent_mma_cycles(self, tiled: TiledOperation, warps: int) -> float:
+        """
+        Cycles of the narrow matrix instructions of a tile: those that add to one result
+        wait for each other, those of other results go between them.
+        """
+        if tiled.facts.needs_no_instruction or not tiled.facts.is_product:
+            return 0.0
+        product = self.product_of(tiled)
+        if not self.is_narrow_mma(product):
+            return 0.0
+        count = ceil(product.depth * product.width / DEPTH)
+        tiles = product.rows * product.columns / (NARROW * warps)
+        others = max(0.0, 1 - 1 / tiles) * self._product_cycles(tiled, warps).matrix
+        return count * self.chip.gpu.matrix_latency + others
+
+    def has_matrix_shape(self, product: Product) -> bool:
+        """
+        Return `True` if a product has at least the shape that matrix instructions need.
+        """
+        return product.has_min_extent(self.target.tiling.matrix_minimum)
+
+    def is_narrow_mma(self, product: Product) -> bool:
+        """
+        Return `True` if matrix instructions of less than the full rate compute a
+        product.
+        """
+        return self._is_mma(product) and not self._has_full_rate_shape(product)
+
+    def is_full_rate_mma(self, product: Product) -> bool:
+        """Return `True` if matrix instructions of the full rate compute a product."""
+        return self._is_mma(product) and self._has_full_rate_shape(product)
+
+    def _is_mma(self, product: Product) -> bool:
+        """Return `True` if matrix instructions compute a product."""
+        return (
+            self.has_matrix_shape(product)
+            and self.chip.matrix_rate(product.element) is not None
+        )
+
+    def is_fused_multiply_add(self, product: Product) -> bool:
+        """
+        Return `True` if lanes compute a product, one term of the sum at each step.
+        """
+        return (
+            self.has_matrix_shape(product)
+            and self.chip.matrix_rate(product.element) is None
+        )
+
+    def cross_warp_cycles(self, tiled: TiledOperation, warps: int) -> UnitCycles:
+        """
+        Return the cycles in which warps exchange partial results through shared memory.
+        """
+        if not self.needs_thread_reduction(tiled) or not tiled.reads:
+            return NO_CYCLES
+        operand, box = max(
+            ((place, box) for place, box in enumerate(tiled.reads) if box is not None),
+            key=lambda each: elements_of_box(each[1]),
+        )
+        last = (tiled.facts.indexing_maps[operand] or ())[-1:]
+        if any(access.depends_on({*tiled.facts.reduction_dims}) for access in last):
+            return NO_CYCLES
+        width = dtype_of(tensor_type(tiled.op.operands[operand]).element_type).itemsize
+        parts = elements_of_box(box) * width // (VECTOR * self.chip.gpu.warp)
+        results = elements_of_box(tiled.result)
+        return UnitCycles(shared=EXCHANGE * results * max(1, min(warps, parts)))
+
+    def reduction_latency(self, tiled: TiledOperation, warps: int) -> float:
+        """Cycles until all warps have combined what each of them has of a reduction."""
+        if not self.needs_thread_reduction(tiled):
+            return 0.0
+        gpu = self.chip.gpu
+        rounds = log2(gpu.warp) + log2(warps)
+        each = ceil(elements_of_box(tiled.box) / (gpu.warp * warps))
+        results = min(elements_of_box(tiled.result), each)
+        # A warp exchanges one value of each thread with each round.
+        exchanged = results * log2(gpu.warp) * warps * gpu.warp / gpu.load_lanes
+        return rounds * self.chip.near_latency + exchanged
+
+    def row_reduction_latency(
+        self, tiled: TiledOperation, warps: int, made: Product | None
+    ) -> float:
+        """
+        Return the latency of a reduction whose tile has many rows. Of what matrix
+        instructions of full rate `made`, these are few.
+        """
+        if not self.needs_thread_reduction(tiled):
+            return 0.0
+        gpu, rows = self.chip.gpu, elements_of_box(tiled.result)
+        spread = ROW
+        if made is None or not self.is_full_rate_mma(made):
+            width = dtype_of(tensor_type(tiled.op.operands[0]).element_type).itemsize
+            wanted = elements_of_box(tiled.box) // rows * width // VECTOR
+            spread = max(1, min(gpu.warp * warps, wanted))
+        rounds = log2(spread)
+        exchanged = rows * spread * rounds / gpu.load_lanes
+        return rounds * self.chip.near_latency + exchanged
+
+    def needs_thread_reduction(self, tiled: TiledOperation) -> bool:
+        """Return `True` if threads combine their partial results of an operation."""
+        if not tiled.facts.is_accumulating:
+            return False
+        return not tiled.facts.is_product or not self.has_matrix_shape(
+            self.product_of(tiled)
+        )
+
+    def _lane_cycles(self, steps: float) -> UnitCycles:
+        return UnitCycles(lanes=steps / self.chip.lanes)
+
+    def _cycles_per_element(self, op: TilingInterface) -> UnitCycles:
+        """The time of one element."""
+        if op not in self.steps:
+            self.steps[op] = (
+                NO_CYCLES if is_fused_multiply_add(op) else self._estimate_element(op)
+            )
+        return self.steps[op]
+
+    def _estimate_element(self, op: TilingInterface) -> UnitCycles:
+        count = max(1, tensor_type(op.results[0]).element_count())
+        steps, special = lane_steps(op, self.target), special_steps(op, self.target)
+        each = special / self.chip.special if self.chip.special else 0.0
+        return self._lane_cycles(steps / count) + UnitCycles(special=each / count)
+
+    def _product_cycles(self, tiled: TiledOperation, warps: int) -> UnitCycles:
+        product = self.product_of(tiled)
+        rate = self.chip.matrix_rate(product.element)
+        if rate is None or not self.has_matrix_shape(product):
+            # A product and a sum are one step where they are fused.
+            fused = 2 if self.has_matrix_shape(product) else 1
+            return self._lane_cycles(product.flops / fused)
+        shared = (
+            self._shared_read_bytes(product, warps)
+            + product.total_operand_bytes
+            + self._collapse_copy_bytes(tiled)
+        )
+        return UnitCycles(
+            matrix=product.flops / (rate * self._rate_share(product)),
+            shared=shared / self.chip.gpu.shared_bandwidth,
+        )
+
+    def has_collapsed_axes(self, tiled: TiledOperation, operand: int) -> bool:
+        """
+        Return `True` if several axes of a factor are collapsed into one, which threads
+        do before the product.
+        """
+        box = accessed_box(tiled.facts.indexing_maps[operand] or (), tiled.box)
+        return sum(interval.tile_extent > 1 for interval in box) > MATRIX
+
+    def _collapse_copy_bytes(self, tiled: TiledOperation) -> float:
+        """
+        Return the bytes that collapsing operands moves through shared memory. What is
+        across the rows that it is stored in lies in the same banks.
+        """
+        total = 0.0
+        for operand, value in enumerate(tiled.op.operands[:2]):
+            if self.has_collapsed_axes(tiled, operand):
+                box = accessed_box(tiled.facts.indexing_maps[operand] or (), tiled.box)
+                width = dtype_of(tensor_type(value).element_type).itemsize
+                times = CONFLICTS if self._is_transposed(tiled, operand) else 2
+                total += times * elements_of_box(box) * width
+        return total
+
+    def _is_transposed(self, tiled: TiledOperation, operand: int) -> bool:
+        """
+        Return `True` if the reduction axis lies the other way in a factor than in its
+        matrix: a transposed operand.
+        """
+        roles = axis_roles_of(tiled, operand)
+        rows = "n" if self.is_swapped(tiled) else "m"
+        last = roles[-1] if roles else "k"
+        return (last != "k") if rows in roles else (last == "k")
+
+    def _rate_share(self, product: Product) -> float:
+        """The share of the full rate that instructions for a product have."""
+        return 1.0 if self._has_full_rate_shape(product) else self.chip.gpu.narrow
+
+    def _has_full_rate_shape(self, product: Product) -> bool:
+        """
+        Return `True` if a product has the shape that matrix instructions of the full
+        rate need.
+        """
+        return product.rows >= self.chip.gpu.matrix_rows and product.batch == 1
+
+    def _shared_read_bytes(self, product: Product, warps: int) -> float:
+        """
+        Bytes that matrix instructions read of shared memory: those of one group of
+        warps read a strip of rows, and all columns that the group has.
+        """
+        rows = self.chip.gpu.matrix_rows
+        strips = ceil(product.rows / rows)
+        groups = max(1, warps // WARP_GROUP)
+        across = max(1, groups // strips)
+        read = product.rows * across + product.columns * strips
+        return float(product.batch * product.width * product.depth * read)
+
+
+def product_volume(product: Product) -> int:
+    """The elements of a product before they are summed."""
+    return prod((product.batch, product.rows, product.columns, product.depth))

@@ -1,0 +1,169 @@
+"""Tile plans of groups by their estimated time as kernels of a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from contextlib import suppress
+
+from tlf.analysis.operations.banded_matmul import MatmulWork
+from tlf.analysis.tiling.group_analysis import GroupMembers, tile_rules_of
+from tlf.analysis.tiling.group_tiling import TilingError
+from tlf.analysis.tiling.structural_keys import structural_key_of
+from tlf.dialects import graph
+from tlf.dialects.interfaces import ContractionInterface
+from tlf.dialects.target import Level, LevelKind, TargetSpec
+from tlf.dialects.tile import Mapping
+from tlf.planner.context import Memo
+from tlf.planner.cost.gpu.chip import Chip
+from tlf.planner.cost.gpu.kernel_model import STAGES, KernelModel
+from tlf.planner.cost.gpu.kernel_search import KernelCandidate, KernelSearch, Sizes
+from tlf.planner.search_space import UNRESTRICTED, SearchSpace
+from tlf.planner.tile_sizes.largest_tiles import TileSizeSelector
+
+
+class GpuEstimator:
+    """
+    Finds plans for the memory level whose tiles the programs of kernels work on; groups
+    of one structure have one plan.
+    """
+
+    def __init__(
+        self,
+        target: TargetSpec,
+        level: Level,
+        chip: Chip,
+        freedom: SearchSpace = UNRESTRICTED,
+        memo: Memo | None = None,
+    ) -> None:
+        memo = Memo() if memo is None else memo
+        self.target = target
+        self.level = level
+        self.freedom = freedom
+        self.kernels = KernelModel(chip, target)
+        self.rules = tile_rules_of(target, level.name)
+        circumstances = repr((target.data, level.name, freedom))
+        self._known: dict[Hashable, graph.PlanAttr | None] = memo.table(
+            "plans", circumstances
+        )
+        self._fastest: dict[Hashable, int | None] = memo.table("cycles", circumstances)
+
+    @property
+    def can_estimate_cascades(self) -> bool:
+        return True
+
+    @staticmethod
+    def of(
+        target: TargetSpec,
+        level: Level,
+        freedom: SearchSpace = UNRESTRICTED,
+        memo: Memo | None = None,
+    ) -> GpuEstimator | None:
+        """A finder for a level, or None where there is no model of the target."""
+        chip = Chip.of(target)
+        if chip is None or level.kind is not LevelKind.VALUE:
+            return None
+        return GpuEstimator(target, level, chip, freedom, memo)
+
+    def find_plan(self, members: GroupMembers) -> graph.PlanAttr | None:
+        """The cheapest plan, or None where none of those tried fits."""
+        return self._cached_plan(
+            structural_key_of(members.operations, members.results), members
+        )
+
+    def estimate_cycles(self, members: GroupMembers) -> int | None:
+        """The cycles of a group as one kernel with this plan, if there is one."""
+        key = structural_key_of(members.operations, members.results)
+        if key not in self._fastest:
+            self._fastest[key] = self._cached_cycles(key, members)
+        return self._fastest[key]
+
+    def _cached_plan(
+        self, key: Hashable, members: GroupMembers
+    ) -> graph.PlanAttr | None:
+        if key not in self._known:
+            self._known[key] = self._search_plan(members)
+        return self._known[key]
+
+    def _cached_cycles(self, key: Hashable, members: GroupMembers) -> int | None:
+        try:
+            if (plan := self._cached_plan(key, members)) is None:
+                return None
+            tiling = members.tiling_with(plan.tile_sizes, plan.reduce_sizes, self.rules)
+        except TilingError:
+            return None
+        return round(self.kernels.estimate_cost(tiling, plan.stage_count).cycles)
+
+    def candidates_of(self, members: GroupMembers) -> list[KernelCandidate]:
+        """
+        Return the choices that the search for a plan has priced, the cheapest first.
+        """
+        search, starts = self._start_search(members)
+        search.find_best(starts)
+        found = (each for each in search.known.values() if each is not None)
+        return sorted(found, key=lambda each: each.cost.cycles)
+
+    def to_attribute(
+        self, members: GroupMembers, choice: KernelCandidate
+    ) -> graph.PlanAttr:
+        """A choice as a plan."""
+        count = len(members.tileable_axes(self.rules).parallel)
+        # Loops that say nothing have so many in flight anyway.
+        stages = 1 if choice.stages == STAGES else choice.stages
+        return graph.PlanAttr(
+            self.level.name,
+            choice.sizes[:count],
+            choice.sizes[count:],
+            Mapping.GRID,
+            stages=stages,
+        )
+
+    def _search_plan(self, members: GroupMembers) -> graph.PlanAttr | None:
+        search, starts = self._start_search(members)
+        best = search.find_best(starts)
+        return None if best is None else self.to_attribute(members, best)
+
+    def _start_search(self, members: GroupMembers) -> tuple[KernelSearch, list[Sizes]]:
+        """A search, and where it starts: at sizes that are taken without a model."""
+        axes = self.freedom.restrict_axes(members.tileable_axes(self.rules))
+        search = KernelSearch(
+            members,
+            axes,
+            self.level,
+            self.target,
+            self.rules,
+            self.kernels,
+            self.freedom.stages,
+        )
+        shape = members, axes, self.level, self.target, self.rules
+        starts: list[tuple[int, ...]] = []
+        for product in self._start_products(members):
+            with suppress(TilingError):
+                sizes = TileSizeSelector(*shape, product=product).select_sizes()
+                starts.append((*sizes.tile, *sizes.reduce))
+        return search, starts
+
+    def _start_products(
+        self, members: GroupMembers
+    ) -> list[ContractionInterface | None]:
+        """
+        The products whose preferred tiles a search starts from: what accumulates first,
+        and the first product of matrices where that is another one.
+        """
+        matrices = (
+            op
+            for op in members.accumulating_operations
+            if isinstance(op, ContractionInterface)
+            and self.has_matrix_shape(members, op)
+        )
+        first = next(matrices, None)
+        is_known = first is None or first is members.accumulating_operations[0]
+        return [None] if is_known else [None, first]
+
+    def has_matrix_shape(self, members: GroupMembers, op: ContractionInterface) -> bool:
+        """
+        Return `True` if a contraction is long enough along each axis of a matrix
+        product.
+        """
+        form = members.op_facts.of(op)
+        least = self.target.tiling.matrix_minimum
+        return MatmulWork.of(form.roles, form.extents).has_min_extent(least)

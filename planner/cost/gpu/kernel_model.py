@@ -1,0 +1,84 @@
+"""Cost model of a tiled group that runs as the programs of one kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from xdsl.ir import Operation
+
+from tlf.analysis.tiling.group_tiling import GroupTiling
+from tlf.dialects.target import TargetSpec
+from tlf.planner.cost.gpu.chip import Chip
+from tlf.planner.cost.gpu.compute_model import ComputeModel
+from tlf.planner.cost.gpu.kernel_cost import (
+    KernelCost,
+    KernelWork,
+    estimate_kernel_cost,
+)
+from tlf.planner.cost.gpu.kernel_programs import KernelPrograms
+from tlf.planner.cost.gpu.program_resources import ProgramResources, ResourceDemand
+from tlf.planner.cost.gpu.unit_cycles import UnitCycles
+
+STAGES = 3
+"""Iterations in flight of loops around matrix products that say nothing themselves."""
+
+TOGETHER = 1.15
+"""
+Slowdown of fused reductions in one loop that the model does not explain: measured with
+the programs of `bench/cascade_cases.py`.
+"""
+
+
+@dataclass
+class KernelModel:
+    """Prices tiled groups as kernels of a GPU."""
+
+    chip: Chip
+    target: TargetSpec
+    _demand: ResourceDemand | None = field(init=False, default=None)
+    """Of the tiling that was asked for last."""
+    _programs: KernelPrograms | None = field(init=False, default=None)
+    """Likewise."""
+    _steps: dict[Operation, UnitCycles] = field(
+        init=False, default_factory=dict[Operation, UnitCycles]
+    )
+    _kinds: dict[Operation, str] = field(
+        init=False, default_factory=dict[Operation, str]
+    )
+
+    def estimate_cost(self, tiling: GroupTiling, stages: int = 1) -> KernelCost:
+        """Return the price of a group; `stages` are those of its plan."""
+        found = estimate_kernel_cost(self.work_of(tiling, stages), self.chip)
+        if tiling.cascade is None:
+            return found
+        return replace(found, cycles=found.cycles * TOGETHER)
+
+    def resources_of(self, tiling: GroupTiling, stages: int = 1) -> ProgramResources:
+        """Return the resources of one program."""
+        return self.demand_of(tiling).resources_at(self._stages_of(tiling, stages))
+
+    def demand_of(self, tiling: GroupTiling) -> ResourceDemand:
+        """Return the resources of programs by the number of iterations in flight."""
+        if self._demand is None or self._demand.tiling is not tiling:
+            arithmetic = ComputeModel(
+                self.chip, self.target, tiling, self._steps, self._kinds
+            )
+            self._demand = ResourceDemand(tiling, arithmetic)
+        return self._demand
+
+    def work_of(self, tiling: GroupTiling, stages: int = 1) -> KernelWork:
+        """Return the work of the programs of a group."""
+        resources = self.resources_of(tiling, stages)
+        if self._programs is None or self._programs.tiling is not tiling:
+            self._programs = KernelPrograms(self.chip, self.demand_of(tiling))
+        return self._programs.work_of(resources)
+
+    def _stages_of(self, tiling: GroupTiling, stages: int) -> int:
+        """Iterations in flight: without a plan, those around matrix products."""
+        if stages > 1:
+            return stages
+        return STAGES if self.has_products(tiling) else 1
+
+    def has_products(self, tiling: GroupTiling) -> bool:
+        """Return `True` if a group has a product that matrix instructions compute."""
+        return self.demand_of(tiling).has_products

@@ -1,0 +1,366 @@
+"""Total work of the programs of one kernel, from that of their tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import ceil, prod
+
+from tlf.analysis.tiling.group_tiling import LoopLevel, TiledOperation, elements_of_box
+from tlf.dialects.interfaces import IndexedInterface
+from tlf.planner.cost.gpu.chip import Chip
+from tlf.planner.cost.gpu.compute_model import Product
+from tlf.planner.cost.gpu.global_traffic import TileTraffic, TrafficModel
+from tlf.planner.cost.gpu.kernel_cost import KernelWork, OuterTraffic
+from tlf.planner.cost.gpu.operand_reuse import ProgramGrid
+from tlf.planner.cost.gpu.program_resources import ProgramResources, ResourceDemand
+from tlf.planner.cost.gpu.source_products import find_source_product
+from tlf.planner.cost.gpu.unit_cycles import NO_CYCLES, UnitCycles
+
+LATE = 0.4
+"""The part of the time of a product that the load behind it waits for its end."""
+
+BESIDE = 2.5
+"""
+Slowdown of narrow matrix instructions in a loop with other reductions, where they read
+loaded values: measured with `log_sum_exp`, `unit_product` and others of
+`bench/cascade_cases.py`.
+"""
+
+NARROW_STORE = 14
+"""
+Cycles in which a warp stores elements of less than `WORD` bytes one by one: measured
+with products of 8192 rows and 50,257 columns in bf16, whose rows are not aligned.
+"""
+
+WORD = 4
+"""The least bytes that a thread stores at once at full rate."""
+
+KEPT = 0.5
+"""The share of the cache in which tensors that are read again are taken to stay."""
+
+
+@dataclass
+class KernelPrograms:
+    """
+    Programs of a tiled group, for any number of iterations in flight. Little of what
+    they do depends on how many iterations are in flight.
+    """
+
+    chip: Chip
+    demand: ResourceDemand
+    _known: dict[ProgramResources, KernelWork] = field(
+        init=False, default_factory=dict[ProgramResources, KernelWork]
+    )
+
+    def __post_init__(self) -> None:
+        self.tiling, self.arithmetic = self.demand.tiling, self.demand.arithmetic
+        self.warps = self.demand.warps
+        self.is_grouped = self.demand.has_products
+        """True if programs run in groups, as around matrix products."""
+        loops = tuple(self.tiling.loops.values())
+        self.grid = ProgramGrid(loops, self.is_grouped)
+        self.rounds = prod(loop.trips for loop in self.tiling.inner_loops.values())
+        """Iterations of the loop of the anchor."""
+        self.steps = self.rounds * self._nested_trips()
+        """Iterations of the loop whose loads are in flight."""
+        threads = self.warps * self.chip.gpu.warp
+        self.accesses = TrafficModel(self.tiling, self.chip.sector, threads)
+
+    def work_of(self, resources: ProgramResources) -> KernelWork:
+        """Return the total work of all programs that use some resources."""
+        if resources not in self._known:
+            self._known[resources] = self._sum_work(resources)
+        return self._known[resources]
+
+    def _sum_work(self, resources: ProgramResources) -> KernelWork:
+        outer, inner = self._outer_moves, self._inner_moves
+        every = [*outer, *inner]
+        programs = self.grid.programs
+        once, repeated = self._cycles_outside_loop, self._cycles_in_loop
+        repeated += self._register_staging_cycles(inner, resources)
+        fill = self._fill_latency()
+        step = repeated * (1 / self.steps)
+        is_direct = resources.stages == 1
+        waits = self._wait_cycles(step, is_direct)
+        is_product, is_looped = self.is_grouped, bool(self.tiling.inner_loops)
+        if is_looped:
+            once += UnitCycles(lanes=self._narrow_store_cycles(outer))
+        beside = replace(once, lanes=0.0, special=0.0) if is_looped else once
+        # The first program of all has nothing beside it that it could be hidden by.
+        hindered = waits if is_looped else once.total - once.longest + waits
+        memory = self._memory_traffic(every, resources)
+        stored = sum(each.totals.bus_bytes for each in outer if not each.is_read)
+        return KernelWork(
+            programs,
+            memory,
+            sum(each.totals.cache_bytes for each in every),
+            beside + repeated,
+            fill + once.total + self._loop_cycles(step, memory, resources) + waits,
+            fill,
+            resources,
+            hindered if is_direct or not is_looped else 0.0,
+            repeated.warp_issued_cycles if is_direct and is_product else 0.0,
+            stored if is_product else 0.0,
+            once.elementwise_cycles if is_looped else 0.0,
+        )
+
+    @cached_property
+    def _outer_moves(self) -> list[TileTraffic]:
+        """Tiles that are loaded or stored once in a program."""
+        return list(self._collect_moves(LoopLevel.OUTER))
+
+    @cached_property
+    def _inner_moves(self) -> list[TileTraffic]:
+        """Tiles that are loaded in every step of the reduction."""
+        return [
+            *self._collect_moves(LoopLevel.INNER),
+            *self._collect_moves(LoopLevel.NESTED),
+        ]
+
+    @cached_property
+    def _cycles_outside_loop(self) -> UnitCycles:
+        return self._compute_cycles(LoopLevel.OUTER) + self._move_cycles(
+            self._outer_moves
+        )
+
+    @cached_property
+    def _cycles_in_loop(self) -> UnitCycles:
+        return self._compute_cycles(LoopLevel.INNER) + self._move_cycles(
+            self._inner_moves
+        )
+
+    def _nested_trips(self) -> int:
+        """Return the iterations of nested loops per iteration of the anchor's loop."""
+        found = self.tiling.nested_loops_by_op.values()
+        return max(1, sum(prod(loop.trips for loop in each.values()) for each in found))
+
+    def _execution_count(self, tiled: TiledOperation) -> int:
+        """Return the number of times that a program computes a tile of an operation."""
+        if self._scope_of(tiled) is not LoopLevel.INNER:
+            return 1
+        loops = self.tiling.nested_loops_by_op.get(tiled.op, {}).values()
+        return self.rounds * prod(loop.trips for loop in loops)
+
+    def _scope_of(self, tiled: TiledOperation) -> LoopLevel:
+        """
+        Return the scope of an operation: `LoopLevel.INNER` in the loop of the
+        reduction.
+        """
+        is_anchor = tiled.op is self.tiling.anchor
+        is_inner = is_anchor and bool(self.tiling.inner_loops)
+        return LoopLevel.INNER if is_inner else tiled.loop_level
+
+    def _collect_moves(self, scope: LoopLevel) -> Iterator[TileTraffic]:
+        """
+        Yield the tiles that are loaded and stored, once in a program or once in a step.
+        """
+        inner = scope is not LoopLevel.OUTER
+        for (value, at), boxes in self.tiling.reads.items():
+            if at is scope:
+                for box in boxes:
+                    yield self.accesses.traffic_of_box(value, box, inner=inner)
+        for op, tiled in self.tiling.tiles.items():
+            if op in self.tiling.gathered_operations and tiled.loop_level is scope:
+                yield self.accesses.traffic_of_gather(tiled, inner=inner)
+        if not inner:
+            pairs = zip(self.tiling.results, self.tiling.result_tiles, strict=True)
+            for value, box in pairs:
+                yield self.accesses.traffic_of_box(value, box, is_read=False)
+
+    def _move_cycles(self, moves: list[TileTraffic]) -> UnitCycles:
+        """
+        Return the cycles that moving tiles keeps the units of a processor busy, in one
+        program.
+        """
+        count = self.grid.programs
+        accesses = sum(each.totals.accesses for each in moves) / count
+        steps = sum(each.totals.steps for each in moves) / count
+        cached = sum(each.totals.cache_bytes for each in moves) / count
+        gpu = self.chip.gpu
+        return UnitCycles(
+            lanes=steps / self.chip.lanes,
+            # What a request does not find side by side takes it longer.
+            loads=max(accesses / gpu.load_lanes, cached / gpu.shared_bandwidth),
+            port=cached / gpu.port,
+        )
+
+    def _narrow_store_cycles(self, moves: list[TileTraffic]) -> float:
+        """Cycles in which one program stores what is narrower than a word."""
+        accesses = sum(
+            each.totals.accesses
+            for each in moves
+            if not each.is_read and each.totals.payload < WORD * each.totals.accesses
+        )
+        return NARROW_STORE * accesses / self.grid.programs / self.chip.gpu.warp
+
+    def _register_staging_cycles(
+        self, moves: list[TileTraffic], resources: ProgramResources
+    ) -> UnitCycles:
+        """
+        Return the further cycles of one program for factors of products that threads
+        load into registers and then store in shared memory.
+        """
+        if not self.is_grouped or resources.stages > 1:
+            return NO_CYCLES
+        count = self.grid.programs
+        accesses = sum(each.totals.accesses for each in moves) / count
+        return UnitCycles(loads=accesses / self.chip.gpu.load_lanes)
+
+    def _compute_cycles(self, scope: LoopLevel) -> UnitCycles:
+        """
+        Return the cycles that computing keeps the units of a processor busy, in one
+        program.
+        """
+        busy = NO_CYCLES
+        for tiled in self.tiling.tiles.values():
+            if self._scope_of(tiled) is scope:
+                one = self.arithmetic.cycles_of_tile(tiled, self.warps)
+                one += self.arithmetic.cross_warp_cycles(tiled, self.warps)
+                slow = BESIDE if self._is_slowed(tiled) else 1.0
+                busy += one * (self._execution_count(tiled) * slow)
+        if scope is LoopLevel.INNER and (corrected := self._correction_steps()):
+            busy += UnitCycles(lanes=self.rounds * corrected / self.chip.lanes)
+            # What one reduction needs of another is computed one after the other.
+            busy = replace(busy, lanes=busy.lanes + busy.special, special=0.0)
+        return busy
+
+    def _correction_steps(self) -> int:
+        """Steps of lanes that correct totals in an iteration."""
+        corrected = (
+            tiled
+            for op, tiled in self.tiling.tiles.items()
+            if self.tiling.correction_of(op) or self.tiling.restart_of(op)
+        )
+        return sum(elements_of_box(tiled.result) for tiled in corrected)
+
+    def _is_slowed(self, tiled: TiledOperation) -> bool:
+        """
+        Return `True` if a narrow product reads inputs, in a loop with other reductions.
+        """
+        if self.tiling.cascade is None or not tiled.facts.is_product:
+            return False
+        if tiled.op.operands[0].owner in self.tiling.tiles:
+            return False
+        return self.arithmetic.is_narrow_mma(self.arithmetic.product_of(tiled))
+
+    def _fill_latency(self) -> float:
+        """Return the memory latency before the first and after the last bytes."""
+        indexed = any(
+            isinstance(op, IndexedInterface) for op in self.tiling.gathered_operations
+        )
+        ways = 2 if indexed else 1
+        return float(ways * self.chip.memory.latency + self.chip.cache.latency)
+
+    def _loop_cycles(
+        self, step: UnitCycles, memory: OuterTraffic, resources: ProgramResources
+    ) -> float:
+        """
+        Return the cycles of the reduction loop in a single program. A load that is `n`
+        iterations ahead has the time of `n` iterations to wait for the room that a
+        product leaves, for the other warps, and for memory.
+        """
+        if not self.tiling.inner_loops:
+            return 0.0
+        *_, last = (*self.tiling.inner_loops.values(), *self.tiling.nested_loops)
+        stages, chain = resources.stages, self._dependent_mma_cycles
+        if stages == 1:
+            return self.steps * (step.total - step.port + max(0.0, chain - step.matrix))
+        latency = self.chip.memory.latency
+        late = LATE * max(step.matrix, step.shared, chain) + self.chip.gpu.barrier
+        # Programs that run at once want their bytes at once.
+        resident = resources.count_resident(self.chip) * self.chip.processors
+        steps = self.steps * ceil(self.grid.programs / resident)
+        queue = memory.bytes / self.chip.memory.bandwidth / steps
+        hidden = (latency + queue + step.port + late) / (stages - 1)
+        # In a cascade, one program computes with a product once that is there.
+        in_turn = 0.0 if self.tiling.cascade is None else step.matrix + step.lanes
+        longest = max(step.longest, chain, in_turn)
+        each = max(longest + self.chip.gpu.barrier, hidden)
+        starts = self.steps / last.trips - 1
+        return self.steps * each + starts * latency
+
+    @cached_property
+    def _dependent_mma_cycles(self) -> float:
+        """Cycles of an iteration if matrix instructions wait for one another."""
+        return sum(
+            self.arithmetic.dependent_mma_cycles(tiled, self.warps)
+            * self._execution_count(tiled)
+            for tiled in self.tiling.tiles.values()
+            if self._scope_of(tiled) is LoopLevel.INNER
+        ) / max(1, self.steps)
+
+    def _wait_cycles(self, step: UnitCycles, is_direct: bool) -> float:
+        """
+        Cycles that warps wait for each other, and for memory if nothing is in flight,
+        in one program.
+        """
+        total = self._total_reduction_latency
+        if not self.tiling.inner_loops:
+            return total
+        if is_direct:
+            latency = self.chip.memory.latency
+            total += self.steps * (latency + self.chip.gpu.barrier + step.port)
+        late = any(
+            at is LoopLevel.OUTER and boxes
+            for (_, at), boxes in self.tiling.reads.items()
+        )
+        return total + (self.chip.memory.latency if late else 0)
+
+    @cached_property
+    def _total_reduction_latency(self) -> float:
+        """Cycles until threads have combined what they have of all reductions."""
+        total = 0.0
+        for tiled in self.tiling.tiles.values():
+            if self.arithmetic.needs_thread_reduction(tiled):
+                total += self._execution_count(tiled) * self._reduction_latency_of(
+                    tiled
+                )
+        return total
+
+    def _reduction_latency_of(self, tiled: TiledOperation) -> float:
+        """Return the latency of one reduction."""
+        made = self._find_reduced_product(tiled)
+        is_held = made is not None and self.arithmetic.is_full_rate_mma(made)
+        if self.tiling.cascade is None and not is_held:
+            return self.arithmetic.reduction_latency(tiled, self.warps)
+        return self.arithmetic.row_reduction_latency(tiled, self.warps, made)
+
+    def _find_reduced_product(self, tiled: TiledOperation) -> Product | None:
+        """The product that elementwise operations compute what is reduced from."""
+        made = (find_source_product(self.tiling, each) for each in tiled.op.operands)
+        return next((self.arithmetic.product_of(each) for each in made if each), None)
+
+    def _memory_traffic(
+        self, moves: list[TileTraffic], resources: ProgramResources
+    ) -> OuterTraffic:
+        """
+        Return the traffic of the outermost memory. Data that several programs running
+        at once read is loaded once, and so is all that stays in the cache.
+        """
+        running = resources.count_resident(self.chip) * self.chip.processors
+        running = min(running, self.grid.programs)
+        again = [each for each in moves if each.is_read and _is_reread(each)]
+        kept = sum(each.kernel_footprint for each in again)
+        stays = kept <= KEPT * self.chip.cache.capacity
+        total, gaps = 0.0, 0.0
+        for each in moves:
+            moved = each.totals
+            if not each.is_read:
+                wanted = moved.payload
+            elif stays or each not in again:
+                wanted = each.kernel_footprint
+            else:
+                share = self.grid.count_distinct_tiles(running, each.loops) / running
+                wanted = each.program_footprint * self.grid.programs * share
+                wanted = max(each.kernel_footprint, min(wanted, moved.payload))
+            times = wanted / moved.payload if moved.payload else 0.0
+            total += times * moved.bus_bytes
+            gaps += times * moved.rows * self.chip.gpu.gap
+        return OuterTraffic(total, gaps)
+
+
+def _is_reread(move: TileTraffic) -> bool:
+    """Return `True` if some bytes are read more than once."""
+    return move.totals.payload > move.kernel_footprint

@@ -1,0 +1,236 @@
+"""Hill climb for the tile sizes of a group that make the fastest kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from tlf.analysis.tiling.group_analysis import GroupMembers, can_fit
+from tlf.analysis.tiling.group_tiling import GroupTiling, TilingError, elements_of_box
+from tlf.analysis.tiling.tile_rules import TileRules
+from tlf.analysis.tiling.tileable_axes import TileableAxes
+from tlf.dialects.target import Level, TargetSpec
+from tlf.dialects.triton import default_warp_count
+from tlf.dialects.types import dtype_of, tensor_type
+from tlf.planner.cost.gpu.compute_model import product_volume
+from tlf.planner.cost.gpu.global_traffic import VECTOR
+from tlf.planner.cost.gpu.kernel_cost import KernelCost
+from tlf.planner.cost.gpu.kernel_model import STAGES, KernelModel
+
+Sizes: TypeAlias = tuple[int, ...]
+"""Of the parallel axes, then of the reduction if it has a loop."""
+
+DEPTHS = (2, 3, 4, 5)
+"""Iterations in flight of loops around matrix products."""
+
+WARPS = default_warp_count(1)
+"""The fewest warps of a program."""
+
+UNROLLED = 2048
+"""The most steps of a product that a thread computes one after the other, unrolled."""
+
+TOGETHER = 1024
+"""
+The same of several products in all: measured with the attention of a layer in f32,
+which runs out of registers with twice as many.
+"""
+
+GAIN = 1e-3
+"""The part of a time that a step of the search has to save at least."""
+
+
+WORTH = 0.02
+"""The part of a time that other tiles than those given have to save at least."""
+
+DEPTH = 0.05
+"""The part of a time that another number of iterations in flight has to save."""
+
+
+@dataclass(frozen=True)
+class KernelCandidate:
+    """Tile sizes, iterations in flight, and the price of both."""
+
+    sizes: Sizes
+    stages: int
+    cost: KernelCost
+
+
+@dataclass
+class KernelSearch:
+    """
+    Hill climb over tile sizes and stages, axis by axis. So it never ends at a higher
+    price than it started at.
+    """
+
+    members: GroupMembers
+    axes: TileableAxes
+    level: Level
+    target: TargetSpec
+    rules: TileRules
+    kernels: KernelModel
+    stages: int | None = None
+    """The most iterations in flight."""
+    given: frozenset[Sizes] = frozenset()
+    """Sizes that may be as small as they are."""
+    has_products: bool = False
+    """True if matrix instructions compute a product with the given sizes."""
+    known: dict[Sizes, KernelCandidate | None] = field(
+        default_factory=dict[Sizes, KernelCandidate | None]
+    )
+
+    def find_best(self, starts: Sequence[Sizes]) -> KernelCandidate | None:
+        """The best choice from several starts, or None where none of them is legal."""
+        self.given = frozenset(starts)
+        self.has_products = any(map(self._has_matrix_product, starts))
+        found = [
+            self._descend(choice)
+            for sizes in dict.fromkeys(starts)
+            if (choice := self._first_legal(sizes)) is not None
+        ]
+        return min(found, key=_rank_of, default=None)
+
+    def _first_legal(self, sizes: Sizes) -> KernelCandidate | None:
+        """
+        Return the first legal choice: the given sizes, or those with the longest axes
+        halved, last first; `None` if there is none.
+        """
+        while (choice := self.candidate_for(sizes)) is None:
+            longest = sorted(
+                enumerate(sizes), key=lambda each: each[::-1], reverse=True
+            )
+            halves = (self._halve_axis(sizes, axis) for axis, _ in longest)
+            if (smaller := next((e for e in halves if e is not None), None)) is None:
+                return None
+            sizes = smaller
+        return choice
+
+    def _descend(self, start: KernelCandidate) -> KernelCandidate:
+        choice = start
+        while True:
+            near = [
+                self.candidate_for(sizes)
+                for sizes in self._neighbour_sizes(choice.sizes)
+            ]
+            better = min((e for e in near if e is not None), key=_rank_of, default=None)
+            if better is None or better.cost.cycles > choice.cost.cycles * (1 - GAIN):
+                break
+            choice = better
+        is_worth = choice.cost.cycles <= start.cost.cycles * (1 - WORTH)
+        return choice if is_worth else start
+
+    def _neighbour_sizes(self, sizes: Sizes) -> Iterator[Sizes]:
+        for axis in range(len(sizes)):
+            for one in (self._halve_axis(sizes, axis), self._double_axis(sizes, axis)):
+                if one is not None:
+                    yield one
+        for axis in range(len(sizes)):
+            if (more := self._double_axis(sizes, axis)) is None:
+                continue
+            for other in range(len(sizes)):
+                if (
+                    other != axis
+                    and (pair := self._halve_axis(more, other)) is not None
+                ):
+                    yield pair
+
+    def _halve_axis(self, sizes: Sizes, axis: int) -> Sizes | None:
+        size = sizes[axis]
+        if size == 1 or not self._is_axis_free(axis):
+            return None
+        return (*sizes[:axis], self.rules.padded_extent(size) // 2, *sizes[axis + 1 :])
+
+    def _double_axis(self, sizes: Sizes, axis: int) -> Sizes | None:
+        size = sizes[axis]
+        extent = (*self.axes.parallel, *self.axes.reduction)[axis]
+        if size >= self.rules.padded_extent(extent) or not self._is_axis_free(axis):
+            return None
+        return (*sizes[:axis], 2 * self.rules.padded_extent(size), *sizes[axis + 1 :])
+
+    def _is_axis_free(self, axis: int) -> bool:
+        return (*self.axes.free, *self.axes.reduction_free)[axis]
+
+    def candidate_for(self, sizes: Sizes) -> KernelCandidate | None:
+        """The cheapest choice with some sizes, or None where they are not legal."""
+        if sizes not in self.known:
+            self.known[sizes] = self._find_candidate(sizes)
+        return self.known[sizes]
+
+    def _find_candidate(self, sizes: Sizes) -> KernelCandidate | None:
+        if (tiling := self._tiling_for(sizes)) is None:
+            return None
+        if not can_fit(tiling, self.level, self.target) or not self._has_small_products(
+            tiling
+        ):
+            return None
+        if sizes not in self.given and not self._is_as_efficient(tiling):
+            return None
+        choices = [
+            KernelCandidate(sizes, stages, self.kernels.estimate_cost(tiling, stages))
+            for stages in self._pipeline_depths(tiling)
+            if self.kernels.resources_of(tiling, stages).is_within_limits(
+                self.kernels.chip
+            )
+        ]
+        best = min(choices, key=_rank_of, default=None)
+        usual = next((each for each in choices if each.stages == STAGES), None)
+        if best is None or usual is None:
+            return best
+        return best if best.cost.cycles < usual.cost.cycles * (1 - DEPTH) else usual
+
+    def _pipeline_depths(self, tiling: GroupTiling) -> Sequence[int]:
+        """The numbers of iterations in flight that are worth a try."""
+        if not tiling.inner_loops or not self.kernels.has_products(tiling):
+            return (1,)
+        most = self.stages or DEPTHS[-1]
+        return [each for each in DEPTHS if each <= most] or (1,)
+
+    def _has_matrix_product(self, sizes: Sizes) -> bool:
+        tiling = self._tiling_for(sizes)
+        return tiling is not None and self.kernels.has_products(tiling)
+
+    def _tiling_for(self, sizes: Sizes) -> GroupTiling | None:
+        count = len(self.axes.parallel)
+        try:
+            return self.members.tiling_with(sizes[:count], sizes[count:], self.rules)
+        except TilingError:
+            return None
+
+    def _is_as_efficient(self, tiling: GroupTiling) -> bool:
+        """
+        Return `True` if tiles are no worse than those given: threads move as much at
+        once as they can, and matrix instructions compute what they can.
+        """
+        if self.has_products and not self.kernels.has_products(tiling):
+            return False
+        moved = [*tiling.input_tiles(), *tiling.output_tiles()]
+        largest = max(
+            elements_of_box(box) * dtype_of(tensor_type(value).element_type).itemsize
+            for value, box in moved
+        )
+        return largest >= VECTOR * WARPS * self.kernels.chip.gpu.warp
+
+    def _has_small_products(self, tiling: GroupTiling) -> bool:
+        """
+        Return `True` if products without matrix instructions have at most the permitted
+        number of elements.
+        """
+        needs, limit = self.kernels.demand_of(tiling), self.target.tiling.max_elements
+        arithmetic, fused = needs.arithmetic, list[int]()
+        for tiled in tiling.tiles.values():
+            if not tiled.facts.is_product:
+                continue
+            product = arithmetic.product_of(tiled)
+            if arithmetic.is_fused_multiply_add(product):
+                fused.append(product_volume(product))
+            elif not arithmetic.has_matrix_shape(product):
+                if limit is not None and product_volume(product) > limit:
+                    return False
+        most = UNROLLED if len(fused) < 2 else TOGETHER
+        return sum(fused) <= most * needs.warps * arithmetic.chip.gpu.warp
+
+
+def _rank_of(choice: KernelCandidate) -> tuple[float, int, int]:
+    """Return the rank of a candidate: its cycles, then its distance from defaults."""
+    usual = abs(choice.stages - STAGES)
+    return choice.cost.cycles, usual, choice.cost.programs

@@ -1,0 +1,53 @@
+"""
+Operand reuse: the number of distinct tiles that concurrent programs read.
+
+Programs are numbered along the axes of the grid, the last one fastest. So many in a row
+cover that axis first, then the one before it, and so on. With groups, some steps of the
+last axis but one go with each step of the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from tlf.analysis.tiling.group_tiling import TileLoop
+
+GROUP = 16
+"""Programs along the last axis but one that read the same columns of a product."""
+
+
+@dataclass(frozen=True)
+class ProgramGrid:
+    """The axes of a grid of programs, the outermost first."""
+
+    loops: Sequence[TileLoop]
+    is_grouped: bool = False
+    """True if programs of the last two axes run in groups."""
+
+    @property
+    def programs(self) -> int:
+        """Number of programs."""
+        count = 1
+        for loop in self.loops:
+            count *= loop.trips
+        return count
+
+    def count_distinct_tiles(self, running: int, loops: Collection[TileLoop]) -> float:
+        """Return the average number of distinct tiles that concurrent programs read."""
+        rest, found = float(min(running, self.programs)), 1.0
+        for loop, count in self._steps_along_axes():
+            covered = min(float(count), max(1.0, rest))
+            rest /= count
+            if loop in loops:
+                found *= covered
+        return found
+
+    def _steps_along_axes(self) -> Sequence[tuple[TileLoop, float]]:
+        """Steps along each axis, the fastest first."""
+        backwards = [(loop, float(loop.trips)) for loop in reversed(self.loops)]
+        if not self.is_grouped or len(backwards) < 2:
+            return backwards
+        columns, (rows, count), *others = backwards
+        group = min(float(GROUP), count)
+        return [(rows, group), columns, (rows, count / group), *others]

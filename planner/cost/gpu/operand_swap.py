@@ -1,0 +1,120 @@
+"""Operand swap: select the left factor of the matrix instructions of a tile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+
+from tlf.analysis.operations.banded_matmul import MatmulWork
+from tlf.analysis.tiling.group_tiling import GroupTiling, LoopLevel, TiledOperation
+from tlf.dialects.interfaces import ContractionInterface, ElementwiseInterface
+from tlf.dialects.types import is_16_bit_float, tensor_type
+from tlf.planner.cost.gpu.source_products import find_source_product
+
+
+@dataclass(frozen=True)
+class OperandSwap:
+    """Operand swap of a contraction's tile, decided as in the backend."""
+
+    tiling: GroupTiling
+    tiled: TiledOperation
+    rows: int
+    """Of the widest matrix instruction."""
+    least: int
+    """Of an axis of a product that matrix instructions compute."""
+
+    @property
+    def is_swapped(self) -> bool:
+        """True if the second operand is the left factor."""
+        natural = self._has_columns_first
+        if not self._needs_recompute(int(natural)) or self._needs_recompute(
+            int(not natural)
+        ):
+            return natural
+        return natural != self._is_plain_accumulation
+
+    @property
+    def _has_columns_first(self) -> bool:
+        """
+        True if the first axis of the result, in memory order, is an axis of columns.
+        """
+        roles = self.tiled.facts.roles
+        for access in self.tiled.facts.result_map:
+            for iterator, _ in access.terms:
+                if self.tiled.box[iterator].tile_extent > 1 and roles[iterator] in (
+                    "m",
+                    "n",
+                ):
+                    return roles[iterator] == "n"
+        return False
+
+    @property
+    def _is_plain_accumulation(self) -> bool:
+        """Return `True` if the loop around the product only accumulates."""
+        op = self.tiled.op
+        if op is self.tiling.anchor or self.tiling.is_step(op):
+            return self.tiling.correction_of(op) is None
+        return self.tiled.loop_level is LoopLevel.OUTER
+
+    def _needs_recompute(self, left: int) -> bool:
+        """
+        Return `True` if threads recompute an operand where it is the left factor: for
+        other users, for another order of its elements, or for narrow instructions, of
+        which several take the same rows.
+        """
+        value, work = self.tiled.op.operands[left], matmul_work_of(self.tiled)
+        if work.batch > 1 or not self._is_computed(value):
+            return False
+        rows, columns = (work.m, work.n) if left == 0 else (work.n, work.m)
+        is_narrow = rows < self.rows <= columns
+        return is_narrow or self._is_transposed(left) or self._has_other_users(value)
+
+    def _is_computed(self, value: SSAValue) -> bool:
+        """
+        Return `True` if a factor is a value of 16 bits that threads compute from what
+        they load.
+        """
+        owner = value.owner
+        if (
+            not isinstance(owner, ElementwiseInterface)
+            or owner not in self.tiling.tiles
+        ):
+            return False
+        is_narrow = is_16_bit_float(tensor_type(value).element_type)
+        return is_narrow and find_source_product(self.tiling, value) is None
+
+    def _is_transposed(self, operand: int) -> bool:
+        """
+        Return `True` if the reduction axis of an operand is not its contiguous one in
+        memory.
+        """
+        own, roles = "mn"[operand], axis_roles_of(self.tiled, operand)
+        return [role for role in roles if role in (own, "k")][-1:] == [own]
+
+    def _has_other_users(self, value: SSAValue) -> bool:
+        """Return `True` if a value has users other than matrix products."""
+        users = {use.operation for use in value.uses} & set(self.tiling.tiles)
+        return any(
+            not self._has_matrix_shape(self.tiling.tiles[user]) for user in users
+        )
+
+    def _has_matrix_shape(self, tiled: TiledOperation) -> bool:
+        if not isinstance(tiled.op, ContractionInterface):
+            return False
+        return matmul_work_of(tiled).has_min_extent(self.least)
+
+
+def axis_roles_of(tiled: TiledOperation, operand: int) -> list[str]:
+    """The roles of the long axes of a tile of an operand, as they lie in memory."""
+    return [
+        tiled.facts.roles[iterator]
+        for access in tiled.facts.indexing_maps[operand] or ()
+        for iterator, _ in access.terms
+        if tiled.box[iterator].tile_extent > 1
+    ]
+
+
+def matmul_work_of(tiled: TiledOperation) -> MatmulWork:
+    """The product that a tile of a contraction is."""
+    return MatmulWork.of(tiled.facts.roles, [each.tile_extent for each in tiled.box])

@@ -1,0 +1,85 @@
+"""Loads too narrow for asynchronous copies, which go through registers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.ir import Operation, SSAValue
+
+from tlf.analysis.tiling.group_tiling import GroupTiling, LoopLevel, elements_of_box
+from tlf.dialects.interfaces import AccumulatingInterface, ContractionInterface
+from tlf.planner.cost.gpu.global_traffic import TrafficModel
+
+ASYNCHRONOUS = 4
+"""The least bytes that a thread has copied to shared memory while it goes on."""
+
+
+@dataclass(frozen=True)
+class RegisterLoads:
+    """Elements that each iteration of a reduction loads into registers."""
+
+    factors: int
+    """Of what products multiply, which then wait for them."""
+    others: int
+
+    @staticmethod
+    def of(tiling: GroupTiling, accesses: TrafficModel) -> RegisterLoads:
+        """
+        Return the elements that every iteration of a group's reduction loads into
+        registers, as its threads load too few bytes at once.
+        """
+        counts = {True: 0, False: 0}
+        for value, count in _find_narrow_loads(tiling, accesses):
+            counts[_is_product_operand(tiling, value)] += count
+        return RegisterLoads(counts[True], counts[False])
+
+
+def _find_narrow_loads(
+    tiling: GroupTiling, accesses: TrafficModel
+) -> Iterator[tuple[SSAValue, int]]:
+    """Values of which threads load few bytes at once, with the elements of a tile."""
+    for (value, scope), boxes in tiling.reads.items():
+        if scope is not LoopLevel.OUTER:
+            for box in boxes:
+                if accesses.masked_width(value, box) < ASYNCHRONOUS:
+                    yield value, elements_of_box(box)
+    for op in tiling.gathered_operations:
+        tiled = tiling.tiles[op]
+        if tiled.loop_level is not LoopLevel.INNER:
+            continue
+        if accesses.gathered_width(tiled) < ASYNCHRONOUS:
+            yield op.results[0], elements_of_box(tiled.result)
+
+
+def _is_product_operand(tiling: GroupTiling, value: SSAValue) -> bool:
+    """
+    Return `True` if a product reads a value, or one computed from it without
+    accumulation.
+    """
+    later = _accumulation_users(tiling)
+    pending, seen = [value], set[SSAValue]()
+    while pending:
+        each = pending.pop()
+        if each in seen:
+            continue
+        seen.add(each)
+        for use in each.uses:
+            op = use.operation
+            if op not in tiling.tiles:
+                continue
+            if isinstance(op, ContractionInterface):
+                return True
+            if op not in later:
+                pending += op.results
+    return False
+
+
+def _accumulation_users(tiling: GroupTiling) -> set[Operation]:
+    """Return the accumulating operations, and all that depend on their results."""
+    found = set[Operation]()
+    for op in tiling.tiles:
+        needs = any(operand.owner in found for operand in op.operands)
+        if needs or isinstance(op, AccumulatingInterface):
+            found.add(op)
+    return found

@@ -1,0 +1,24 @@
+"""Matrix products that the values of a tiled group are computed from."""
+
+from __future__ import annotations
+
+from xdsl.ir import Block, SSAValue
+
+from tlf.analysis.tiling.group_tiling import GroupTiling, TiledOperation
+
+
+def find_source_product(tiling: GroupTiling, value: SSAValue) -> TiledOperation | None:
+    """Return the product that a value is or is computed from elementwise."""
+    pending, seen = [value], set[SSAValue]()
+    while pending:
+        each = pending.pop()
+        if each in seen or isinstance(each.owner, Block):
+            continue
+        seen.add(each)
+        if (tiled := tiling.tiles.get(each.owner)) is None:
+            continue
+        if tiled.facts.is_product:
+            return tiled
+        if tiled.facts.is_elementwise:
+            pending.extend(tiled.op.operands)
+    return None

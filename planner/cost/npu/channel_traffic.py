@@ -1,0 +1,109 @@
+"""Traffic of a group between two memory levels: bytes and channel cycles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.ir import SSAValue
+
+from tlf.analysis.tiling.box_covering import is_moved_by
+from tlf.analysis.tiling.group_tiling import GroupTiling, TiledOperation, TileLoop
+from tlf.dialects.interfaces import IndexedInterface
+from tlf.planner.cost.covered_extents import covered_extent
+from tlf.planner.cost.npu.indexed_costs import gather_cost_of
+from tlf.planner.cost.npu.transfer_costs import TransferCosts
+from tlf.support.affine.index_access import Box
+
+
+@dataclass(slots=True)
+class ChannelTraffic:
+    """
+    Moves in one direction, all of them together. It is never changed; a frozen class
+    would take longer to make.
+    """
+
+    bytes: int = 0
+    """Payload."""
+    cycles: float = 0.0
+    """That they take the channel."""
+
+    def __add__(self, other: ChannelTraffic) -> ChannelTraffic:
+        return ChannelTraffic(self.bytes + other.bytes, self.cycles + other.cycles)
+
+
+class GroupTransfers:
+    """
+    Adds up what moves of boxes cost over all iterations of a group's loops.
+    """
+
+    def __init__(self, tiling: GroupTiling, moves: TransferCosts) -> None:
+        self.moves = moves
+        rolled = tiling.rolling_loop
+        loops = [loop for loop in tiling.loops.values() if loop is not rolled]
+        self.outer = [*loops, rolled] if rolled is not None else loops
+        """The loops over tiles, outermost first."""
+        self.loops = [*self.outer, *tiling.inner_loops.values()]
+        """Those over the pieces of a reduction, too."""
+
+    def load_traffic(self, value: SSAValue, box: Box) -> ChannelTraffic:
+        """Bring a box near, outside of the loops further in that do not move it."""
+        return self._total_traffic(value, box, self.repeat_count(box), inward=True)
+
+    def store_traffic(self, value: SSAValue, box: Box) -> ChannelTraffic:
+        """Put a box back in every iteration."""
+        return self._total_traffic(
+            value, box, self._invariant_trips(box, self.outer), inward=False
+        )
+
+    def gather_traffic(self, tiled: TiledOperation) -> ChannelTraffic:
+        """Bring what indices name near, in every iteration."""
+        op, moves = tiled.op, self.moves
+        assert isinstance(op, IndexedInterface)
+        shape, item, _ = moves.storage_of(op.results[0])
+        rooms = [interval.tile_extent for interval in tiled.result]
+        pairs = zip(tiled.result, shape, strict=True)
+        times = self._invariant_trips(tiled.result, self.outer)
+        payload = prod(covered_extent(*each) for each in pairs) * item * times
+        cost = gather_cost_of(moves.costs, op, rooms, moves.near, moves.far)
+        cycles = cost.cycles * payload / max(1, prod(map(min, rooms, shape)) * item)
+        return ChannelTraffic(payload, max(cycles, moves.min_channel_cycles(payload)))
+
+    def repeat_count(self, box: Box) -> int:
+        """Return how many times the same box is moved."""
+        return self._invariant_trips(box, self.loops[: self.loop_depth(box)])
+
+    def loop_depth(self, box: Box) -> int:
+        """Within how many loops a box is cut."""
+        return max(
+            (n + 1 for n, loop in enumerate(self.loops) if is_moved_by(box, (loop,))),
+            default=0,
+        )
+
+    @staticmethod
+    def _invariant_trips(box: Box, loops: Sequence[TileLoop]) -> int:
+        """The iterations of those loops that do not move a box."""
+        return prod(loop.trips for loop in loops if not is_moved_by(box, (loop,)))
+
+    def _total_traffic(
+        self, value: SSAValue, box: Box, times: int, *, inward: bool
+    ) -> ChannelTraffic:
+        shape, item, _ = self.moves.storage_of(value)
+        covered = [
+            covered_extent(interval, extent)
+            for interval, extent in zip(box, shape, strict=True)
+        ]
+        payload = prod(covered) * item * times
+        cost = (
+            self.moves.load_cost_of(value, box)
+            if inward
+            else self.moves.store_cost_of(value, box)
+        )
+        rooms = [interval.tile_extent for interval in box]
+        typical = prod(map(min, rooms, shape))
+        cycles = max((busy for _, busy in cost.shared), default=cost.cycles)
+        cycles *= payload / max(1, typical * item)
+        return ChannelTraffic(
+            payload, max(cycles, self.moves.min_channel_cycles(payload))
+        )

@@ -1,0 +1,100 @@
+"""Steps at which the operations of a group run and its values are used."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from xdsl.ir import Operation, SSAValue
+
+from tlf.analysis.tiling.group_tiling import TiledOperation
+from tlf.dialects.slice_views import is_unit_stride_slice
+from tlf.dialects.types import dtype_of, tensor_type
+from tlf.planner.cost.npu.inner_transfers import InnerTransfer, collect_transfers
+from tlf.planner.cost.npu.nest_prediction import Nests
+
+
+class ExecutionSteps:
+    """
+    The steps of a group, whatever its tiles: its operations one after the other, or
+    with `nests` those of one nest over nearer tiles at once.
+    """
+
+    def __init__(
+        self, operations: Collection[Operation], nests: Nests | None = None
+    ) -> None:
+        order = {op: number for number, op in enumerate(operations)}
+        self.of = order if nests is None else {op: nests[op] for op in order}
+        """The step of each operation."""
+        self.end = 1 + max(self.of.values(), default=-1)
+        self._nests = nests
+        self._done: dict[tuple[Operation, ...] | None, list[InnerTransfer]] = {}
+        self._uses: dict[SSAValue, tuple[int, ...]] = {}
+        self._firsts: dict[SSAValue, int] = {}
+        self._handed: dict[SSAValue, bool] = {}
+        self._items: dict[SSAValue, int] = {}
+
+    def use_steps_of(self, value: SSAValue) -> tuple[int, ...]:
+        """
+        The steps at which operations of the group use a value, or what is part of it.
+        A part that leaves the group is used where it is cut.
+        """
+        if (known := self._uses.get(value)) is None:
+            known = tuple(self._find_uses(value))
+            self._uses[value] = known
+        return known
+
+    def _find_uses(self, value: SSAValue) -> Iterator[int]:
+        for use in value.uses:
+            op = use.operation
+            if op not in self.of:
+                continue
+            is_cut = is_unit_stride_slice(op)
+            if not is_cut or self._is_live_out(op):
+                yield self.of[op]
+            if is_cut:
+                yield from self.use_steps_of(op.results[0])
+
+    def _is_live_out(self, op: Operation) -> bool:
+        """
+        Return `True` if the result of an operation has no users, or users outside of
+        the group.
+        """
+        users = [use.operation for use in op.results[0].uses]
+        return not users or any(user not in self.of for user in users)
+
+    def has_later_users(self, value: SSAValue) -> bool:
+        """
+        Return `True` if a value has users in other steps than the one that computes it.
+        """
+        if (known := self._handed.get(value)) is None:
+            owner = value.owner
+            own = self.of.get(owner) if isinstance(owner, Operation) else None
+            known = any(step != own for step in self.use_steps_of(value))
+            self._handed[value] = known
+        return known
+
+    def first_use_of(self, value: SSAValue) -> int:
+        """The first step that uses a value as it is; 0 where none does."""
+        if (known := self._firsts.get(value)) is None:
+            users = (use.operation for use in value.uses)
+            steps = (self.of[user] for user in users if user in self.of)
+            known = self._firsts[value] = min(steps, default=0)
+        return known
+
+    def transfers_of(
+        self, tiles: Mapping[Operation, TiledOperation]
+    ) -> Sequence[InnerTransfer]:
+        """Return the exchanges of some operations in their nests, in order."""
+        assert self._nests is not None
+        # The whole group is asked for most.
+        key = None if len(tiles) == len(self.of) else tuple(tiles)
+        if (known := self._done.get(key)) is None:
+            known = self._done[key] = [*collect_transfers(tiles, self._nests)]
+        return known
+
+    def item_bytes_of(self, value: SSAValue) -> int:
+        """The bytes of an element of a value."""
+        if (known := self._items.get(value)) is None:
+            known = dtype_of(tensor_type(value).element_type).itemsize
+            self._items[value] = known
+        return known

@@ -1,0 +1,122 @@
+"""
+In-place computation: values that reuse an operand's buffer in the innermost level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from tlf.analysis.tiling.box_covering import is_moved_by
+from tlf.analysis.tiling.cascade_tiles import is_loop_carried
+from tlf.analysis.tiling.fused_rounding import rounded_products
+from tlf.analysis.tiling.group_tiling import GroupTiling, LoopLevel, elements_of_box
+from tlf.dialects import tile
+from tlf.dialects.interfaces import (
+    AccumulatingInterface,
+    ElementwiseInterface,
+    ViewInterface,
+)
+from tlf.dialects.slice_views import is_unit_stride_slice
+from tlf.dialects.types import tensor_type
+from tlf.planner.cost.npu.execution_steps import ExecutionSteps
+from tlf.support.affine.index_access import Box
+
+
+class InPlaceBuffers:
+    """
+    Buffer sharing of `convert-tile-to-mem`: an elementwise operation writes in place of
+    an operand that is not needed afterwards, be it computed before or cut for the same
+    iteration, and so does a sum in place of its initial value. A view is where its
+    operand is.
+    """
+
+    def __init__(self, tiling: GroupTiling, steps: ExecutionSteps) -> None:
+        self.tiling = tiling
+        self.steps = steps
+        self.rounded = rounded_products(tiling)
+        """Casts to 16 bits that products do by themselves."""
+        self.shares: dict[SSAValue, SSAValue] = {}
+        """For a value computed in place, the value whose buffer it takes."""
+        for op in tiling.tiles:
+            self._find_reusable(op)
+
+    def buffer_owner_of(self, value: SSAValue) -> SSAValue:
+        """Return the value in whose buffer a value lies."""
+        return self.shares.get(value, value)
+
+    def values_sharing_buffer(self, place: SSAValue) -> Iterator[SSAValue]:
+        """The values that are in the buffer of one, that one first."""
+        yield place
+        yield from (value for value, other in self.shares.items() if other is place)
+
+    def last_use_of_buffer(self, value: SSAValue) -> int:
+        """The last step that uses what is in the buffer of a value."""
+        uses = (
+            step
+            for v in self.values_sharing_buffer(value)
+            for step in self.steps.use_steps_of(v)
+        )
+        return max(uses, default=self.steps.end)
+
+    def _find_reusable(self, op: Operation) -> None:
+        if is_unit_stride_slice(op):
+            self._share_buffer(op.results[0], op.operands[0])
+            return
+        if isinstance(op, ViewInterface):
+            if op.operands[0].owner in self.steps.of:
+                self._share_buffer(op.results[0], op.operands[0])
+            return
+        if (product := self.rounded.get(op)) is not None:
+            self._share_buffer(op.results[0], product.results[0])
+            return
+        carried = self._is_running_total(op)
+        for operand in () if carried else _reusable_operands(op):
+            wanted, box = self.tiling.tiles[op].result, self._single_tile_of(operand)
+            element = tensor_type(op.results[0]).element_type
+            if box is None or tensor_type(operand).element_type != element:
+                continue
+            if (
+                elements_of_box(box) != elements_of_box(wanted)
+                or operand in self.tiling.results
+            ):
+                continue
+            if self._is_running_total(operand.owner):
+                continue
+            if self.last_use_of_buffer(operand) == self.steps.of[op]:
+                self._share_buffer(op.results[0], operand)
+                return
+
+    def _is_running_total(self, owner: Operation | Block) -> bool:
+        """Return `True` if an operation computes running totals that a loop carries."""
+        if not isinstance(owner, Operation) or not self.tiling.is_row(owner):
+            return False
+        return is_loop_carried(self.tiling, owner)
+
+    def _single_tile_of(self, value: SSAValue) -> Box | None:
+        """The tile of a value, if it is there for one iteration alone."""
+        tiling, owner = self.tiling, value.owner
+        if (value, 0) in tiling.windows:
+            return None
+        if isinstance(owner, Operation) and owner in tiling.tiles:
+            return tiling.tiles[owner].result
+        boxes = tiling.reads.get((value, LoopLevel.OUTER), ())
+        if len(boxes) != 1 or (value, LoopLevel.INNER) in tiling.reads:
+            return None
+        last = list(tiling.loops.values())[-1:]
+        return boxes[0] if not last or is_moved_by(boxes[0], last) else None
+
+    def _share_buffer(self, value: SSAValue, place: SSAValue) -> None:
+        self.shares[value] = self.buffer_owner_of(place)
+
+
+def _reusable_operands(op: Operation) -> Sequence[SSAValue]:
+    """The operands that the result of an operation may take the place of."""
+    match op:
+        case ElementwiseInterface() | tile.MaskOp():
+            return op.operands
+        case AccumulatingInterface():
+            return () if op.init_value is None else (op.init_value,)
+        case _:
+            return ()

@@ -1,0 +1,367 @@
+"""Search for the fastest tiles of a group in the innermost memory level."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import permutations
+from math import prod
+
+from tlf.analysis.tiling.early_contractions import early_contractions_of
+from tlf.analysis.tiling.group_analysis import GroupMembers, tile_rules_of
+from tlf.analysis.tiling.group_tiling import GroupTiling, LoopLevel, TilingError
+from tlf.analysis.tiling.tileable_axes import TileableAxes
+from tlf.dialects.interfaces import ContractionInterface
+from tlf.dialects.target import Level, TargetSpec
+from tlf.dialects.target.npu_machine import machine_of
+from tlf.machine.instruction_costs import InstructionCosts
+from tlf.planner.cost.npu.event_simulation import (
+    Item,
+    busy_cycles_of,
+    serial_cycles_of,
+    simulate_cycles,
+)
+from tlf.planner.cost.npu.execution_steps import ExecutionSteps
+from tlf.planner.cost.npu.inner_candidates import CandidateGrid
+from tlf.planner.cost.npu.iterations_in_flight import SINGLE, IterationsInFlight
+from tlf.planner.cost.npu.nest_program import NestProgram
+from tlf.planner.cost.npu.shortlist import (
+    Shortlist,
+    Sizes,
+    TileCandidate,
+    rank_of_candidate,
+)
+from tlf.planner.cost.npu.size_options import size_options
+from tlf.planner.cost.npu.tile_footprint import TileBuffers
+from tlf.planner.cost.npu.tile_instructions import TileInstructions
+from tlf.planner.cost.npu.transfer_costs import TransferCosts
+
+STAGES = (1, 2, 3, 4)
+"""Possible numbers of iterations in flight."""
+
+TIMED = 8
+"""Of so many choices, the best by estimate, the time is worked out."""
+
+LITTLE = 2048
+"""Of work that takes so few cycles in each core in all, nothing is to be hidden."""
+
+GRID = 1024
+"""The most points of the grid."""
+
+ROUGH = 256
+"""The most points of the grid where about the best will do."""
+
+HIDDEN = 16
+"""One part in so many of the work that may be hidden is taken not to be."""
+
+SLOWER = 128
+"""Tiles that take much less room may take one part in so many more time."""
+
+NEAR = 8
+"""Tiles that take at most one part in so many more time may be better among others."""
+
+
+class InnerModel:
+    """Cost models of a target, between a level and the next outer one."""
+
+    def __init__(self, target: TargetSpec, level: Level) -> None:
+        names = list(target.levels)
+        far = names[names.index(level.name) + 1]
+        self.costs = InstructionCosts(machine_of(target))
+        self.rules = tile_rules_of(target, level.name)
+        self.moves = TransferCosts(
+            self.costs, level.name, far, ordered=self.rules.is_axis_ordered
+        )
+        self.work = TileInstructions(self.costs)
+        self.burst = target.levels[far].burst
+        self.capacity = level.capacity
+
+    def build_program(
+        self,
+        tiling: GroupTiling,
+        stages: IterationsInFlight,
+        buffers: TileBuffers | None = None,
+    ) -> list[Item]:
+        """The loops of a group; what `buffers` its tiles take, if that is known."""
+        if early := early_contractions_of(tiling):
+            buffers = buffers or TileBuffers(tiling)
+            if buffers.footprint_of(stages).total_bytes > self.capacity:
+                early = []
+        in_place = None if buffers is None else buffers.in_place
+        nest = NestProgram(tiling, self.moves, self.work, stages, in_place, early)
+        return nest.build_items()
+
+
+@dataclass
+class InnerSearch:
+    """Search for the fastest tiles: grid by estimate, then hill climb by simulation."""
+
+    members: GroupMembers
+    axes: TileableAxes
+    level: Level
+    machinery: InnerModel
+    executions: int = 1
+    """Number of times that the loops around run the group."""
+    stages: Sequence[int] = STAGES
+    grid: int = GRID
+    large: tuple[list[Sizes], list[Sizes]] = field(
+        default_factory=lambda: (list[Sizes](), list[Sizes]())
+    )
+    """Sizes that do not fit, with sums in pieces, and with whole ones."""
+    timed: dict[tuple[Sizes, IterationsInFlight], TileCandidate | None] = field(
+        default_factory=dict[tuple[Sizes, IterationsInFlight], "TileCandidate | None"]
+    )
+
+    def __post_init__(self) -> None:
+        self.steps = ExecutionSteps(self.members.operations)
+        self.counts = [IterationsInFlight(each, each) for each in self.stages]
+        if self.axes.reduction:
+            self.counts += map(IterationsInFlight, self.stages[:-1], self.stages[1:])
+            if len(self._find_contractions) > 1:
+                self.counts += map(
+                    IterationsInFlight, self.stages[:-2], self.stages[2:]
+                )
+
+    @cached_property
+    def _find_contractions(self) -> list[ContractionInterface]:
+        operations = self.members.operations
+        return [op for op in operations if isinstance(op, ContractionInterface)]
+
+    def find_best(self) -> TileCandidate | None:
+        """The best choice, or None where nothing of the grid fits."""
+        if (least := self._single_tile_candidate()) is not None:
+            return least
+        found = self._search_grid(TIMED)
+        return (
+            None if found is None else self._prefer_less_memory(self._hill_climb(found))
+        )
+
+    def candidates_near(self, best: TileCandidate) -> list[TileCandidate]:
+        """The choices known that take little more time than the best, and the best."""
+        others = (each for each in self._candidates_within(best, NEAR) if each != best)
+        return [best, *sorted(others, key=rank_of_candidate)]
+
+    def _candidates_within(
+        self, best: TileCandidate, part: int
+    ) -> Iterator[TileCandidate]:
+        """The choices known that take at most one part in so many more time."""
+        most = best.cycles + best.cycles // part
+        for each in self.timed.values():
+            if each is not None and each.cycles <= most:
+                yield each
+
+    def _prefer_less_memory(self, best: TileCandidate) -> TileCandidate:
+        """
+        Return a candidate of similar time that takes less memory, if there is one.
+        """
+        if 2 * best.bytes <= self.level.capacity:
+            return best
+        known = self._candidates_within(best, SLOWER)
+        leaner = (each for each in known if 4 * each.bytes <= 3 * best.bytes)
+        return min(leaner, key=rank_of_candidate, default=best)
+
+    def find_rough(self) -> TileCandidate | None:
+        """Return an approximately best candidate at a fraction of the search cost."""
+        return self._single_tile_candidate() or self._search_grid(1)
+
+    def _search_grid(self, timed: int) -> TileCandidate | None:
+        """
+        The best of the grid; the time is worked out of so many of each kind: sums that
+        come whole or in pieces, with so many iterations in flight.
+        """
+        lists = [Shortlist(self.counts, timed) for _ in range(2)]
+        for sizes in self.grid_sizes():
+            best = lists[self._has_whole_reductions(sizes)]
+            for choice in self._estimate_candidates(sizes, best):
+                best.add_candidate(choice)
+        found = (
+            self.time_candidate((*each.tile, *each.reduce), each.stages)
+            for best in lists
+            for each in best
+        )
+        known = [each for each in found if each is not None]
+        return min(known, key=rank_of_candidate, default=None)
+
+    def grid_sizes(self) -> list[Sizes]:
+        """The sizes of the grids."""
+        burst = self.machinery.burst
+        return CandidateGrid(
+            self.members, self.axes, self._find_contractions, burst
+        ).candidate_sizes(self.grid)
+
+    def _has_whole_reductions(self, sizes: Sizes) -> bool:
+        """Return `True` if tiles of the given sizes have whole reductions."""
+        return sizes[len(self.axes.parallel) :] == self.axes.reduction
+
+    def _single_tile_candidate(self) -> TileCandidate | None:
+        """Everything as one tile, if that leaves little to gain."""
+        sizes = (*self.axes.parallel, *self.axes.reduction)
+        if (buffers := self._buffers_for(sizes)) is None:
+            return None
+        if buffers.footprint_of(SINGLE).peak_bytes > self.level.capacity:
+            return None
+        work = sum(busy_cycles_of(self._build_program(buffers, SINGLE)).values())
+        cores = self.machinery.costs.machine.cores
+        if work * self.executions > LITTLE // cores:
+            return None
+        return self.time_candidate(sizes, SINGLE)
+
+    def _estimate_candidates(
+        self, sizes: Sizes, best: Shortlist
+    ) -> Iterator[TileCandidate]:
+        """
+        Yield the estimated choices of some sizes, unless they cost more than the best
+        known.
+        """
+        large = self.large[self._has_whole_reductions(sizes)]
+        if any(_is_at_least(sizes, misfit) for misfit in large):
+            return
+        tiling = self._tiling_for(sizes)
+        if tiling is None or best.is_beaten(self.min_compute_cycles(tiling)):
+            return
+        buffers = TileBuffers(tiling, steps=self.steps)
+        if buffers.footprint_of(SINGLE).peak_bytes > self.level.capacity:
+            large.append(sizes)
+            return
+        count = len(self.axes.parallel)
+        program = self._build_program(buffers, SINGLE)
+        for stages in self.counts:
+            size = buffers.footprint_of(stages).peak_bytes
+            if size <= self.level.capacity:
+                time = _estimate_cycles(program, stages)
+                yield TileCandidate(sizes[:count], sizes[count:], stages, time, size)
+
+    def min_compute_cycles(self, tiling: GroupTiling) -> int:
+        """The cycles of the products of all tiles that are whole."""
+        total = 0
+        for op, tiled in tiling.tiles.items():
+            if isinstance(op, ContractionInterface):
+                cycles = sum(
+                    each.cycles for each in self.machinery.work.costs_of(tiled)
+                )
+                total += cycles * _count_whole_tiles(tiling, tiled.loop_level)
+        return total
+
+    def _hill_climb(self, best: TileCandidate) -> TileCandidate:
+        """Go on to the best neighbour, or exchange, while there is a better one."""
+        while True:
+            sizes = (*best.tile, *best.reduce)
+            better = self._select_best((sizes, *self._neighbour_sizes(sizes)), best)
+            if better is best:
+                better = self._select_best(self._traded_sizes(sizes), best)
+            if better is best:
+                return best
+            best = better
+
+    def _select_best(
+        self, tried: Iterable[Sizes], best: TileCandidate
+    ) -> TileCandidate:
+        """The best of some sizes, the given choice where none is better."""
+        timed = (
+            self.time_candidate(each, stages)
+            for each in tried
+            for stages in {best.stages: None, self.counts[-1]: None}
+        )
+        return min((best, *(e for e in timed if e is not None)), key=rank_of_candidate)
+
+    def _neighbour_sizes(self, sizes: Sizes) -> Iterator[Sizes]:
+        """Sizes with one axis one option up or down."""
+        for axis in range(len(sizes)):
+            for other in (
+                *self._next_smaller(sizes, axis),
+                *self._next_larger(sizes, axis),
+            ):
+                yield (*sizes[:axis], other, *sizes[axis + 1 :])
+
+    def _traded_sizes(self, sizes: Sizes) -> Iterator[Sizes]:
+        """Sizes with one axis one option up, and another one down."""
+        for grown, cut in permutations(range(len(sizes)), 2):
+            for more in self._next_larger(sizes, grown):
+                for less in self._next_smaller(sizes, cut):
+                    found = list(sizes)
+                    found[grown], found[cut] = more, less
+                    yield tuple(found)
+
+    def _next_smaller(self, sizes: Sizes, axis: int) -> Sizes:
+        """The next smaller option of an axis, if there is one."""
+        return tuple(e for e in self._options_along(axis) if e < sizes[axis])[-1:]
+
+    def _next_larger(self, sizes: Sizes, axis: int) -> Sizes:
+        """The next larger option of an axis, if there is one."""
+        return tuple(e for e in self._options_along(axis) if e > sizes[axis])[:1]
+
+    def _options_along(self, axis: int) -> Sizes:
+        extents = (*self.axes.parallel, *self.axes.reduction)
+        free = (*self.axes.free, *self.axes.reduction_free)
+        return size_options(extents[axis]) if free[axis] else (extents[axis],)
+
+    def time_candidate(
+        self, sizes: Sizes, stages: IterationsInFlight
+    ) -> TileCandidate | None:
+        """
+        Return the timed choice of some sizes; `None` where they are illegal or do not
+        fit.
+        """
+        key = sizes, stages
+        if key not in self.timed:
+            self.timed[key] = self._simulate_candidate(sizes, stages)
+        return self.timed[key]
+
+    def _simulate_candidate(
+        self, sizes: Sizes, stages: IterationsInFlight
+    ) -> TileCandidate | None:
+        if (buffers := self._buffers_for(sizes)) is None:
+            return None
+        if (size := buffers.footprint_of(stages).peak_bytes) > self.level.capacity:
+            return None
+        program = self._build_program(buffers, stages)
+        count = len(self.axes.parallel)
+        cycles = simulate_cycles(program, self.machinery.costs)
+        return TileCandidate(sizes[:count], sizes[count:], stages, cycles, size)
+
+    def _build_program(
+        self, buffers: TileBuffers, stages: IterationsInFlight
+    ) -> list[Item]:
+        return self.machinery.build_program(buffers.tiling, stages, buffers)
+
+    def _buffers_for(self, sizes: Sizes) -> TileBuffers | None:
+        """Return the buffers of tiles of some sizes; `None` where they are illegal."""
+        tiling = self._tiling_for(sizes)
+        return None if tiling is None else TileBuffers(tiling, steps=self.steps)
+
+    def _tiling_for(self, sizes: Sizes) -> GroupTiling | None:
+        """Tiles of some sizes, or None where they are illegal."""
+        count = len(self.axes.parallel)
+        tile, reduce = sizes[:count], sizes[count:]
+        try:
+            return self.members.tiling_with(tile, reduce, self.machinery.rules)
+        except TilingError:
+            return None
+
+
+def _count_whole_tiles(tiling: GroupTiling, scope: LoopLevel) -> int:
+    """Return the number of whole tiles; one where there is none."""
+    loops = [*tiling.loops.values()]
+    if scope is LoopLevel.INNER:
+        loops += tiling.inner_loops.values()
+    return prod(max(1, loop.extent // loop.tile) for loop in loops)
+
+
+def _is_at_least(sizes: Sizes, other: Sizes) -> bool:
+    """Return `True` if no size is smaller than in `other`."""
+    return all(mine >= theirs for mine, theirs in zip(sizes, other, strict=True))
+
+
+def _estimate_cycles(program: Sequence[Item], stages: IterationsInFlight) -> int:
+    """
+    About how long a program takes: what keeps its busiest part busy, and a share of
+    all else, which is hidden behind it where iterations overlap. No more run at once
+    than are in flight, and one that is loaded or stored beside them.
+    """
+    cycles = busy_cycles_of(program)
+    most, total = max(cycles.values(), default=0), sum(cycles.values())
+    if stages == SINGLE:
+        return total
+    at_once = max(stages.tiles, stages.reduce_stages) + 1
+    return max(most + (total - most) // HIDDEN, serial_cycles_of(program) // at_once)

@@ -1,0 +1,326 @@
+"""Program of a group whose tiles are computed in the innermost memory level."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from math import prod
+from typing import TypeAlias
+
+from xdsl.ir import Operation, SSAValue
+
+from tlf.analysis.buffers.core_loops import parallel_speedup
+from tlf.analysis.tiling.box_covering import is_moved_by
+from tlf.analysis.tiling.cascade_tiles import is_corrected_after_loop, is_loop_carried
+from tlf.analysis.tiling.group_tiling import (
+    GroupTiling,
+    LoopLevel,
+    TiledOperation,
+    TileLoop,
+)
+from tlf.dialects.interfaces import ConstantInterface, IndexedInterface
+from tlf.machine.instruction_costs import Cost
+from tlf.planner.cost.npu.event_simulation import Buffer, Item, Loop, Task
+from tlf.planner.cost.npu.execution_steps import ExecutionSteps
+from tlf.planner.cost.npu.in_place_buffers import InPlaceBuffers
+from tlf.planner.cost.npu.indexed_costs import gather_cost_of
+from tlf.planner.cost.npu.iterations_in_flight import IterationsInFlight
+from tlf.planner.cost.npu.running_totals import RunningTotalCosts
+from tlf.planner.cost.npu.tile_instructions import TileInstructions
+from tlf.planner.cost.npu.transfer_costs import TransferCosts
+from tlf.support.affine.index_access import Box
+
+Sizes: TypeAlias = tuple[int, ...]
+
+
+class NestProgram:
+    """
+    Builds the loops of a group as the cost model sees them: the share of one core, by
+    `mem-distribute-to-cores`, while all cores share the outer memory in turn. The
+    products in `early` are issued before their own iteration, where several overlap.
+    """
+
+    def __init__(
+        self,
+        tiling: GroupTiling,
+        moves: TransferCosts,
+        work: TileInstructions,
+        in_flight: IterationsInFlight,
+        in_place: InPlaceBuffers | None = None,
+        early: Collection[Operation] = (),
+    ) -> None:
+        self.tiling = tiling
+        self.moves = moves
+        self.work = work
+        self.stages = in_flight.tiles
+        self.pieces = in_flight.reduce_stages
+        self.in_place = in_place or InPlaceBuffers(tiling, ExecutionSteps(tiling.tiles))
+        self.loops = [loop for loop in tiling.loops.values()]
+        self.dealt: int | None = None
+        self._early = early
+
+    def build_items(self, order: Sequence[int] = ()) -> list[Item]:
+        """The program, with the loops in some order."""
+        loops = [self.loops[number] for number in order] if order else self.loops
+        self.dealt = self._find_distributed_loop(loops)
+        if self.dealt is None:
+            return list(self._build_nest(loops, 0))
+        cores = self.moves.costs.machine.cores
+        return list(serialize_ports(self._build_nest(loops, 0), cores))
+
+    def _find_distributed_loop(self, loops: Sequence[TileLoop]) -> int | None:
+        """Return the index of the loop that is distributed to cores, if any is."""
+        cores = self.moves.costs.machine.cores
+        found = {
+            first: parallel_speedup(
+                prod(loop.trips for loop in loops[first:last]), cores
+            )
+            for first, last in self._nest_bounds(loops)
+        }
+        best = max(found, key=lambda first: found[first], default=None)
+        return best if best is not None and found[best] > 1 else None
+
+    def _nest_bounds(self, loops: Sequence[TileLoop]) -> Iterator[tuple[int, int]]:
+        """The loops that make one nest, by number, the outermost nest first."""
+        first = 0
+        while first < len(loops):
+            last = next(
+                (
+                    n
+                    for n in range(first + 1, len(loops))
+                    if self._is_nest_boundary(loops, n)
+                ),
+                len(loops),
+            )
+            yield first, last
+            first = last
+
+    def _build_nest(self, loops: Sequence[TileLoop], done: int) -> Iterator[Item]:
+        """The loops from number `done` on, with what is cut just outside of them."""
+        cuts = list(self._load_slices(loops, done))
+        if done == len(loops):
+            yield from self._build_body(cuts)
+            return
+        yield from cuts
+        last = dict(self._nest_bounds(loops))[done]
+        trips = prod(loop.trips for loop in loops[done:last])
+        if done == self.dealt:
+            trips = -(-trips // self.moves.costs.machine.cores)
+        body = tuple(self._build_nest(loops, last))
+        slots = min(self.stages, trips)
+        yield Loop(
+            trips, body, _written_buffers(body) if slots > 1 else frozenset(), slots
+        )
+
+    def _is_nest_boundary(self, loops: Sequence[TileLoop], depth: int) -> bool:
+        return any(
+            self._loop_depth_of(box, loops) == depth
+            for _, _, box in self._slices_in_scope(LoopLevel.OUTER)
+        )
+
+    def _loop_depth_of(self, box: Box, loops: Sequence[TileLoop]) -> int:
+        return max(
+            (n + 1 for n, loop in enumerate(loops) if is_moved_by(box, (loop,))),
+            default=0,
+        )
+
+    def _slices_in_scope(self, scope: LoopLevel) -> list[tuple[SSAValue, int, Box]]:
+        """The tiles cut in or outside of the loop of a reduction, first used first."""
+        found = [
+            (value, number, box)
+            for (value, where), boxes in self.tiling.reads.items()
+            if where is scope
+            for number, box in enumerate(boxes)
+        ]
+        return sorted(found, key=lambda each: self._first_use(each[0]))
+
+    def _first_use(self, value: SSAValue) -> int:
+        users = {use.operation for use in value.uses}
+        steps = (n for n, op in enumerate(self.tiling.tiles) if op in users)
+        return next(steps, 0)
+
+    def _load_slices(self, loops: Sequence[TileLoop], depth: int) -> Iterator[Task]:
+        for value, number, box in self._slices_in_scope(LoopLevel.OUTER):
+            if self._loop_depth_of(box, loops) == depth:
+                ahead = self.stages - 1 if depth else 0
+                yield Task(
+                    self.moves.load_cost_of(value, box), (), ((value, number),), ahead
+                )
+
+    def _build_body(self, cuts: Sequence[Task]) -> Iterator[Item]:
+        """
+        Yield the items of an iteration, with those tiles that are cut for it alone. A
+        tile that is loaded ahead, but needed only after the loop of a reduction, comes
+        after that: it would hold up the loads of that loop.
+        """
+        inner = bool(self.tiling.inner_loops)
+        slots = min(self.stages, prod(loop.trips for loop in self.loops))
+        ahead = () if inner else self._prefetched_products(slots)
+        behind = [cut for cut in cuts if cut.ahead and self._is_used_after_loop(cut)]
+        yield from (cut for cut in cuts if cut not in behind)
+        for op in ahead:
+            yield from self._compute_tile(self.tiling.tiles[op], slots - 1)
+        for tiled in self.tiling.tiles.values():
+            if tiled.loop_level is LoopLevel.INNER or tiled.op in ahead:
+                continue
+            if inner and tiled.op is self.tiling.anchor:
+                yield from self._build_reduction(tiled)
+                yield from behind
+            else:
+                yield from self._compute_tile(tiled)
+        for value, piece in zip(
+            self.tiling.results, self.tiling.result_tiles, strict=True
+        ):
+            back = self.moves.store_cost_of(value, piece)
+            yield Task(back, tuple(self._buffers_of(value)), ())
+
+    def _is_used_after_loop(self, cut: Task) -> bool:
+        """Return `True` if a tile is used only after the loop of a reduction."""
+        anchor = self.tiling.anchor
+        if anchor is None or not self.tiling.inner_loops:
+            return False
+        operations = list(self.tiling.tiles)
+        above = operations[: 1 + operations.index(anchor)]
+        inside = [
+            each
+            for op, each in self.tiling.tiles.items()
+            if op in above or each.loop_level is LoopLevel.INNER
+        ]
+        places = set(cut.writes)
+        return not any(
+            places.intersection(self._operand_buffers(each)) for each in inside
+        )
+
+    def _build_reduction(self, anchor: TiledOperation) -> Iterator[Item]:
+        """The loop over the pieces of a reduction, and what follows of a cascade."""
+        trips = prod(loop.trips for loop in self.tiling.inner_loops.values())
+        slots = min(self.pieces, trips)
+        body = [
+            *self._load_reduction_tiles(slots - 1),
+            *self._build_reduction_body(anchor, slots),
+        ]
+        moved = frozenset(
+            buffer for task in body if task.ahead for buffer in task.writes
+        )
+        for each in self.tiling.tiles.values():
+            if self.tiling.is_row(each.op) and is_loop_carried(self.tiling, each.op):
+                yield from self._compute_tile(each)
+        yield Loop(trips, tuple(body), moved, slots)
+        running = RunningTotalCosts(self.tiling, self.moves.costs)
+        for op, each in self.tiling.tiles.items():
+            yield from (self._update_total(op, e) for e in running.clamp_costs_of(op))
+            if is_corrected_after_loop(self.tiling, op):
+                yield from (
+                    self._update_total(op, e) for e in running.correction_costs_of(op)
+                )
+            if each.is_recomputed:
+                yield from self._compute_tile(each)
+
+    def _load_reduction_tiles(self, ahead: int) -> Iterator[Task]:
+        """The loads of an iteration of a reduction."""
+        for value, number, box in self._slices_in_scope(LoopLevel.INNER):
+            buffer = value, number, LoopLevel.INNER
+            yield Task(self.moves.load_cost_of(value, box), (), (buffer,), ahead)
+
+    def _build_reduction_body(
+        self, anchor: TiledOperation, slots: int
+    ) -> Iterator[Task]:
+        """
+        Yield the computation of an iteration of a reduction, early products first.
+        """
+        running = RunningTotalCosts(self.tiling, self.moves.costs)
+        ahead = self._prefetched_products(slots)
+        inside = [
+            each
+            for each in self.tiling.tiles.values()
+            if each is anchor or each.loop_level is LoopLevel.INNER
+        ]
+        for each in inside:
+            if each.op in ahead:
+                yield from self._compute_tile(each, slots - 1)
+        for each in inside:
+            yield from (
+                self._update_total(each.op, e) for e in running.clamp_costs_of(each.op)
+            )
+        for each in inside:
+            yield from (
+                self._update_total(each.op, e)
+                for e in running.correction_costs_of(each.op)
+            )
+            if each.op not in ahead:
+                yield from self._compute_tile(each)
+            yield from (
+                self._update_total(each.op, e) for e in running.clamp_costs_of(each.op)
+            )
+
+    def _prefetched_products(self, slots: int) -> Collection[Operation]:
+        """The products that are issued before their own iteration."""
+        return self._early if slots > 1 else ()
+
+    def _update_total(self, op: Operation, cost: Cost) -> Task:
+        """An instruction that changes what an operation has summed up."""
+        places = tuple(self._buffers_of(op.results[0]))
+        return Task(cost, places, places)
+
+    def _compute_tile(self, tiled: TiledOperation, ahead: int = 0) -> Iterator[Task]:
+        op = tiled.op
+        if op in self.in_place.rounded:
+            return
+        reads = tuple(self._operand_buffers(tiled))
+        if tiled.is_moved:
+            yield self._gather_tile(tiled, reads)
+            return
+        leaves = op.results[0] in self.tiling.results
+        is_filled = leaves and isinstance(op, ConstantInterface)
+        for cost in (
+            self.work.fill_costs_of(tiled) if is_filled else self.work.costs_of(tiled)
+        ):
+            yield Task(cost, reads, tuple(self._buffers_of(op.results[0])), ahead)
+
+    def _gather_tile(self, tiled: TiledOperation, reads: tuple[Buffer, ...]) -> Task:
+        """A move that finds what an operation reads by indices."""
+        op, moves = tiled.op, self.moves
+        assert isinstance(op, IndexedInterface)
+        rooms = [interval.tile_extent for interval in tiled.result]
+        cost = gather_cost_of(moves.costs, op, rooms, moves.near, moves.far)
+        named = tuple(each for each in reads if each not in (op.operands[0],))
+        ahead = self.stages - 1 if self.loops else 0
+        return Task(cost, named, tuple(self._buffers_of(op.results[0])), ahead)
+
+    def _operand_buffers(self, tiled: TiledOperation) -> Iterator[object]:
+        for operand in dict.fromkeys(tiled.op.operands):
+            yield from self._buffers_of(operand)
+
+    def _buffers_of(self, value: SSAValue) -> Iterator[object]:
+        """The buffers that a value is in: as many as it is read in boxes."""
+        place = self.in_place.buffer_owner_of(value)
+        boxes = 0
+        for scope in LoopLevel:
+            count = len(self.tiling.reads.get((place, scope), ()))
+            boxes += count
+            for number in range(count):
+                inner = scope is LoopLevel.INNER
+                yield (place, number, scope) if inner else (place, number)
+        if not boxes:
+            yield place
+
+
+def serialize_ports(items: Iterable[Item], cores: int) -> Iterator[Item]:
+    """Multiply the shared port time of a core's moves by the number of cores."""
+    for item in items:
+        if isinstance(item, Loop):
+            yield replace(item, body=tuple(serialize_ports(item.body, cores)))
+            continue
+        shared = tuple((port, cycles * cores) for port, cycles in item.cost.shared)
+        yield replace(item, cost=replace(item.cost, shared=shared))
+
+
+def _written_buffers(body: Sequence[Item]) -> frozenset[Buffer]:
+    """Return the buffers that a body writes, except those of loops inside."""
+    found: set[Buffer] = set()
+    for item in body:
+        if isinstance(item, Task):
+            found.update(item.writes)
+        else:
+            found |= _written_buffers(item.body) - item.slotted
+    return frozenset(found)

@@ -1,0 +1,200 @@
+"""Tile plans of groups by their estimated time on an NPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from math import prod
+from typing import TypeAlias, TypeVar
+
+from xdsl.ir import Operation
+
+from tlf.analysis.affine_loops.iteration_systems import loop_bounds_of
+from tlf.analysis.tiling.group_analysis import GroupMembers
+from tlf.analysis.tiling.group_tiling import TilingError
+from tlf.analysis.tiling.structural_keys import StructuralKeys, structural_key_of
+from tlf.dialects import graph, tile
+from tlf.dialects.target import Level, TargetSpec
+from tlf.dialects.tile import Mapping
+from tlf.planner.context import Memo
+from tlf.planner.cost.npu.inner_search import (
+    GRID,
+    ROUGH,
+    STAGES,
+    InnerModel,
+    InnerSearch,
+)
+from tlf.planner.cost.npu.nest_prediction import NestPredictor, Nests
+from tlf.planner.cost.npu.outer_model import OuterModel
+from tlf.planner.cost.npu.outer_plan import OuterPlan
+from tlf.planner.cost.npu.outer_search import OuterSearch
+from tlf.planner.cost.npu.shortlist import TileCandidate
+from tlf.planner.fusion.cascade_fusion import CascadeFusion
+from tlf.planner.search_space import UNRESTRICTED, SearchSpace
+
+T = TypeVar("T")
+
+RUNNERS_UP = 6
+"""Number of other plans kept for a group, which may be better in combination."""
+
+
+Plans: TypeAlias = tuple[graph.PlanAttr, ...]
+
+
+def has_timing_model(target: TargetSpec) -> bool:
+    """Return `True` if there is a timing model of a target."""
+    engines = {"matrix", "vector"}
+    return target.backend == "npu" and engines <= set(target.engines)
+
+
+class NpuEstimator:
+    """Estimator of plans for one memory level of an NPU, cached by structure."""
+
+    def __init__(
+        self,
+        target: TargetSpec,
+        level: Level,
+        freedom: SearchSpace = UNRESTRICTED,
+        memo: Memo | None = None,
+    ) -> None:
+        memo = Memo() if memo is None else memo
+        self.target = target
+        self.level = level
+        self.freedom = freedom
+        self.is_nearest = level is next(iter(target.levels.values()))
+        self.machinery = InnerModel(target, level)
+        if not self.is_nearest:
+            self.outer = OuterModel(target, level)
+            self.nesting = nest_predictor_on(target, memo)
+        self._structures = StructuralKeys()
+        self._known: dict[Hashable, Plans] = {}
+        circumstances = repr((target.data, level.name, freedom))
+        self._answers: dict[Hashable, int | None] = memo.table("cycles", circumstances)
+        self._plans: dict[Hashable, Plans] = memo.table("plans", circumstances)
+
+    @property
+    def can_estimate_cascades(self) -> bool:
+        """Loops near the engines are run on the event model; tiles farther out not."""
+        return self.is_nearest
+
+    @staticmethod
+    def of(
+        target: TargetSpec,
+        level: Level,
+        freedom: SearchSpace = UNRESTRICTED,
+        memo: Memo | None = None,
+    ) -> NpuEstimator | None:
+        """A finder for a level, or None where there is no model of the target."""
+        return (
+            NpuEstimator(target, level, freedom, memo)
+            if has_timing_model(target)
+            else None
+        )
+
+    def find_plan(self, members: GroupMembers) -> graph.PlanAttr | None:
+        """The fastest plan, or None where none of those tried fits."""
+        return next(iter(self.find_plans(members)), None)
+
+    def find_plans(self, members: GroupMembers) -> Plans:
+        """The fastest plan, and behind it others that take little longer, if known."""
+        structure = self._structures.key_of(members.operations, members.results)
+        key = structure, _execution_count(members.root)
+        if key not in self._known:
+            find = self._find_inner_plans if self.is_nearest else self._outer_search_of
+            self._known[key] = _memoize_by_structure(self._plans, members, find)
+        return self._known[key]
+
+    def estimate_cycles(self, members: GroupMembers) -> int | None:
+        """About the cycles of a group by itself with the best tiles it has."""
+        find = self._inner_cycles if self.is_nearest else self._outer_cycles
+        return _memoize_by_structure(self._answers, members, find)
+
+    def _inner_cycles(self, members: GroupMembers) -> int | None:
+        try:
+            choice = self._inner_search_of(members, ROUGH).find_rough()
+        except TilingError:
+            return None
+        return None if choice is None else choice.cycles
+
+    def _outer_cycles(self, members: GroupMembers) -> int | None:
+        plan = self._find_outer_plan(members)
+        return None if plan is None else plan.cost.total_cycles
+
+    def _find_inner_plans(self, members: GroupMembers) -> Plans:
+        search = self._inner_search_of(members)
+        if (best := search.find_best()) is None:
+            return ()
+        chosen = search.candidates_near(best)[: RUNNERS_UP + 1]
+        return tuple(self._to_attribute(choice) for choice in chosen)
+
+    def _to_attribute(self, choice: TileCandidate) -> graph.PlanAttr:
+        return graph.PlanAttr(
+            self.level.name,
+            choice.tile,
+            choice.reduce,
+            Mapping.CORE if self.target.cores > 1 else Mapping.LOOP,
+            stages=choice.stages.tiles,
+            reduce_stages=choice.stages.reduce_stages,
+        )
+
+    def _inner_search_of(self, members: GroupMembers, grid: int = GRID) -> InnerSearch:
+        """A search for tiles of a group near the engines."""
+        axes = self.freedom.restrict_axes(members.tileable_axes(self.machinery.rules))
+        stages = self.freedom.restrict_stages(STAGES)
+        often = _execution_count(members.root)
+        return InnerSearch(
+            members, axes, self.level, self.machinery, often, stages, grid
+        )
+
+    def _outer_search_of(self, members: GroupMembers) -> Plans:
+        best = self._find_outer_plan(members)
+        return () if best is None else (best.to_attribute(self.level.name),)
+
+    def _find_outer_plan(self, members: GroupMembers) -> OuterPlan | None:
+        nests = self.nesting.predict_nests(members)
+        search = OuterSearch(
+            members, nests, self.outer, self.level.capacity, search_space=self.freedom
+        )
+        return search.find_best()
+
+
+def nest_predictor_on(target: TargetSpec, memo: Memo | None = None) -> NestPredictor:
+    """Finds nests as `graph-group` does for the nearest memory of a target."""
+    nearest = next(iter(target.levels.values()))
+    timed = NpuEstimator.of(target, nearest, memo=memo)
+    return NestPredictor(
+        target, None if timed is None else CascadeFusion(target, timed)
+    )
+
+
+def nests_of(
+    members: GroupMembers, target: TargetSpec, memo: Memo | None = None
+) -> Nests:
+    """The nests of one group."""
+    return nest_predictor_on(target, memo).predict_nests(members)
+
+
+def _memoize_by_structure(
+    known: dict[Hashable, T], members: GroupMembers, find: Callable[[GroupMembers], T]
+) -> T:
+    """
+    Return the result of `find` for a group, computed once for all groups of its
+    structure that run as many times.
+    """
+    structure = structural_key_of(members.operations, members.results)
+    key = structure, _execution_count(members.root)
+    if key not in known:
+        known[key] = find(members)
+    return known[key]
+
+
+def _execution_count(op: Operation) -> int:
+    """
+    Return how many times the loops around run an operation; a loop of unknown trip
+    count counts once.
+    """
+    count, around = 1, op.parent_op()
+    while around is not None:
+        if isinstance(around, tile.WhileOp):
+            count *= prod(loop.trips or 1 for loop in loop_bounds_of(around))
+        around = around.parent_op()
+    return count

@@ -1,0 +1,242 @@
+"""Cost model of the inner instructions that compute a tile of an outer level."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from math import ceil, sqrt
+
+from xdsl.ir import Operation, SSAValue
+
+from tlf.analysis.operations.banded_matmul import SystolicArray
+from tlf.analysis.tiling.group_analysis import tile_rules_of
+from tlf.analysis.tiling.group_tiling import (
+    TEMPORARY_BYTES,
+    GroupTiling,
+    LoopLevel,
+    TiledOperation,
+    elements_of_box,
+)
+from tlf.dialects.interfaces import ContractionInterface
+from tlf.dialects.target import Level, TargetSpec
+from tlf.dialects.target.npu_machine import machine_of
+from tlf.machine.instruction_costs import Cost, InstructionCosts
+from tlf.planner.cost.npu.event_simulation import LINES
+from tlf.planner.cost.npu.inner_transfers import InnerTransfer, collect_transfers
+from tlf.planner.cost.npu.matmul_retiling import min_work, padded_work
+from tlf.planner.cost.npu.nest_prediction import Nests
+from tlf.planner.cost.npu.nest_work import NestThroughput, NestWork
+from tlf.planner.cost.npu.operand_reloads import reload_counts
+from tlf.planner.cost.npu.reduce_stages import (
+    initial_nest_of,
+    is_accumulated_over_stages,
+)
+from tlf.planner.cost.npu.tile_instructions import TileInstructions
+from tlf.planner.cost.npu.transfer_costs import TransferCosts
+from tlf.support.affine.index_access import Box
+
+SHARES = 8
+"""Into so many parts of the nearest memory sums are cut, to add pieces to them."""
+
+
+class OuterModel:
+    """Cost model of groups that are tiled for an outer level."""
+
+    def __init__(self, target: TargetSpec, level: Level) -> None:
+        names = list(target.levels)
+        at = names.index(level.name)
+        self.level = level
+        self.rules = tile_rules_of(target, level.name)
+        self.costs = InstructionCosts(machine_of(target))
+        self.far = TransferCosts(
+            self.costs, level.name, names[at + 1], ordered=self.rules.is_axis_ordered
+        )
+        nearer = tile_rules_of(target, names[at - 1])
+        self.near = TransferCosts(
+            self.costs, names[at - 1], level.name, ordered=nearer.is_axis_ordered
+        )
+        self.latency = target.levels[names[at + 1]].latency
+        self.bandwidth = target.levels[names[at + 1]].bandwidth
+        nearest = target.levels[names[at - 1]]
+        self.work, self.least = (
+            TileInstructions(self.costs, partial(work, capacity=nearest.capacity))
+            for work in (padded_work, min_work)
+        )
+        self.nearest = nearest.capacity
+        array = SystolicArray.of(self.costs.machine)
+        self.columns = 1 if array is None else array.cols
+        self.pace = NestThroughput(
+            issue=self.costs.machine.issue_cycles * LINES,
+            fill=nearest.capacity / 2 / level.bandwidth,
+            array=self.costs.queues["matrix"],
+            moves=[
+                self.costs.queues[each] for each in (self.near.load, self.near.store)
+            ],
+        )
+
+    def compute_cycles(
+        self, tiling: GroupTiling, nests: Nests, done: Iterable[InnerTransfer] = ()
+    ) -> float:
+        """
+        Return the compute cycles of a tile, nest after nest. What is computed
+        iterations ahead runs beside them: of those that are as far ahead each waits for
+        the one before, and what an engine does for all of them adds up.
+        """
+        works = self.work_by_nest(tiling, nests, done)
+        in_order, busy = dict[int, float](), dict[int, float]()
+        for number, ahead in _lead_by_nest(tiling, nests).items():
+            if (nest := works.get(number)) is not None:
+                cycles = nest.estimate_cycles(self.pace)
+                in_order[ahead] = in_order.get(ahead, 0) + cycles
+                for engine, cycles in nest.busy.items():
+                    busy[engine] = busy.get(engine, 0) + cycles
+        if len(in_order) < 2:
+            return sum(in_order.values())
+        return max(*in_order.values(), *busy.values())
+
+    def cycles_by_nest(
+        self, tiling: GroupTiling, nests: Nests, done: Iterable[InnerTransfer] = ()
+    ) -> dict[int, float]:
+        """The cycles that each nest over nearer tiles takes for a tile."""
+        return {
+            number: each.estimate_cycles(self.pace)
+            for number, each in self.work_by_nest(tiling, nests, done).items()
+        }
+
+    def work_by_nest(
+        self,
+        tiling: GroupTiling,
+        nests: Nests,
+        done: Iterable[InnerTransfer] = (),
+        work: TileInstructions | None = None,
+    ) -> dict[int, NestWork]:
+        """
+        Return the work of nests over inner tiles for a tile, by nest; those without any
+        are left out. `done` are the exchanges, all of them unless given; `work`
+        computes them.
+        """
+        found: dict[int, NestWork] = {}
+        for each in done or collect_transfers(tiling.tiles, nests):
+            nest = found.setdefault(each.nest, NestWork())
+            for cost in self._instruction_costs(tiling, each, work or self.work):
+                nest.add_instruction(cost, self._cycles_of_cost(cost))
+        self._add_partial_sums(tiling, nests, found)
+        if tiling.cascade is not None:
+            found[nests[tiling.cascade.anchor]].alone = self._first_stage_share(tiling)
+        if work is None:
+            self._add_operand_reloads(tiling, nests, found)
+        return {number: each for number, each in found.items() if each.busy}
+
+    def _add_partial_sums(
+        self, tiling: GroupTiling, nests: Nests, found: dict[int, NestWork]
+    ) -> None:
+        """Add the moves of sums that are there between the pieces of a reduction."""
+        for op, tiled in tiling.tiles.items():
+            if not is_accumulated_over_stages(tiling, op):
+                continue
+            nest, value = found[nests[op]], op.results[0]
+            size = elements_of_box(tiled.result) * TEMPORARY_BYTES
+            nearer = max(1, ceil(size / self.nearest * SHARES))
+            cost = self.near.load_cost_of(value, tiled.result)
+            nest.add_instruction(cost, self._cycles_of_cost(cost))
+            for cost in self._operand_loads(tiling, tiled):
+                nest.add_instruction(
+                    cost, self._cycles_of_cost(cost) * (sqrt(nearer) - 1) / 2
+                )
+            filled = found.setdefault(initial_nest_of(nests[op]), NestWork())
+            cost = self.near.store_cost_of(value, tiled.result)
+            filled.add_instruction(cost, self._cycles_of_cost(cost))
+
+    def _first_stage_share(self, tiling: GroupTiling) -> float:
+        """
+        The part that one nearer piece is of one for this level, if it fills the array.
+        """
+        (loop,) = tiling.inner_loops.values()
+        return min(1, self.columns / loop.tile)
+
+    def _add_operand_reloads(
+        self, tiling: GroupTiling, nests: Nests, found: dict[int, NestWork]
+    ) -> None:
+        """Add the moves of factors that come near more than once."""
+        for op, tiled in tiling.tiles.items():
+            if not tiled.facts.is_product:
+                continue
+            costs = list(self._operand_loads(tiling, tiled))
+            if len(costs) != 2:
+                continue
+            sums = elements_of_box(tiled.result) * TEMPORARY_BYTES
+            left, right = (
+                self._cycles_of_cost(cost) * self.level.bandwidth for cost in costs
+            )
+            times = reload_counts(left, right, sums, self.nearest / 2)
+            for cost, count in zip(costs, times, strict=True):
+                if count > 1:
+                    found[nests[op]].add_instruction(
+                        cost, self._cycles_of_cost(cost) * (count - 1)
+                    )
+
+    def _operand_loads(
+        self, tiling: GroupTiling, tiled: TiledOperation
+    ) -> Iterator[Cost]:
+        """
+        The moves of the factors of a product. Of square tiles, one factor is moved for
+        each tile of a row, the other once for all of them.
+        """
+        if not isinstance(tiled.op, ContractionInterface):
+            return
+        for operand in dict.fromkeys(tiled.op.inputs):
+            number = tiled.op.operands.index(operand)
+            if (box := _read_box_of(tiling, tiled, number)) is not None:
+                yield self.near.load_cost_of(operand, box)
+
+    def _cycles_of_cost(self, cost: Cost) -> float:
+        """The cycles of an instruction, in the cores or at a port that they share."""
+        share = cost.cycles / self.costs.machine.cores
+        for _, cycles in cost.shared:
+            share = max(share, cycles)
+        return share
+
+    def _instruction_costs(
+        self, tiling: GroupTiling, exchange: InnerTransfer, work: TileInstructions
+    ) -> Iterator[Cost]:
+        """
+        Yield the costs of a tile: its instructions, and its moves to and from the
+        nearest memory.
+        """
+        tiled = tiling.tiles[exchange.op]
+        if exchange.computes:
+            yield from work.costs_of(tiled)
+        for operand, number in exchange.loads:
+            if (box := _read_box_of(tiling, tiled, number)) is not None:
+                yield self.near.load_cost_of(operand, box)
+        for result in exchange.stores:
+            yield self.near.store_cost_of(result, tiled.result)
+
+
+def _lead_by_nest(tiling: GroupTiling, nests: Nests) -> dict[int, int]:
+    """By how many iterations each nest over nearer tiles is ahead."""
+    found: dict[int, int] = {}
+    for op in tiling.tiles:
+        number, ahead = nests[op], tiling.prefetch_distances.get(op, 0)
+        found[number] = max(ahead, found.get(number, 0))
+    return found
+
+
+def _read_box_of(
+    tiling: GroupTiling, tiled: TiledOperation, operand: int
+) -> Box | None:
+    """The part that an operation reads of the tile of an operand that is there."""
+    if (available := _available_box_of(tiling, tiled.op.operands[operand])) is None:
+        return None
+    return tiled.reads[operand] or available
+
+
+def _available_box_of(tiling: GroupTiling, value: SSAValue) -> Box | None:
+    """The tile of a value that is there."""
+    owner = value.owner
+    if isinstance(owner, Operation) and (made := tiling.tiles.get(owner)) is not None:
+        return made.result
+    for scope in LoopLevel:
+        if boxes := tiling.reads.get((value, scope)):
+            return boxes[0]
+    return None

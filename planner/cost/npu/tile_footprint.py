@@ -1,0 +1,423 @@
+"""Peak bytes of a memory level that the live tiles of a group take."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import NamedTuple
+
+from xdsl.ir import Operation, SSAValue
+
+from tlf.analysis.tiling.box_covering import is_moved_by
+from tlf.analysis.tiling.cascade_tiles import is_loop_carried
+from tlf.analysis.tiling.group_tiling import (
+    TEMPORARY_BYTES,
+    GroupTiling,
+    LoopLevel,
+    TileLoop,
+    elements_of_box,
+    is_same_box,
+)
+from tlf.dialects.interfaces import (
+    ContractionInterface,
+    ElementwiseInterface,
+)
+from tlf.dialects.types import tensor_type
+from tlf.planner.cost.npu.concat_slices import ConcatSlices
+from tlf.planner.cost.npu.execution_steps import ExecutionSteps
+from tlf.planner.cost.npu.in_place_buffers import InPlaceBuffers
+from tlf.planner.cost.npu.iterations_in_flight import IterationsInFlight
+from tlf.planner.cost.npu.nest_prediction import Nests
+from tlf.support.affine.index_access import Box, Interval
+from tlf.support.allocation import Buffer, align
+from tlf.support.allocation.peak_bounds import max_prefix_sum
+
+BEFORE = -1
+"""The step before a loop in which windows roll, where the first ones are made."""
+
+
+@dataclass(frozen=True)
+class FootprintBuffer:
+    """Buffer of a footprint: its purpose, its tile and its live range."""
+
+    kind: str
+    """`input`, `window`, `value`, `output`, `held` or `temporary`."""
+    value: SSAValue
+    buffer: Buffer
+    box: Box
+    """The tile that is there."""
+    ahead: int = 0
+    """The bytes of it that are for further iterations in flight."""
+
+
+class BufferRow(NamedTuple):
+    """Buffer of a footprint, with its live range in steps."""
+
+    kind: str
+    value: SSAValue
+    size: int
+    """Bytes, with those for further iterations."""
+    start: int
+    end: int
+    """It is live in the steps [start, end)."""
+    box: Box
+    ahead: int = 0
+    """The bytes of it that are for further iterations in flight."""
+    is_reduce_stage: bool = False
+    """True if those are iterations over the pieces of a reduction."""
+
+    def with_iterations(self, further: int) -> BufferRow:
+        """Return the buffer extended by some further iterations in flight."""
+        ahead = self.ahead * further
+        return self._replace(size=self.size + ahead, ahead=ahead)
+
+    @property
+    def to_buffer(self) -> FootprintBuffer:
+        """The part."""
+        buffer = Buffer.live_during(self.size, self.start, self.end, 1)
+        return FootprintBuffer(self.kind, self.value, buffer, self.box, self.ahead)
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """
+    The buffers of a group's tiles in one level, with the steps they are live at.
+    """
+
+    rows: tuple[BufferRow, ...]
+
+    @cached_property
+    def buffers(self) -> tuple[FootprintBuffer, ...]:
+        """The part of each buffer."""
+        return tuple(row.to_buffer for row in self.rows)
+
+    @cached_property
+    def peak_bytes(self) -> int:
+        """The most bytes that are live at once."""
+        changes: list[tuple[int, int]] = []
+        for row in self.rows:
+            changes += (row.start, row.size), (row.end, -row.size)
+        return max_prefix_sum(changes)
+
+    @property
+    def total_bytes(self) -> int:
+        """Total bytes of all buffers if none shared its bytes."""
+        return sum(row.size for row in self.rows)
+
+
+class TileBuffers:
+    """
+    The buffers that the tiles of a group take, however many iterations are in flight.
+    """
+
+    def __init__(
+        self,
+        tiling: GroupTiling,
+        nests: Nests | None = None,
+        apart: Collection[SSAValue] = (),
+        held: Collection[SSAValue] = (),
+        steps: ExecutionSteps | None = None,
+    ) -> None:
+        """
+        Inputs that lie `apart` are in the level already, and are not counted; inputs
+        and results that are `held` lie there whole.
+
+        In the nearest level, where there are no `nests`, every operation computes:
+        elementwise ones in place where they may. In others only what one nest over
+        nearer tiles leaves for the next is there. `steps` are those of all operations,
+        if known.
+        """
+        if steps is None or len(steps.of) != len(tiling.tiles):
+            steps = ExecutionSteps(tiling.tiles, nests)
+        self.apart = apart
+        self.held = held
+        self.tiling = tiling
+        self.nearest = nests is None
+        self.one_by_one = nests is not None and bool(tiling.inner_loops)
+        """True if tiles run one after the other, as loops in them are in flight."""
+        self.steps = steps
+        self.step = steps.of
+        self.end = steps.end
+        self.results = set(tiling.results)
+        self.in_place = InPlaceBuffers(tiling, steps) if self.nearest else None
+        parts = ConcatSlices(tiling, (*apart, *held)) if nests is not None else None
+        self.joined = parts
+        self.rows = tuple(self._collect_rows())
+        """
+        The buffers of one iteration, with the bytes that each further one adds in
+        `ahead`.
+        """
+
+    def footprint_of(self, in_flight: IterationsInFlight) -> Footprint:
+        """
+        Return the footprint of `in_flight` iterations, or of all where there are fewer.
+        """
+        tiles = _max_in_flight(self.tiling.loops, in_flight.tiles) - 1
+        pieces = _max_in_flight(self.tiling.inner_loops, in_flight.reduce_stages) - 1
+        return Footprint(
+            tuple(
+                row.with_iterations(pieces if row.is_reduce_stage else tiles)
+                if row.ahead
+                else row
+                for row in self.rows
+            )
+        )
+
+    def _collect_rows(self) -> Iterator[BufferRow]:
+        for row in (
+            *self._input_rows(),
+            *self._initial_window_rows(),
+            *self._value_rows(),
+        ):
+            yield row._replace(start=BEFORE) if self._is_live_before(row) else row
+
+    def _value_rows(self) -> Iterator[BufferRow]:
+        for op in self.tiling.tiles:
+            for value in self._buffered_results(op):
+                yield self._row_of_value(value)
+            if self.nearest:
+                yield from self._temporary_rows(op)
+
+    def _input_rows(self) -> Iterator[BufferRow]:
+        for (value, scope), boxes in self.tiling.reads.items():
+            if value in self.apart or not self._has_own_buffer(value):
+                continue
+            of_pieces = scope is LoopLevel.INNER
+            if value in self.held:
+                yield self._whole_value_row(value)
+                continue
+            for number, box in enumerate(boxes):
+                window = self.tiling.windows.get((value, number))
+                size = self._bytes_of_box(value, box)
+                if window is not None:
+                    ahead = self._bytes_of_box(value, window.new_part)
+                    row = self._permanent_row("window", value, size, box, ahead)
+                    yield row._replace(is_reduce_stage=True) if of_pieces else row
+                elif of_pieces and _is_loop_variant(box):
+                    row = self._permanent_row("input", value, size, box, size)
+                    yield self._limit_to_loop(row._replace(is_reduce_stage=True))
+                elif self.one_by_one and self._is_sliced_each_iteration(box):
+                    yield self._transient_row(value, size, box)
+                elif self.tiling.loops or self.nearest:
+                    ahead = size if _is_loop_variant(box) else 0
+                    yield self._permanent_row("input", value, size, box, ahead)
+                else:
+                    yield self._transient_row(value, size, box)
+
+    def _is_live_before(self, row: BufferRow) -> bool:
+        """
+        Return `True` if a buffer is also live when the first windows are computed.
+        """
+        if self.tiling.rolling_loop is None or row.start:
+            return False
+        if row.kind == "window":
+            return True
+        is_input = row.kind in {"input", "held"}
+        return is_input and not is_moved_by(row.box, (self.tiling.rolling_loop,))
+
+    def _initial_window_rows(self) -> Iterator[BufferRow]:
+        """
+        Yield the buffers read and computed for the initial windows. What is cut outside
+        of a loop around the one they roll along stays there, as every iteration of that
+        starts with it; all else is there before the windows roll.
+        """
+        start, rolled = self.tiling.prologue, self.tiling.rolling_loop
+        if start is None:
+            return
+        around = [loop for loop in self.tiling.loops.values() if loop is not rolled]
+        for (value, scope), boxes in start.reads.items():
+            if scope is LoopLevel.INNER or value in self.apart or value in self.held:
+                continue
+            there = self._loop_boxes(value, scope)
+            for box in boxes:
+                if any(is_same_box(box, each) for each in there):
+                    continue
+                size = self._bytes_of_box(value, box)
+                if around and not is_moved_by(box, around[-1:]):
+                    yield self._permanent_row("window", value, size, box)
+                elif not self._is_initial_window(value, box):
+                    yield BufferRow("window", value, size, BEFORE, 0, box)
+        yield from self._window_producer_rows(start)
+
+    def _window_producer_rows(self, start: GroupTiling) -> Iterator[BufferRow]:
+        """
+        Yield the values that are computed for the initial windows, and are no windows.
+        """
+        for op, tiled in start.tiles.items():
+            for value in self._buffered_results(op):
+                if (value, 0) not in self.tiling.windows:
+                    size = self._bytes_of_box(value, tiled.result)
+                    yield BufferRow("value", value, size, BEFORE, 0, tiled.result)
+
+    def _loop_boxes(self, value: SSAValue, scope: LoopLevel) -> list[Box]:
+        """Return the boxes of an input that the loop reads and does not roll."""
+        windows, boxes = self.tiling.windows, self.tiling.reads.get((value, scope), ())
+        return [
+            box for number, box in enumerate(boxes) if (value, number) not in windows
+        ]
+
+    def _is_initial_window(self, value: SSAValue, box: Box) -> bool:
+        """
+        Return `True` if a box is the initial tile of a window of an input, in its
+        buffer.
+        """
+        return any(
+            of is value and is_same_box(box, window.initial_tile)
+            for (of, _), window in self.tiling.windows.items()
+        )
+
+    def _whole_value_row(self, value: SSAValue) -> BufferRow:
+        """A buffer of all of a value, whatever its tiles."""
+        shape = tensor_type(value).get_shape()
+        box = tuple(Interval.whole(extent) for extent in shape)
+        return self._permanent_row("held", value, self._bytes_of_box(value, box), box)
+
+    def _is_sliced_each_iteration(self, box: Box) -> bool:
+        """Return `True` if a tile moves in each iteration of the innermost loop."""
+        return is_moved_by(box, list(self.tiling.loops.values())[-1:])
+
+    def _transient_row(self, value: SSAValue, size: int, box: Box) -> BufferRow:
+        """A buffer that is there from shortly before its first use to its last."""
+        uses = self.steps.use_steps_of(value)
+        return BufferRow(
+            "input", value, size, max(0, min(uses) - 1), max(uses) + 1, box
+        )
+
+    def _limit_to_loop(self, row: BufferRow) -> BufferRow:
+        """A buffer that is live in the loop over the pieces of a reduction alone."""
+        if self.nearest:
+            return row
+        uses = self.steps.use_steps_of(row.value)
+        return row._replace(start=min(uses), end=max(uses) + 1)
+
+    def _permanent_row(
+        self, kind: str, value: SSAValue, size: int, box: Box, ahead: int = 0
+    ) -> BufferRow:
+        """A buffer that is live all the time."""
+        return BufferRow(kind, value, size, 0, self.end + 1, box, ahead)
+
+    def _row_of_value(self, value: SSAValue) -> BufferRow:
+        owner = value.owner
+        assert isinstance(owner, Operation)
+        box = self.tiling.tiles[owner].result
+        if value in self.held and self.tiling.loops:
+            return self._whole_value_row(value)
+        size = self._bytes_of_box(value, box)
+        if (window := self.tiling.windows.get((value, 0))) is not None:
+            ahead = self._bytes_of_box(value, window.new_part)
+            return self._permanent_row("window", value, size, box, ahead)
+        if self.tiling.tiles[owner].is_moved and self.tiling.loops:
+            return self._permanent_row("input", value, size, box, size)
+        first, last = self.step[owner], self._last_use(value)
+        if any(each in self.results for each in self._values_in_buffer(value)):
+            row = self._permanent_row("output", value, size, box, size)
+            is_once = self.one_by_one or not (self.nearest or self.tiling.loops)
+            return (
+                self._extend_over_subviews(row._replace(start=first))
+                if is_once
+                else row
+            )
+        if self.nearest and isinstance(owner, ContractionInterface):
+            row = self._permanent_row("value", value, size, box, size)
+            return row._replace(
+                is_reduce_stage=self.tiling.tiles[owner].loop_level is LoopLevel.INNER
+            )
+        if self.nearest and is_loop_carried(self.tiling, owner):
+            return self._permanent_row("value", value, size, box)
+        return self._extend_over_subviews(
+            BufferRow("value", value, size, first, last + 1, box)
+        )
+
+    def _extend_over_subviews(self, row: BufferRow) -> BufferRow:
+        """A buffer that is there as long as what is made or loaded in parts of it."""
+        for part in () if self.joined is None else self.joined.operands_of(row.value):
+            made = (
+                self.step.get(part.owner) if isinstance(part.owner, Operation) else None
+            )
+            if made is None:
+                return self._permanent_row(
+                    row.kind, row.value, row.size, row.box, row.size
+                )
+            end = max(row.end, self._last_use(part) + 1)
+            row = row._replace(start=min(row.start, made), end=end)
+        return row
+
+    def _buffered_results(self, op: Operation) -> Iterator[SSAValue]:
+        """Yield the results of an operation that have buffers of their own."""
+        for value in op.results:
+            if self._has_own_buffer(value) and self._is_stored(value, op):
+                yield value
+
+    def _has_own_buffer(self, value: SSAValue) -> bool:
+        """
+        Return `True` if a value has a buffer of its own: it is neither computed in
+        place of another one nor in a slice of one.
+        """
+        if self.joined is not None:
+            return value not in self.joined.parts
+        return self.in_place is None or value not in self.in_place.shares
+
+    def _values_in_buffer(self, place: SSAValue) -> Iterator[SSAValue]:
+        return (
+            iter((place,))
+            if self.in_place is None
+            else self.in_place.values_sharing_buffer(place)
+        )
+
+    def _is_stored(self, value: SSAValue, op: Operation) -> bool:
+        """Return `True` if a result of an operation has a buffer in this level."""
+        if self.nearest or value in self.results:
+            return True
+        if (value, 0) in self.tiling.windows:
+            return True
+        if self.tiling.tiles[op].facts.is_unit_stride_slice:
+            return False
+        return self.steps.has_later_users(value)
+
+    def _last_use(self, value: SSAValue) -> int:
+        if self.in_place is None:
+            return max(self.steps.use_steps_of(value), default=self.end)
+        return self.in_place.last_use_of_buffer(value)
+
+    def _temporary_rows(self, op: Operation) -> Iterator[BufferRow]:
+        """The values between the scalar operations of an elementwise one."""
+        if not isinstance(op, ElementwiseInterface):
+            return
+        if count := self.tiling.op_facts.of(op).temporary_count:
+            box = self.tiling.tiles[op].result
+            size = count * TEMPORARY_BYTES * elements_of_box(box)
+            step = self.step[op]
+            size = self._align(size)
+            yield BufferRow("temporary", op.results[0], size, step, step + 1, box)
+
+    def _bytes_of_box(self, value: SSAValue, box: Box) -> int:
+        size = self._item_bytes(value)
+        for interval in box:
+            size *= interval.tile_extent
+        return self._align(size)
+
+    def _item_bytes(self, value: SSAValue) -> int:
+        """The bytes of an element: rounded ones, where a product rounds them."""
+        if self.in_place is not None:
+            for cast, product in self.in_place.rounded.items():
+                if value is product.results[0]:
+                    return self.steps.item_bytes_of(cast.results[0])
+        return self.steps.item_bytes_of(value)
+
+    def _align(self, size: int) -> int:
+        return align(size, self.tiling.rules.alignment)
+
+
+def _is_loop_variant(box: Box) -> bool:
+    """Return `True` if the offsets of a tile depend on an iteration."""
+    return any(interval.offset.terms for interval in box)
+
+
+def _max_in_flight(loops: Mapping[int, TileLoop], stages: int) -> int:
+    """
+    Return the number of iterations of some loops in flight: `stages`, or all where
+    there are fewer.
+    """
+    return min(stages, prod(loop.trips for loop in loops.values()))

@@ -1,0 +1,122 @@
+"""Instructions that compute one tile of an operation, with their costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+
+from tlf.analysis.operations.banded_matmul import (
+    BandedMatmul,
+    MatmulWork,
+    SystolicArray,
+    Windows,
+)
+from tlf.analysis.operations.op_facts import OpFacts
+from tlf.analysis.tiling.banded_windows import banded_windows_of
+from tlf.analysis.tiling.group_tiling import TiledOperation, elements_of_box
+from tlf.analysis.work.vector_step_costs import is_multi_step, scalar_steps
+from tlf.dialects.interfaces import (
+    ContractionInterface,
+    ElementwiseInterface,
+)
+from tlf.dialects.types import tensor_type
+from tlf.machine.instruction_costs import Cost, InstructionCosts
+from tlf.machine.machine_spec import MatrixEngine
+from tlf.planner.cost.npu.matmul_retiling import RetiledWork
+from tlf.support.affine.index_access import Box
+
+
+class TileInstructions:
+    """
+    Cost of computing tiles on a machine whose engines are named `matrix` and `vector`.
+    """
+
+    def __init__(self, costs: InstructionCosts, cut: RetiledWork | None = None) -> None:
+        """Tiles may be cut again, for a nearer memory."""
+        self.costs = costs
+        self._bodies: dict[tuple[str, str, str], tuple[bool, ...]] = {}
+        self._costs: dict[tuple[int, bool], Cost] = {}
+        self._known: dict[OpFacts, tuple[bool, ...]] = {}
+        self._products: dict[tuple[OpFacts, tuple[int, ...], bool], Cost] = {}
+        self._cut = cut
+        self._array = SystolicArray.of(costs.machine)
+
+    def costs_of(self, tiled: TiledOperation) -> Iterator[Cost]:
+        """Return the instructions of a tile, in order, without an initial fill."""
+        op, form = tiled.op, tiled.facts
+        if form.is_buffer_view:
+            return
+        if isinstance(op, ContractionInterface):
+            yield self._product_costs(op, tiled)
+        elif form.is_accumulating:
+            yield self._elementwise_costs(_element_count(tiled.box))
+        elif isinstance(op, ElementwiseInterface):
+            count = self._compute_costs_of(tiled)
+            for slow in self._slow_operations(op, form):
+                yield self._elementwise_costs(count, slow)
+        else:
+            yield self._elementwise_costs(self._compute_costs_of(tiled))
+
+    def fill_costs_of(self, tiled: TiledOperation) -> Iterator[Cost]:
+        """Yield the cost of filling a tile of a constant that leaves a group."""
+        yield self._elementwise_costs(elements_of_box(tiled.result))
+
+    def _compute_costs_of(self, tiled: TiledOperation) -> int:
+        return elements_of_box(tiled.computed_box)
+
+    def _elementwise_costs(self, count: int, slow: bool = False) -> Cost:
+        key = count, slow
+        if (known := self._costs.get(key)) is None:
+            known = self._costs[key] = self.costs.cost_of_elementwise(*key)
+        return known
+
+    def _product_costs(self, op: ContractionInterface, tiled: TiledOperation) -> Cost:
+        """A product; iterators have roles by which operands and results they move."""
+        extents = tuple([interval.tile_extent for interval in tiled.box])
+        windows = banded_windows_of(op, tiled.box, tiled.facts)
+        key = tiled.facts, extents, windows is None
+        if (known := self._products.get(key)) is None:
+            work = self._matmul_work_of(tiled.facts.roles, extents, windows)
+            known = self.costs.cost_of_fastest_matmul(*work, kind=self._kind_of(op))
+            self._products[key] = known
+        return known
+
+    def _kind_of(self, op: ContractionInterface) -> str:
+        """
+        The kind of a product, by the type of its elements; the slowest for a type that
+        the matrix engine does not have, which is refused later.
+        """
+        element = str(tensor_type(op.operands[0]).element_type)
+        unit = self.costs.machine.engines["matrix"]
+        assert isinstance(unit, MatrixEngine)
+        cycles = unit.cycles
+        return element if element in cycles else max(cycles, key=cycles.__getitem__)
+
+    def _matmul_work_of(
+        self, roles: Sequence[str], extents: Sequence[int], windows: Windows | None
+    ) -> MatmulWork:
+        """The product that a tile is, with neighbours as columns where that helps."""
+        if (array := self._array) is None:
+            return MatmulWork.of(roles, extents)
+        if self._cut is not None:
+            return self._cut(roles, extents, windows, array)
+        bands = None if windows is None else BandedMatmul.of(windows, extents, array)
+        return MatmulWork.of(roles, extents) if bands is None else bands.work
+
+    def _slow_operations(
+        self, op: ElementwiseInterface, form: OpFacts
+    ) -> tuple[bool, ...]:
+        """For each scalar operation of a body, whether it is slow."""
+        if (known := self._known.get(form)) is not None:
+            return known
+        types = [tensor_type(each).element_type for each in op.operands]
+        result = str(tensor_type(op.results[0]).element_type)
+        key = op.name, " ".join(map(str, types)), f"{result} {op.properties}"
+        if key not in self._bodies:
+            self._bodies[key] = tuple(map(is_multi_step, scalar_steps(op)))
+        self._known[form] = self._bodies[key]
+        return self._bodies[key]
+
+
+def _element_count(box: Box) -> int:
+    return prod(interval.tile_extent for interval in box)

@@ -1,0 +1,84 @@
+"""Index values of a tile program as affine functions of its loop counters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.affine import ApplyOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+)
+from xdsl.utils.exceptions import PassFailedException
+
+from tlf.planner.cost.program.instruction_nests import LoopCounter
+from tlf.support.affine.index_access import AffineSum
+from tlf.support.affine.mixed_offsets import Index
+
+
+class UnpredictableTimeError(PassFailedException):
+    """A program whose time cannot be told from its tiles."""
+
+    def __init__(self, op: Operation, message: str) -> None:
+        super().__init__(f"{op.name}: {message}")
+
+
+class AffineIndices:
+    """Index values as affine functions of loop variables."""
+
+    def __init__(self) -> None:
+        self.known: dict[SSAValue, AffineSum] = {}
+
+    def bind_counter(self, value: SSAValue, variable: LoopCounter) -> None:
+        """Let a value be the counter of a loop."""
+        if variable.trips == 1:
+            self.known[value] = AffineSum(variable.lower)
+        else:
+            self.known[value] = AffineSum.of(variable)
+
+    def to_affine(self, index: Index) -> AffineSum:
+        """Return an index as an affine function of loop counters."""
+        if isinstance(index, int):
+            return AffineSum(index)
+        if index not in self.known and isinstance(owner := index.owner, ApplyOp):
+            self.record_operation(owner)
+        if (known := self.known.get(index)) is None:
+            user = next(iter(index.uses)).operation
+            raise UnpredictableTimeError(user, "expected an index that loops count")
+        return known
+
+    def to_affine_all(self, indices: Sequence[Index]) -> tuple[AffineSum, ...]:
+        """Several indices."""
+        return tuple(self.to_affine(index) for index in indices)
+
+    def record_operation(self, op: ApplyOp) -> None:
+        """Note what an operation computes."""
+        operands = [self.to_affine(each) for each in op.mapOperands]
+        (expression,) = op.map.data.results
+        self.known[op.result] = _substitute_affine(op, expression, operands)
+
+
+def _substitute_affine(
+    op: ApplyOp, expression: AffineExpr, operands: Sequence[AffineSum]
+) -> AffineSum:
+    match expression:
+        case AffineConstantExpr():
+            return AffineSum(expression.value)
+        case AffineDimExpr():
+            return operands[expression.position]
+        case AffineBinaryOpExpr():
+            left = _substitute_affine(op, expression.lhs, operands)
+            right = _substitute_affine(op, expression.rhs, operands)
+            if expression.kind is AffineBinaryOpKind.Add:
+                return left + right
+            if expression.kind is AffineBinaryOpKind.Mul and not right.terms:
+                return left * right.constant
+            if expression.kind is AffineBinaryOpKind.Mul and not left.terms:
+                return right * left.constant
+        case _:
+            pass
+    raise UnpredictableTimeError(op, f"expected a linear index, got {expression}")

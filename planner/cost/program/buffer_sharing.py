@@ -1,0 +1,121 @@
+"""Buffers that share bytes after static allocation, as `mem-plan` assigns offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+from tlf.dialects.target import Level, TargetSpec
+from tlf.planner.cost.program.instruction_nests import Buffer, Instruction, Item
+from tlf.planner.cost.program.multibuffer_capacity import LiveRanges
+from tlf.support.allocation import (
+    Allocation,
+    Loops,
+    Use,
+    align,
+    allocate_program,
+    engine_stage,
+)
+from tlf.support.allocation import Buffer as Live
+
+Sharing = Mapping[Buffer, Sequence[Buffer]]
+"""The buffers that lie on bytes of another one."""
+
+
+def find_shared_buffers(items: Sequence[Item], target: TargetSpec) -> Sharing:
+    """
+    Return the buffers of a target's levels that share bytes; the outermost has room.
+    """
+    spans = LiveRanges.of(items)
+    found: dict[Buffer, list[Buffer]] = {}
+    for level in target.levels.values():
+        if level is not target.outermost:
+            _find_shared_in_level(
+                buffers_in_level(spans, level), level, spans, list(target.levels), found
+            )
+    return found
+
+
+def buffers_in_level(spans: LiveRanges, level: Level) -> list[Buffer]:
+    """The buffers of a level, in the order of the program."""
+    buffers = [each for each in spans.buffers if each.level == level.name]
+    return sorted(buffers, key=lambda each: each.order)
+
+
+def to_allocation_buffers(
+    buffers: Sequence[Buffer], level: Level, spans: LiveRanges
+) -> list[Live]:
+    """Return buffers in the form of the static allocator."""
+    return [_to_allocation_buffer(each, level, spans) for each in buffers]
+
+
+def allocate_buffers(
+    lives: Sequence[Live], level: Level, uses: Sequence[Use] | None = None
+) -> Allocation:
+    """Return the planner's placement of buffers."""
+    return allocate_program(lives, level.capacity, uses)
+
+
+def _find_shared_in_level(
+    buffers: Sequence[Buffer],
+    level: Level,
+    spans: LiveRanges,
+    levels: Sequence[str],
+    found: dict[Buffer, list[Buffer]],
+) -> None:
+    lives = to_allocation_buffers(buffers, level, spans)
+    uses = [_use_of_buffer(each, spans, levels) for each in buffers]
+    placement = allocate_buffers(lives, level, uses)
+    ranges = [
+        (buffer, offset, offset + live.size)
+        for buffer, live, offset in zip(buffers, lives, placement.offsets, strict=True)
+    ]
+    for (one, low, high), (other, start, end) in combinations(ranges, 2):
+        if low < end and start < high:
+            found.setdefault(one, []).append(other)
+            found.setdefault(other, []).append(one)
+
+
+def _use_of_buffer(buffer: Buffer, spans: LiveRanges, levels: Sequence[str]) -> Use:
+    """By which instructions a buffer is used."""
+    first, last = spans.uses[buffer]
+    return Use(
+        spans.steps[first],
+        spans.steps[last],
+        _engine_stage(first, levels),
+        _engine_stage(last, levels),
+        _loop_ranges(buffer, spans),
+    )
+
+
+def _engine_stage(step: Instruction, levels: Sequence[str]) -> int:
+    move = None
+    if step.moves is not None:
+        source, destination = (levels.index(each.level) for each in step.moves)
+        move = source, destination
+    return engine_stage(len(levels), move, product=step.product)
+
+
+def _loop_ranges(buffer: Buffer, spans: LiveRanges) -> Loops:
+    """Return the live ranges of the nests around a buffer, the outermost first."""
+    nest = (
+        buffer.home
+        if buffer.multibuffer_nest is None
+        else buffer.multibuffer_nest.around
+    )
+    found: list[tuple[int, int]] = []
+    while nest is not None:
+        first, last = spans.nests[nest]
+        found.append((first, last + 1))
+        nest = nest.around
+    return found[::-1]
+
+
+def _to_allocation_buffer(buffer: Buffer, level: Level, spans: LiveRanges) -> Live:
+    size = buffer.bytes
+    if buffer.multibuffer_nest is not None:
+        size = align(size, level.alignment) * buffer.multibuffer_count
+        first, last = spans.nests[buffer.multibuffer_nest]
+    else:
+        first, last = spans.buffers[buffer]
+    return Live.live_during(size, first, last + 1, level.alignment)

@@ -1,0 +1,110 @@
+"""Buffers of tiles and subviews of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from tlf.analysis.buffers.subview_disjointness import BufferRegion
+from tlf.dialects.collapsing_interface import collapsed_axis
+from tlf.dialects.slice_views import reshaped_strides, row_major_strides
+from tlf.planner.cost.program.instruction_nests import Buffer, BufferAccess
+from tlf.support.affine.index_access import AffineSum
+
+Shape: TypeAlias = tuple[int, ...]
+
+ZERO = AffineSum()
+
+
+@dataclass(frozen=True)
+class RingWindow:
+    """The slices of a ring that a place shows, along one axis."""
+
+    axis: int
+    start: AffineSum
+    extent: int
+    unit: int = 1
+    """The elements of a slice, where axes of it are seen as one with this axis."""
+
+
+@dataclass(frozen=True)
+class BufferView:
+    """Buffer, or a subview of it, in the shape of a tile."""
+
+    buffer: Buffer
+    shape: Shape
+    strides: Shape
+    """Bytes along each axis."""
+    item: int
+    """Bytes of an element."""
+    base: AffineSum = ZERO
+    """Bytes from the start of the buffer; a ring's slices are not counted."""
+    window: RingWindow | None = None
+    region: BufferRegion = field(default_factory=BufferRegion)
+    """The part of the buffer, in bytes."""
+
+    @property
+    def to_access(self) -> BufferAccess:
+        """The access of an instruction that touches this place."""
+        if self.window is None:
+            return BufferAccess(self.buffer, sections=self.region.sections)
+        return BufferAccess(self.buffer, self.window.start, self.window.extent)
+
+    def subview(self, offsets: Sequence[AffineSum], shape: Shape) -> BufferView:
+        """A box of this."""
+        base, window = self.base, self.window
+        for axis, (offset, stride) in enumerate(
+            zip(offsets, self.strides, strict=True)
+        ):
+            if window is not None and axis == window.axis:
+                window = replace(
+                    window, start=window.start + offset, extent=shape[axis]
+                )
+            else:
+                base += offset * stride
+        region = self._subview_region(offsets, shape)
+        return replace(self, shape=shape, base=base, window=window, region=region)
+
+    def _subview_region(
+        self, offsets: Sequence[AffineSum], shape: Shape
+    ) -> BufferRegion:
+        """The part of the buffer that a box of this is."""
+        if self.window is not None:
+            return self.region.with_unknown_start()
+        known = [None if each.terms else each.constant for each in offsets]
+        return self.region.subview(self.shape, self.strides, known, shape)
+
+    def reshape(self, shape: Shape) -> BufferView | None:
+        """The same elements under another shape, where strides reach them."""
+        if shape == self.shape:
+            return self
+        if self.window is not None:
+            return self._reshape_window(self.window, shape)
+        strides = reshaped_strides(self.shape, self.strides, shape)
+        return None if strides is None else replace(self, shape=shape, strides=strides)
+
+    def _reshape_window(self, window: RingWindow, shape: Shape) -> BufferView | None:
+        """The same slices of a ring with two axes as one, or again as two."""
+        strides = list(self.strides)
+        if (axis := collapsed_axis(self.shape, shape)) is not None:
+            row, unit = self.shape[axis + 1], window.unit * self.shape[axis + 1]
+            strides[axis] = strides[axis + 1]
+            if self.strides[axis] != row * strides[axis]:
+                return None
+        elif (axis := collapsed_axis(shape, self.shape)) is not None:
+            row, unit = shape[axis + 1], window.unit // shape[axis + 1]
+            strides[axis] *= row
+        else:
+            return None
+        if window.axis == axis + 1:
+            return None
+        if window.axis == axis:
+            window = replace(window, unit=unit)
+        return replace(self, shape=shape, strides=tuple(strides), window=window)
+
+    @property
+    def is_contiguous(self) -> bool:
+        """True if it is a whole buffer in row-major order."""
+        plain = tuple(each * self.item for each in row_major_strides(self.shape))
+        return self.base == AffineSum() and self.strides == plain and not self.window

@@ -1,0 +1,69 @@
+"""Estimate the cycles and the traffic of a function of tiles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects import func
+
+from tlf.dialects.target import TargetSpec
+from tlf.machine.instruction_costs import Key
+from tlf.machine.machine_spec import DmaEngine
+from tlf.planner.cost.program.buffer_sharing import find_shared_buffers
+from tlf.planner.cost.program.chunk_loads import load_in_chunks
+from tlf.planner.cost.program.chunk_stores import store_in_chunks
+from tlf.planner.cost.program.clock import run_schedule
+from tlf.planner.cost.program.early_loads import prefetch_loads
+from tlf.planner.cost.program.fill_cast_folding import fold_casts, fold_fills
+from tlf.planner.cost.program.instruction_nests import Item
+from tlf.planner.cost.program.iteration_overlap import IterationOverlap
+from tlf.planner.cost.program.operation_reader import read_operation
+from tlf.planner.cost.program.schedule_reader import ScheduleReader
+
+
+@dataclass(frozen=True)
+class CycleEstimate:
+    """Predicted time and traffic of a program."""
+
+    cycles: int
+    totals: dict[Key, int]
+    """Sums of its instructions' tallies, as `tlf.machine.instruction_costs` counts."""
+    bytes: int
+    """Payload from and to the outermost memory."""
+    steps: int
+    """The instructions that were run to tell this."""
+
+
+def read_schedule(
+    function: func.FuncOp, target: TargetSpec
+) -> tuple[list[Item], ScheduleReader]:
+    """The schedule of a function of tiles: nests, moves and computation."""
+    reader = ScheduleReader(function, target, read_operation)
+    items = reader.read_function()
+    fold_fills(items)
+    fold_casts(items)
+    levels = list(target.levels.values())
+    IterationOverlap(items, levels).overlap_nests()
+    prefetch_loads(items, levels)
+    load_in_chunks(items, target.outermost)
+    store_in_chunks(items, target.outermost)
+    return items, reader
+
+
+def estimate_function(
+    function: func.FuncOp, target: TargetSpec, most: int | None = None
+) -> CycleEstimate:
+    """
+    The time of a function of tiles, on the event model of the target's machine.
+    Raises `TooManyInstructionsError` where that takes more instructions than `most`.
+    """
+    items, reader = read_schedule(function, target)
+    clock = run_schedule(items, reader.costs, find_shared_buffers(items, target), most)
+    totals = clock.totals_by_key()
+    far = target.outermost.name
+    moved = 0
+    for name, engine in reader.costs.machine.engines.items():
+        if isinstance(engine, DmaEngine):
+            moved += totals.get(("read", name), 0) * (engine.source == far)
+            moved += totals.get(("wrote", name), 0) * (engine.destination == far)
+    return CycleEstimate(clock.model.end, totals, moved, clock.steps)

@@ -1,0 +1,198 @@
+"""Prefetch loads outside of loops during earlier work, as `mem-prefetch` does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
+
+from tlf.dialects.target import Level
+from tlf.planner.cost.program.buffer_sharing import (
+    allocate_buffers,
+    buffers_in_level,
+    to_allocation_buffers,
+)
+from tlf.planner.cost.program.instruction_nests import (
+    Buffer,
+    BufferAccess,
+    Instruction,
+    Item,
+    Nest,
+    instructions_in,
+)
+from tlf.planner.cost.program.multibuffer_capacity import LiveRanges
+from tlf.support.allocation import Buffer as Live
+from tlf.support.allocation import align, pack_side_by_side, pack_within, rank_lifetimes
+from tlf.support.allocation.allocation_limits import CAPACITY_SHARES, FEASIBILITY_VISITS
+
+
+def prefetch_loads(items: list[Item], levels: Sequence[Level]) -> None:
+    """
+    Move loads of a schedule up as far as `mem-prefetch` does. The levels are the
+    nearest first.
+    """
+    for near, far in pairwise(levels):
+        line = LoadSequence(list(items), near, far)
+        if not line.loads:
+            continue
+        for goals in line.target_positions():
+            items[:] = line.reorder_items(goals)
+            if _is_allocatable(items, near):
+                break
+        else:
+            items[:] = line.items
+
+
+def _is_allocatable(items: Sequence[Item], level: Level) -> bool:
+    """Return `True` if the planner finds offsets for all buffers of a level."""
+    spans = LiveRanges.of(items)
+    lives = to_allocation_buffers(buffers_in_level(spans, level), level, spans)
+    return allocate_buffers(lives, level).peak <= level.capacity
+
+
+@dataclass
+class LoadSequence:
+    """Items of a function among which loads between two levels are hoisted."""
+
+    items: Sequence[Item]
+    near: Level
+    far: Level
+    loads: list[int] = field(init=False)
+    """Positions of loads."""
+
+    def __post_init__(self) -> None:
+        self.spans = LiveRanges.of(self.items)
+        self.touched = [{a.buffer for a in _accesses_of(item)} for item in self.items]
+        self.written = [
+            {access for step in instructions_in([item]) for access in step.writes}
+            for item in self.items
+        ]
+        self.loads = [
+            number
+            for number, item in enumerate(self.items)
+            if isinstance(item, Instruction)
+            and self._is_load(item)
+            and _is_independent(item)
+        ]
+        self.fences = [
+            number not in self.loads
+            and any(map(self._is_load, instructions_in([item])))
+            for number, item in enumerate(self.items)
+        ]
+        self.buffers = buffers_in_level(self.spans, self.near)
+        self.planned = to_allocation_buffers(self.buffers, self.near, self.spans)
+
+    def _is_load(self, step: Instruction) -> bool:
+        if step.moves is None or step.indexed:
+            return False
+        source, destination = step.moves
+        return (source.level, destination.level) == (self.far.name, self.near.name)
+
+    def _load_at(self, load: int) -> Instruction:
+        item = self.items[load]
+        assert isinstance(item, Instruction)
+        return item
+
+    def _endpoints_of(self, load: int) -> tuple[Buffer, Buffer]:
+        ends = self._load_at(load).moves
+        assert ends is not None
+        return ends
+
+    def _is_barrier(self, load: int, position: int) -> bool:
+        """Return `True` if a load cannot move before the item at a position."""
+        (read,) = self._load_at(load).reads
+        return (
+            self.fences[position]
+            or self._endpoints_of(load)[1] in self.touched[position]
+            or any(read.can_alias(each) for each in self.written[position])
+        )
+
+    def target_positions(self) -> Iterator[dict[int, int]]:
+        """
+        Yield target positions of loads: as early as there is room, then with less of it
+        taken. Loads that stay are left out.
+        """
+        for share in CAPACITY_SHARES:
+            goals = self._targets_within(int(self.near.capacity * share))
+            if goals and self._is_likely_allocatable(goals):
+                yield goals
+
+    def _targets_within(self, limit: int) -> dict[int, int]:
+        """
+        Return the target positions of loads with no more than `limit` bytes live at
+        once.
+        """
+        live, first = self._live_bytes(), 0
+        goals: dict[int, int] = {}
+        for load in self.loads:
+            goal = load
+            size = align(self._endpoints_of(load)[1].bytes, self.near.alignment)
+            while (
+                goal > first
+                and live[goal - 1] + size <= limit
+                and not self._is_barrier(load, goal - 1)
+            ):
+                goal -= 1
+                live[goal] += size
+            first = goal + 1
+            if goal < load:
+                first, goals[load] = goal, goal
+        return goals
+
+    def _live_bytes(self) -> list[int]:
+        """The most bytes that are live during each item."""
+        spans = [self._live_range(item) for item in self.items]
+        changes = [0] * (3 + max((last for _, last in spans), default=0))
+        for live in self.planned:
+            size = align(live.size, live.alignment)
+            changes[live.spans[0].start] += size
+            changes[live.spans[0].end] -= size
+        totals = list(accumulate(changes))
+        return [max(totals[first : last + 1]) for first, last in spans]
+
+    def _live_range(self, item: Item) -> tuple[int, int]:
+        if isinstance(item, Nest):
+            return self.spans.nests[item]
+        return self.spans.steps[item], self.spans.steps[item]
+
+    def _is_likely_allocatable(self, goals: dict[int, int]) -> bool:
+        """
+        Return `True` if offsets are likely to be found with loads at their target
+        positions.
+        """
+        number = {buffer: at for at, buffer in enumerate(self.buffers)}
+        moved = list(self.planned)
+        for load, goal in goals.items():
+            at = number[self._endpoints_of(load)[1]]
+            live = moved[at]
+            first = min(live.spans[0].start, self._live_range(self.items[goal])[0])
+            moved[at] = Live.live_during(
+                live.size, first, live.spans[0].end, live.alignment
+            )
+        lives = rank_lifetimes(moved)
+        if pack_side_by_side(lives).peak <= self.near.capacity:
+            return True
+        return pack_within(lives, self.near.capacity, FEASIBILITY_VISITS) is not None
+
+    def reorder_items(self, goals: dict[int, int]) -> list[Item]:
+        """The items in the order that loads make which go to other positions."""
+        arriving: dict[int, list[int]] = {}
+        for load, goal in goals.items():
+            arriving.setdefault(goal, []).append(load)
+        order: dict[int, None] = {}
+        for number in range(len(self.items)):
+            order.update(dict.fromkeys(arriving.get(number, ())))
+            order[number] = None
+        return [self.items[number] for number in order]
+
+
+def _accesses_of(item: Item) -> Iterator[BufferAccess]:
+    for step in instructions_in([item]):
+        yield from step.reads_and_writes
+
+
+def _is_independent(step: Instruction) -> bool:
+    """Return `True` if a load fills a buffer of its own, outside of loops."""
+    assert step.moves is not None
+    destination = step.moves[1]
+    return destination.home is None and destination.multibuffer_nest is None

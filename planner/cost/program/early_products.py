@@ -1,0 +1,88 @@
+"""Select the products that start iterations ahead, as `mem-pipeline` does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tlf.planner.cost.program.instruction_nests import Buffer, Instruction, Nest
+
+
+def select_early_products(
+    nest: Nest, loads: Sequence[Instruction], slotted: Sequence[Buffer]
+) -> list[Instruction]:
+    """Select the products that others wait for and that depend on early loads only."""
+    steps = [item for item in nest.body if isinstance(item, Instruction)]
+    if len(steps) < len(nest.body):
+        return []
+    return [
+        step
+        for number, step in enumerate(steps)
+        if step.product
+        and step.sums in slotted
+        and _is_independent(step, steps, loads)
+        and _has_dependent_product(step, steps[number + 1 :])
+    ]
+
+
+def with_waits(products: Sequence[Instruction], nest: Nest) -> list[Instruction]:
+    """Products, with the waits before them for what they read, in order."""
+    found: list[Instruction] = []
+    waits: list[Instruction] = []
+    for item in nest.body:
+        if not isinstance(item, Instruction):
+            continue
+        if item.finishes:
+            waits.append(item)
+        elif item in products:
+            read = {access.buffer for access in item.reads}
+            found += [
+                wait
+                for wait in waits
+                if wait not in found and not read.isdisjoint(_filled_buffers(wait))
+            ]
+            found.append(item)
+    return found
+
+
+def _filled_buffers(wait: Instruction) -> Iterator[Buffer]:
+    """The buffers that moves have filled when a wait is over."""
+    for move in wait.finishes:
+        yield from (access.buffer for access in move.writes)
+
+
+def _is_independent(
+    product: Instruction, steps: Sequence[Instruction], loads: Sequence[Instruction]
+) -> bool:
+    """Return `True` if a product depends on no earlier step of the body but loads."""
+    read = {access.buffer for access in product.reads}
+    if product.sums in read:
+        return False
+    before = True
+    for step in steps:
+        if step is product:
+            before = False
+        elif step in loads:
+            continue
+        elif step.finishes:
+            if before and not read.isdisjoint(_filled_buffers(step)):
+                if any(move not in loads for move in step.finishes):
+                    return False
+        elif before and any(
+            each.buffer is product.sums for each in step.reads_and_writes
+        ):
+            return False
+        elif any(each.buffer in read for each in step.writes):
+            return False
+    return True
+
+
+def _has_dependent_product(product: Instruction, later: Sequence[Instruction]) -> bool:
+    """Return `True` if a later product depends on its result, through others."""
+    made = {access.buffer for access in product.writes}
+    for step in later:
+        if made.isdisjoint(access.buffer for access in step.reads_and_writes):
+            continue
+        if step.product:
+            return True
+        made.update(access.buffer for access in step.writes)
+    return False

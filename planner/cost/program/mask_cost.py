@@ -1,0 +1,59 @@
+"""Cost of a mask: fills of the boxes that lie outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from tlf.machine.instruction_costs import Cost, InstructionCosts
+from tlf.planner.cost.program.instruction_nests import (
+    AxisRange,
+    BurstPhase,
+    Values,
+    evaluate_index,
+)
+from tlf.support.affine.index_access import AffineSum
+
+
+@dataclass(eq=False)
+class MaskCost:
+    """Fills along every axis before and behind what is kept of a tile."""
+
+    costs: InstructionCosts
+    shape: tuple[int, ...]
+    offsets: tuple[AffineSum, ...]
+    bounds: tuple[int, ...]
+    valid: tuple[int, ...]
+
+    @property
+    def axis_ranges(self) -> Sequence[AxisRange]:
+        """The axes along which the tile moves."""
+        return [
+            AxisRange(offset, size, bound)
+            for offset, size, bound in zip(
+                self.offsets, self.valid, self.bounds, strict=True
+            )
+            if offset.terms
+        ]
+
+    @property
+    def phases(self) -> Sequence[BurstPhase]:
+        """None: it is near the engines."""
+        return ()
+
+    def costs_at(self, values: Values) -> Sequence[Cost]:
+        """The fills that have elements."""
+        return list(self._fills_at(values))
+
+    def _fills_at(self, values: Values) -> Iterator[Cost]:
+        for axis, (offset, bound) in enumerate(
+            zip(self.offsets, self.bounds, strict=True)
+        ):
+            size, start = self.shape[axis], evaluate_index(offset, values)
+            below = min(size, max(0, -start))
+            above = max(0, min(self.valid[axis], bound - start))
+            for extent in (below, size - above):
+                if extent > 0:
+                    rest = prod(self.shape) // size
+                    yield self.costs.cost_of_elementwise(extent * rest)

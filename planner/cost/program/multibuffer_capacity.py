@@ -1,0 +1,114 @@
+"""Capacity check for multi-buffering the buffers of a nest."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from tlf.dialects.target import Level
+from tlf.planner.cost.program.instruction_nests import Buffer, Instruction, Item, Nest
+from tlf.support.allocation import Buffer as Live
+from tlf.support.allocation import align, max_live_bytes
+
+Span = tuple[int, int]
+
+
+@dataclass
+class LiveRanges:
+    """Live ranges of buffers in the order of instructions."""
+
+    nests: dict[Nest, Span]
+    buffers: dict[Buffer, Span]
+    steps: dict[Instruction, int] = field(default_factory=dict[Instruction, int])
+    uses: dict[Buffer, tuple[Instruction, Instruction]] = field(
+        default_factory=dict[Buffer, tuple[Instruction, Instruction]]
+    )
+    """The first and the last instruction that touches each buffer."""
+
+    @staticmethod
+    def of(items: Sequence[Item]) -> LiveRanges:
+        """Number the instructions of a schedule."""
+        spans = LiveRanges({}, {})
+        touched: list[tuple[Instruction, int, tuple[Nest, ...]]] = []
+        spans._number_items(items, 0, (), touched)
+        for step, at, around in touched:
+            for access in step.reads_and_writes:
+                first, _ = spans.uses.get(access.buffer, (step, step))
+                spans.uses[access.buffer] = first, step
+            ended = (each for move in step.finishes for each in move.reads_and_writes)
+            for access in (*step.reads_and_writes, *ended):
+                spans._extend_range(access.buffer, at, around)
+        return spans
+
+    def _number_items(
+        self,
+        items: Sequence[Item],
+        at: int,
+        around: tuple[Nest, ...],
+        touched: list[tuple[Instruction, int, tuple[Nest, ...]]],
+    ) -> int:
+        for item in items:
+            if isinstance(item, Instruction):
+                touched.append((item, at, around))
+                self.steps[item] = at
+                at += 1
+                continue
+            first = at
+            at = self._number_items(item.body, at + 1, (*around, item), touched) + 1
+            self.nests[item] = first, at - 1
+        return at
+
+    def _extend_range(self, buffer: Buffer, at: int, around: tuple[Nest, ...]) -> None:
+        """A buffer from outside of a loop is live in all of it."""
+        span = at, at
+        for nest in around:
+            if buffer.home is None or not buffer.home.is_within(nest):
+                span = self.nests[nest]
+                break
+        known = self.buffers.get(buffer, span)
+        self.buffers[buffer] = min(known[0], span[0]), max(known[1], span[1])
+
+
+@dataclass
+class NestCapacity:
+    """Live buffers during a nest, with slots for some buffers of its body."""
+
+    spans: LiveRanges
+    nest: Nest
+    slotted: Collection[Buffer]
+    slots: int
+
+    def has_room_shared(self, level: Level) -> bool:
+        """Return `True` if the buffers live at any one instruction fit in a level."""
+        return (
+            max_live_bytes([live for live, _ in self._live_buffers(level)])
+            <= level.capacity
+        )
+
+    def has_room_unshared(self, level: Level) -> bool:
+        """
+        Return `True` if all buffers that are live in the nest fit without sharing.
+        """
+        first, last = self.spans.nests[self.nest]
+        needed = sum(
+            live.size
+            for live, (start, end) in self._live_buffers(level)
+            if start <= last and first <= end
+        )
+        steps = [step for step in self.nest.body if isinstance(step, Instruction)]
+        inner = [step.spare for step in self.nest.instructions() if step not in steps]
+        needed += sum(step.spare for step in steps) + max(inner, default=0)
+        return needed <= level.capacity
+
+    def _live_buffers(self, level: Level) -> list[tuple[Live, Span]]:
+        found: list[tuple[Live, Span]] = []
+        for buffer, span in self.spans.buffers.items():
+            if buffer.level != level.name:
+                continue
+            size = align(buffer.bytes, level.alignment) * buffer.multibuffer_count
+            if buffer in self.slotted:
+                size, span = size * self.slots, self.spans.nests[self.nest]
+            elif buffer.multibuffer_nest is not None:
+                span = self.spans.nests[buffer.multibuffer_nest]
+            found.append((Live.live_during(size, span[0], span[1] + 1), span))
+        return found

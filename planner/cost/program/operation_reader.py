@@ -1,0 +1,200 @@
+"""Read the operations on tiles as items of a schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.ir import Operation, SSAValue
+
+from tlf.analysis.buffers.tile_liveness import SharedStorage
+from tlf.analysis.operations.op_facts import OpFacts
+from tlf.analysis.tiling.group_tiling import TEMPORARY_BYTES
+from tlf.dialects import tile
+from tlf.dialects.interfaces import (
+    AccumulatingInterface,
+    ConstantInterface,
+    ContractionInterface,
+    ElementwiseInterface,
+    MovementInterface,
+    ReductionInterface,
+    TilingInterface,
+    ViewInterface,
+)
+from tlf.dialects.slice_views import is_strided_slice
+from tlf.dialects.tile import level_of, with_axis_order
+from tlf.dialects.types import is_16_bit_float, tensor_type
+from tlf.planner.cost.program.affine_indices import UnpredictableTimeError
+from tlf.planner.cost.program.buffer_views import BufferView
+from tlf.planner.cost.program.compute_costs import product_cost, reduction_cost
+from tlf.planner.cost.program.indexed_moves import read_gather, read_scatter
+from tlf.planner.cost.program.level_copies import copy_tile, writable_view
+from tlf.planner.cost.program.nest_reader import read_parallel, read_sequential
+from tlf.planner.cost.program.schedule_reader import ScheduleReader
+from tlf.planner.cost.program.tile_reader import (
+    read_deslice,
+    read_empty,
+    read_mask,
+    read_roll,
+    read_slice,
+)
+from tlf.planner.cost.program.vector_instructions import (
+    OUTPUT,
+    Name,
+    ScalarBody,
+    copy_body,
+    splat_value_of,
+)
+
+
+def read_operation(reader: ScheduleReader, op: Operation) -> None:
+    """Add what an operation does to the schedule."""
+    match op:
+        case tile.EmptyOp():
+            read_empty(reader, op)
+        case tile.FillOp():
+            place = reader.make_filled_view(tensor_type(op.result))
+            reader.bind_view(op.result, place, SharedStorage())
+        case tile.SliceOp():
+            read_slice(reader, op)
+        case tile.GatherOp():
+            read_gather(reader, op)
+        case tile.ScatterOp():
+            read_scatter(reader, op)
+        case tile.DesliceOp():
+            read_deslice(reader, op)
+        case tile.MaskOp():
+            read_mask(reader, op)
+        case tile.RollOp():
+            read_roll(reader, op)
+        case tile.WhileOp() if op.is_parallel:
+            read_parallel(reader, op)
+        case tile.WhileOp():
+            read_sequential(reader, op)
+        case _:
+            _read_compute(reader, op)
+
+
+def _read_compute(reader: ScheduleReader, op: Operation) -> None:
+    match op:
+        case ConstantInterface():
+            if op.splat_value() is None or level_of(op.results[0].type) is None:
+                type_ = tensor_type(op.results[0])
+                place = reader.allocate_view(type_)
+                reader.bind_view(op.results[0], place, SharedStorage(is_writable=False))
+        case ViewInterface():
+            _read_view(reader, op)
+        case MovementInterface():
+            _read_movement(reader, op)
+        case ElementwiseInterface():
+            _read_map(reader, op, ScalarBody.of(op))
+        case ReductionInterface() | ContractionInterface():
+            _read_accumulation(reader, op)
+        case _:
+            raise UnpredictableTimeError(op, "expected an operation on tiles")
+
+
+def _read_view(reader: ScheduleReader, op: ViewInterface) -> None:
+    """The same place under another shape."""
+    source, shape = op.operands[0], tensor_type(op.results[0]).get_shape()
+    reader.wait_for_reads(source)
+    place, storage = reader.view_of(source), reader.storages[source]
+    if (seen := place.reshape(shape)) is None:
+        made = reader.allocate_view(with_axis_order(tensor_type(source), ()))
+        copy_tile(reader, place, made)
+        seen, storage = made.reshape(shape) or made, SharedStorage()
+    reader.bind_view(op.results[0], seen, storage)
+
+
+def _read_movement(reader: ScheduleReader, op: MovementInterface) -> None:
+    """A copy near the engines. Part of a stored tensor is where it is."""
+    source, type_ = op.operands[0], tensor_type(op.results[0])
+    place = reader.view_of(source)
+    reader.wait_for_reads(source)
+    if is_strided_slice(op) and level_of(type_) is None:
+        accesses = op.indexing_maps()[0] or ()
+        base = place.base
+        for access, stride in zip(accesses, place.strides, strict=True):
+            base += access.offset * stride
+        steps = [access.terms[0][1] for access in accesses]
+        strides = tuple(
+            step * stride for step, stride in zip(steps, place.strides, strict=True)
+        )
+        seen = BufferView(place.buffer, type_.get_shape(), strides, place.item, base)
+        reader.bind_view(op.results[0], seen, reader.storages[source])
+        return
+    _read_map(reader, op, copy_body(source, type_.get_shape()))
+
+
+def _read_map(reader: ScheduleReader, op: TilingInterface, body: ScalarBody) -> None:
+    """Instructions on elements, in the place of an operand if one ends there."""
+    inputs = [reader.view_of(value) for value in body.inputs]
+    reader.wait_for_reads(*body.inputs)
+    output, storage = _output_view(reader, op, body.inputs)
+    replaced = {n for n, each in enumerate(inputs) if each.buffer is output.buffer}
+    spare = TEMPORARY_BYTES * prod(body.shape) * max(0, len(body.work) - 1)
+    places: dict[Name, BufferView] = {OUTPUT: output, **dict(enumerate(inputs))}
+    for each in body.instructions(replaced):
+        cost = reader.costs.cost_of_elementwise(each.elements, each.slow)
+        if each.writes not in places:
+            places[each.writes] = reader.make_scratch_view(output, each.bytes)
+        reads = [places[name] for name in each.reads]
+        step = reader.add_compute(cost, reads, places[each.writes])
+        step.spare, spare = spare, 0
+        step.half = (
+            tensor_type(op.results[0]).element_type
+            if OpFacts(op).is_rounding_cast
+            else None
+        )
+    reader.bind_view(op.results[0], output, storage)
+
+
+def _output_view(
+    reader: ScheduleReader, op: TilingInterface, inputs: Sequence[SSAValue]
+) -> tuple[BufferView, SharedStorage]:
+    """The place of an input that ends here and fits, or a new one."""
+    result = tensor_type(op.results[0])
+    identity = isinstance(op, ElementwiseInterface)
+    for value in inputs:
+        operand = tensor_type(value)
+        if not identity or operand.get_shape() != result.get_shape():
+            continue
+        if operand.element_type != result.element_type:
+            continue
+        storage = reader.storages[value]
+        others = {other for other in inputs if reader.storages[other] is storage}
+        if others == {value} and reader.liveness.try_reuse(storage, op):
+            reader.wait_for_conflicts(writes=[storage])
+            return reader.places[value], storage
+    return reader.allocate_view(result), SharedStorage()
+
+
+def _read_accumulation(
+    reader: ScheduleReader, op: ReductionInterface | ContractionInterface
+) -> None:
+    """A reduction or a product, added to what it starts from."""
+    inputs = [reader.view_of(value) for value in op.inputs]
+    reader.wait_for_reads(*op.inputs)
+    total, storage = _initial_value_view(reader, op)
+    if isinstance(op, ContractionInterface):
+        step = reader.add_compute(product_cost(op, reader.costs), inputs, total)
+        step.product = True
+        element = tensor_type(op.operands[0]).element_type
+        step.half = element if is_16_bit_float(element) else None
+    else:
+        step = reader.add_compute(reduction_cost(op, reader.costs), inputs, total)
+    if total.is_contiguous:
+        step.sums = total.buffer
+    reader.bind_view(op.results[0], total, storage)
+
+
+def _initial_value_view(
+    reader: ScheduleReader, op: AccumulatingInterface
+) -> tuple[BufferView, SharedStorage]:
+    """Return the place and the storage that hold the initial value of a sum."""
+    if op.init_value is None:
+        return reader.make_filled_view(tensor_type(op.results[0])), SharedStorage()
+    constant = splat_value_of(op.init_value)
+    if constant is not None and op.init_value not in reader.places:
+        reader.view_of(op.init_value)
+    return writable_view(reader, op, op.init_value)

@@ -1,0 +1,265 @@
+"""
+Read a function of tiles as a schedule of moves, computation and buffers.
+
+Tiles get buffers as `convert-tile-to-mem` gives them: what is computed element by
+element may take the place of an operand that ends there, rings keep what overlaps, and
+what has a place already is a view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from math import prod
+from typing import TypeAlias
+
+from xdsl.dialects import func
+from xdsl.dialects.affine import ApplyOp
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from tlf.analysis.buffers.destination_origin import empty_origin_of
+from tlf.analysis.buffers.in_place_subviews import find_in_place_subviews
+from tlf.analysis.buffers.ring_buffers import RingBuffer, find_rings
+from tlf.analysis.buffers.subview_disjointness import BufferRegion
+from tlf.analysis.buffers.tile_liveness import SharedStorage, TileLiveness
+from tlf.dialects import tile
+from tlf.dialects.npu import dma_engine
+from tlf.dialects.slice_views import row_major_strides
+from tlf.dialects.target import TargetSpec
+from tlf.dialects.target.npu_machine import machine_of
+from tlf.dialects.tile import EncodingAttr, level_of
+from tlf.dialects.types import AnyTensor, dtype_of, tensor_type
+from tlf.machine.instruction_costs import Cost, InstructionCosts
+from tlf.planner.cost.program.affine_indices import (
+    AffineIndices,
+    UnpredictableTimeError,
+)
+from tlf.planner.cost.program.buffer_views import BufferView
+from tlf.planner.cost.program.disjoint_boxes import find_disjoint_box
+from tlf.planner.cost.program.instruction_nests import (
+    Buffer,
+    BufferAccess,
+    FixedCost,
+    Instruction,
+    InstructionCost,
+    Item,
+    Nest,
+)
+from tlf.planner.cost.program.move_cost import MoveCost, MoveSide
+from tlf.planner.cost.program.pending_moves import PendingMoves
+from tlf.planner.cost.program.vector_instructions import splat_value_of
+from tlf.support.affine.index_access import AffineSum
+
+ReadOperation: TypeAlias = "Callable[[ScheduleReader, Operation], None]"
+"""Adds what an operation does to a schedule."""
+
+
+class ScheduleReader:
+    """
+    State of reading a function: the places of all tiles, and the items read so far.
+    """
+
+    def __init__(
+        self, function: func.FuncOp, target: TargetSpec, operation: ReadOperation
+    ) -> None:
+        self.function = function
+        self.operation = operation
+        self.target = target
+        self.costs = InstructionCosts(machine_of(target))
+        self.indices = AffineIndices()
+        self.liveness = TileLiveness(function)
+        self.rings = find_rings(function, target, self.liveness)
+        self.parts = find_in_place_subviews(function, target, self.liveness)
+        self.made: set[tile.DesliceOp] = set()
+        """The `tile.DesliceOp`s of tiles that were computed in place."""
+        self.buffers: dict[RingBuffer, BufferView] = {}
+        """The whole of each ring."""
+        self.following: dict[RingBuffer, BufferView] = {}
+        self.firsts: dict[RingBuffer, BufferView] = {}
+        self.places: dict[SSAValue, BufferView] = {}
+        self.storages: dict[SSAValue, SharedStorage] = {}
+        self.destinations: dict[SSAValue, BufferView] = {}
+        self.pending = PendingMoves()
+        self.nest: Nest | None = None
+        self._count = 0
+        self.items: list[Item] = []
+        names = list(target.levels)
+        self._neighbours = set(pairwise(names)) | set(pairwise(names[::-1]))
+        self.nearest = names[0]
+
+    def read_function(self) -> list[Item]:
+        """The schedule of the function."""
+        block = self.function.body.block
+        for argument in block.args:
+            if isinstance(argument.type, TensorType):
+                place = self.allocate_view(tensor_type(argument))
+                self.bind_view(argument, place, SharedStorage(is_writable=False))
+        returned = block.last_op
+        assert isinstance(returned, func.ReturnOp)
+        for value in returned.arguments:
+            self._bind_destination(value)
+        self.read_block(block)
+        self.wait_for_moves(self.pending.take_all())
+        return self.items
+
+    def next_ordinal(self) -> int:
+        """A number greater than all before."""
+        self._count += 1
+        return self._count
+
+    def _bind_destination(self, value: SSAValue) -> None:
+        """Let what a returned value is put together in be one place."""
+        if (origin := empty_origin_of(value)) is None:
+            raise UnpredictableTimeError(
+                self.function, "expected results that tiles were put into"
+            )
+        self.destinations[origin] = self.allocate_view(tensor_type(origin))
+
+    def read_block(self, block: Block) -> None:
+        """Read the operations of a block, all but the last."""
+        for op in block.ops:
+            if op is block.last_op:
+                return
+            if isinstance(op, ApplyOp):
+                self.indices.record_operation(op)
+            else:
+                self.operation(self, op)
+
+    def read_inner_block(self, block: Block) -> None:
+        """Read the operations of a loop's body; moves end where it ends."""
+        pending, self.pending = self.pending, PendingMoves()
+        self.read_block(block)
+        self.wait_for_moves(self.pending.take_all())
+        self.pending = pending
+
+    # Tiles and their places
+
+    def level_of(self, type_: Attribute) -> str:
+        """The memory level of a tile."""
+        return level_of(type_) or self.target.outermost.name
+
+    def allocate_view(
+        self, type_: AnyTensor, slices: int = 1, axis: int = 0
+    ) -> BufferView:
+        """A new buffer for a tile; a ring of several slices along an axis."""
+        item = dtype_of(type_.element_type).itemsize
+        shape = type_.get_shape()
+        room = list(shape)
+        if slices > 1:
+            room[axis] = slices
+        encoding = type_.encoding
+        axes = encoding.axes if isinstance(encoding, EncodingAttr) else ()
+        nesting = list(axes) or list(range(len(room)))
+        inner = row_major_strides([room[each] for each in nesting])
+        strides = [0] * len(room)
+        for each, stride in zip(nesting, inner, strict=True):
+            strides[each] = stride * item
+        size = item * prod(room)
+        order = (self.next_ordinal(),)
+        buffer = Buffer(self.level_of(type_), size, self.nest, slices, order=order)
+        region = BufferRegion.whole_buffer(room, strides)
+        return BufferView(buffer, shape, tuple(strides), item, region=region)
+
+    def bind_view(
+        self, value: SSAValue, place: BufferView, storage: SharedStorage
+    ) -> None:
+        """Say where a tile is."""
+        self.places[value] = place
+        self.storages[value] = storage
+        storage.values.append(value)
+
+    def view_of(self, value: SSAValue) -> BufferView:
+        """
+        Return the place of a tile; a constant of one value becomes a filled tile now.
+        """
+        if value not in self.places and splat_value_of(value) is not None:
+            self.bind_view(
+                value, self.make_filled_view(tensor_type(value)), SharedStorage()
+            )
+        return self.places[value]
+
+    def make_filled_view(self, type_: AnyTensor, is_neutral: bool = True) -> BufferView:
+        """A new tile that is filled with a number."""
+        place = self.allocate_view(type_)
+        cost = self.costs.cost_of_elementwise(prod(place.shape))
+        self.add_compute(cost, (), place).fills = is_neutral
+        return place
+
+    def make_scratch_view(self, like: BufferView, size: int) -> BufferView:
+        """A place for some bytes that are computed in between."""
+        buffer = Buffer(
+            like.buffer.level, size, self.nest, order=(self.next_ordinal(),)
+        )
+        return BufferView(buffer, (size,), (1,), 1)
+
+    # Moves that are under way
+
+    def wait_for_reads(self, *values: SSAValue) -> None:
+        """Wait for what is on its way to some tiles."""
+        self.wait_for_conflicts(
+            reads=[self.storages[e] for e in values if e in self.storages]
+        )
+
+    def wait_for_conflicts(
+        self, reads: Sequence[SharedStorage] = (), writes: Sequence[SharedStorage] = ()
+    ) -> None:
+        """Wait for the moves that stand against reading and writing some places."""
+        self.wait_for_moves(self.pending.take_conflicting(reads, writes))
+
+    def wait_for_moves(self, moves: tuple[Instruction, ...]) -> None:
+        """Wait for moves."""
+        if moves:
+            self.items.append(Instruction(FixedCost(()), 0, finishes=moves))
+
+    # Instructions
+
+    def add_compute(
+        self, cost: Cost, inputs: Sequence[BufferView], output: BufferView
+    ) -> Instruction:
+        """An instruction of an engine."""
+        return self.add_instruction(FixedCost((cost,)), cost.queue, inputs, (output,))
+
+    def add_instruction(
+        self,
+        price: InstructionCost,
+        queue: int,
+        inputs: Sequence[BufferView],
+        outputs: Sequence[BufferView],
+    ) -> Instruction:
+        """An instruction."""
+        reads = dict.fromkeys(each.to_access for each in inputs)
+        writes = dict.fromkeys(each.to_access for each in outputs)
+        step = Instruction(price, queue, tuple(reads), tuple(writes))
+        self.items.append(step)
+        return step
+
+    def add_move(
+        self, source: MoveSide, destination: MoveSide, box: tuple[int, ...]
+    ) -> Instruction:
+        """A move between two levels."""
+        levels = (source.place.buffer.level, destination.place.buffer.level)
+        if levels not in self._neighbours:
+            raise UnpredictableTimeError(
+                self.function, f"expected moves between neighbours, got {levels}"
+            )
+        engine = dma_engine(*levels)
+        price = MoveCost(self.costs, engine, source, destination, box)
+        reads, writes = (self._access_of(each, box) for each in (source, destination))
+        step = Instruction(price, self.costs.queues[engine], (reads,), (writes,))
+        step.moves = (source.place.buffer, destination.place.buffer)
+        self.items.append(step)
+        return step
+
+    def _access_of(self, side: MoveSide, box: tuple[int, ...]) -> BufferAccess:
+        """Return the access of a move to one of its sides."""
+        access, nest = side.place.to_access, self.nest
+        if nest is None or access.buffer.home is nest or side.place.window:
+            return access
+        return replace(access, disjoint_box=find_disjoint_box(nest, side.offsets, box))
+
+
+def whole_side(place: BufferView) -> MoveSide:
+    """A side of a move that starts where a place does."""
+    return MoveSide(place, tuple(AffineSum() for _ in place.shape))

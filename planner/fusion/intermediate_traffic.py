@@ -1,0 +1,82 @@
+"""Intermediate traffic between two groups."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from tlf.analysis.work.flops_and_bytes import size_in_bytes
+from tlf.dialects.interfaces import (
+    ConstantInterface,
+    ElementwiseInterface,
+    TilingInterface,
+)
+
+Operations: TypeAlias = list[TilingInterface]
+"""Those of a group, or some of them, in program order."""
+
+
+def with_producers(op: TilingInterface, group: Operations) -> Operations:
+    """Return an operation of a group with its elementwise producers."""
+    moved, least = [op], size_in_bytes(op.results)
+    for member in reversed(group):
+        users = {use.operation for result in member.results for use in result.uses}
+        is_for_others = any(each in group and each not in moved for each in users)
+        if users.isdisjoint(moved) or is_for_others:
+            continue
+        if isinstance(member, ElementwiseInterface):
+            if size_in_bytes(member.results) >= least:
+                moved.insert(0, member)
+    return moved
+
+
+def max_saved_bytes(
+    op: TilingInterface, before: Operations, reader: Operations
+) -> tuple[int, Operations]:
+    """Return the most bytes saved if an operation moves to its reader's group."""
+    ways = [with_producers(op, before), [op]]
+    saved = [saved_bytes(moved, before, reader) for moved in ways]
+    return max(saved), ways[saved.index(max(saved))]
+
+
+def saved_bytes(moved: Operations, before: Operations, reader: Operations) -> int:
+    """Return the bytes saved if operations move from a group to their reader's."""
+    rest = [member for member in before if member not in moved]
+    saved = 2 * size_in_bytes(moved[-1].results)
+    for value in dict.fromkeys(operand for each in moved for operand in each.operands):
+        owner, size = value.owner, size_in_bytes([value])
+        if owner in moved or _is_splat(owner):
+            continue
+        if owner not in rest:
+            saved += 0 if _is_read_in(rest, value) else size
+        elif all(use.operation in (*moved, *rest) for use in value.uses):
+            saved -= size
+        saved -= 0 if _is_read_in(reader, value) else size
+    return saved
+
+
+def _is_splat(owner: Operation | Block) -> bool:
+    return isinstance(owner, ConstantInterface) and owner.splat_value() is not None
+
+
+def has_wider_results(op: Operation) -> bool:
+    """Return `True` if an operation's results have more bytes than its operands."""
+    return size_in_bytes(op.results) > size_in_bytes(op.operands)
+
+
+def connected_components_of(operations: Operations) -> list[Operations]:
+    """Return the connected components of operations in program order."""
+    parts: list[Operations] = []
+    for op in operations:
+        before = [
+            part for part in parts if any(each.owner in part for each in op.operands)
+        ]
+        parts = [part for part in parts if part not in before]
+        inside = {member for part in before for member in part} | {op}
+        parts.append([member for member in operations if member in inside])
+    return parts
+
+
+def _is_read_in(group: Operations, value: SSAValue) -> bool:
+    return any(use.operation in group for use in value.uses)

@@ -1,0 +1,54 @@
+"""Reasons why the reductions of groups do not form one loop."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+from xdsl.ir import Operation
+
+from tlf.analysis.recurrence.cascade_anchor import explain_no_cascade
+from tlf.analysis.tiling.group_analysis import GroupMembers
+from tlf.analysis.tiling.structural_keys import StructuralKeys
+from tlf.planner.fusion.remark_collector import LOOPS, RemarkCollector
+
+
+@dataclass
+class LoopObjections:
+    """Tells whether groups are loops, and why not, once for all of a structure."""
+
+    structures: StructuralKeys
+    _loops: dict[Hashable, bool] = field(default_factory=dict[Hashable, bool])
+    _faults: dict[Hashable, tuple[int, str] | None] = field(
+        default_factory=dict[Hashable, "tuple[int, str] | None"]
+    )
+    """The place of an operation, and what is said of it."""
+
+    def is_loop(self, members: GroupMembers) -> bool:
+        """Return `True` if the reductions of a group may be one loop."""
+        key = self._key_of(members)
+        if key not in self._loops:
+            self._loops[key] = members.cascade is not None
+        return self._loops[key]
+
+    def report_objection(self, members: GroupMembers, notes: RemarkCollector) -> None:
+        """Say what stands in the way, if something does."""
+        key = self._key_of(members)
+        if key not in self._faults:
+            self._faults[key] = _find_fault(members)
+        if (fault := self._faults[key]) is not None:
+            place, reason = fault
+            text = f"no loop with other reductions: {reason}"
+            notes.add_remark(members.operations[place], "missed", text, LOOPS)
+
+    def _key_of(self, members: GroupMembers) -> Hashable:
+        return self.structures.key_of(members.operations, members.results)
+
+
+def _find_fault(members: GroupMembers) -> tuple[int, str] | None:
+    error = explain_no_cascade(
+        members.operations, members.op_facts, members.axis_classes
+    )
+    if error is None:
+        return None
+    return list[Operation](members.operations).index(error.op), error.reason

@@ -1,0 +1,91 @@
+"""Limit of recomputation by contractions and reductions in larger loops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from xdsl.ir import SSAValue
+
+from tlf.analysis.operations.op_facts import OpFacts, OpFactsCache
+from tlf.analysis.recurrence.axis_classes import AxisClasses
+from tlf.dialects.interfaces import (
+    AccumulatingInterface,
+    ReductionInterface,
+    TilingInterface,
+)
+from tlf.dialects.types import tensor_type
+
+MAX_RECOMPUTE_RATIO = Fraction(5, 4)
+"""Loops may run over so many times the elements of such a result."""
+
+REASON = "a contraction or reduction would run for what is put around its result"
+
+
+def objection(operations: Sequence[TilingInterface], forms: OpFactsCache) -> str | None:
+    """
+    Return why operations may not share loops with an accumulation before them. `None`
+    if they may.
+    """
+    grown: dict[SSAValue, Fraction] = {}
+    for op in operations:
+        factor = _recompute_ratio(op, grown, forms)
+        if factor is None:
+            continue
+        if factor > MAX_RECOMPUTE_RATIO:
+            return REASON
+        grown.update(dict.fromkeys(op.results, factor))
+    return None
+
+
+def is_serializing(operations: Sequence[TilingInterface], forms: OpFactsCache) -> bool:
+    """
+    Return `True` if a reduction runs along an axis for each index of which another one
+    has a result: in one loop these would be computed one after the other.
+    """
+    found = [op for op in operations if isinstance(op, ReductionInterface)]
+    if len(found) < 2:
+        return False
+    axes = AxisClasses.of(operations, forms)
+    reduced = {
+        axes.class_of(op, each) for op in found for each in forms.of(op).reduction_dims
+    }
+    return any(
+        axes.class_of(op, each) in reduced
+        for op in found
+        for each in forms.of(op).parallel_dims
+    )
+
+
+def _recompute_ratio(
+    op: TilingInterface, grown: Mapping[SSAValue, Fraction], forms: OpFactsCache
+) -> Fraction | None:
+    """
+    Return the ratio of an operation's loops to the result of an accumulation that it
+    depends on; None if there is no such result.
+    """
+    factors = [
+        grown[operand] * _iterations_per_element(op, position, forms.of(op))
+        for position, operand in enumerate(op.operands)
+        if operand in grown
+    ]
+    if isinstance(op, AccumulatingInterface):
+        factors.append(Fraction(1))
+    return max(factors, default=None)
+
+
+def _iterations_per_element(
+    op: TilingInterface, position: int, form: OpFacts
+) -> Fraction:
+    """
+    Return the number of iterations for each element of an operand, along its axes.
+    """
+    accesses = form.indexing_maps[position]
+    if accesses is None:
+        return Fraction(1)
+    shape = tensor_type(op.operands[position]).get_shape()
+    growth = Fraction(1)
+    for access, extent in zip(accesses, shape, strict=True):
+        if len(access.terms) == 1 and access.terms[0][1] == 1 and extent > 1:
+            growth *= Fraction(form.extents[access.terms[0][0]], extent)
+    return max(growth, Fraction(1))

@@ -1,0 +1,129 @@
+"""Required and permitted layouts of a function's arguments and results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import SSAValue
+
+from tlf.dialects.call_invariants import is_entry_function
+from tlf.dialects.encoding import layout_of
+from tlf.dialects.io_layouts import (
+    ANY_LAYOUT,
+    DeclaredLayout,
+    get_argument_layouts,
+    get_result_layouts,
+)
+from tlf.dialects.parameters import is_parameter
+from tlf.dialects.prepack import (
+    preparation_of,
+    prepare_args_of,
+    prepared_argument_count,
+)
+from tlf.planner.layout.stored_tensors import collect_stored_tensors
+from tlf.support.affine.axis_orders import Order, row_major
+
+RequiredLayouts: TypeAlias = Mapping[SSAValue, Order | None]
+"""Of arguments and returned values, the layout they must have; None if any will do."""
+
+
+def required_layouts(function: func.FuncOp) -> RequiredLayouts:
+    """
+    The layouts of arguments and of returned values: as declared, else row-major. Those
+    declared as `any` are free. So are weights, which are put in order once; those that
+    a preparation takes or makes only where it can do with any order. What another
+    function calls has row-major order.
+    """
+    if not is_entry_function(function):
+        return {value: _row_major_order(value) for value in _boundary_values(function)}
+    tied = _row_major_arguments(function)
+    wanted: dict[SSAValue, Order | None] = {}
+    arguments = list[SSAValue](function.body.block.args)
+    for value, declared in zip(arguments, get_argument_layouts(function), strict=True):
+        if declared is None and _is_weight(function, value):
+            declared = ANY_LAYOUT
+        wanted[value] = _required_order(value, None if value in tied else declared)
+    results = zip(_returned_values(function), get_result_layouts(function), strict=True)
+    for value, declared in results:
+        wanted[value] = wanted.get(value) or _required_order(value, declared)
+    return wanted
+
+
+def preparation_layouts(
+    preparation: func.FuncOp, function: func.FuncOp
+) -> RequiredLayouts:
+    """The layouts of what a preparation takes and makes for a function."""
+    count = prepared_argument_count(function)
+    arguments = list[SSAValue](function.body.block.args)
+    prepared = arguments[len(arguments) - count :]
+    taken = [arguments[number] for number in prepare_args_of(preparation)]
+    return {
+        own: layout_of(other.type) or _row_major_order(other)
+        for own, other in (
+            *zip(preparation.body.block.args, taken, strict=True),
+            *zip(_returned_values(preparation), prepared, strict=True),
+        )
+    }
+
+
+def free_values(function: func.FuncOp) -> Iterator[SSAValue]:
+    """The arguments and returned values that may lie in any order."""
+    if len(function.body.blocks) != 1:
+        return
+    wanted = required_layouts(function)
+    for tensor in collect_stored_tensors(function):
+        if wanted.get(tensor.value, ()) is None:
+            yield tensor.value
+
+
+def _required_order(value: SSAValue, declared: DeclaredLayout) -> Order | None:
+    """The order that a value must have, or None if any will do."""
+    if declared == ANY_LAYOUT:
+        return None
+    if declared is None:
+        return _row_major_order(value)
+    return tuple(int(axis) for axis in declared)
+
+
+def _row_major_order(value: SSAValue) -> Order:
+    type_ = value.type
+    return row_major(type_.get_num_dims()) if isinstance(type_, TensorType) else ()
+
+
+def _is_weight(function: func.FuncOp, value: SSAValue) -> bool:
+    """Return `True` if an argument is a weight, or depends on weights alone."""
+    arguments = list[SSAValue](function.body.block.args)
+    prepared = arguments[len(arguments) - prepared_argument_count(function) :]
+    return value in prepared or is_parameter(value)
+
+
+def _boundary_values(function: func.FuncOp) -> Iterator[SSAValue]:
+    yield from function.body.block.args
+    yield from _returned_values(function)
+
+
+def _row_major_arguments(function: func.FuncOp) -> set[SSAValue]:
+    """Return the arguments that a preparation accepts in row-major order only."""
+    preparation = preparation_of(function)
+    if preparation is None:
+        return set()
+    known = {tensor.value for tensor in collect_stored_tensors(preparation)}
+    arguments = list[SSAValue](function.body.block.args)
+    prepared = arguments[len(arguments) - prepared_argument_count(function) :]
+    taken = [arguments[number] for number in prepare_args_of(preparation)]
+    return {
+        other
+        for own, other in (
+            *zip(preparation.body.block.args, taken, strict=True),
+            *zip(_returned_values(preparation), prepared, strict=True),
+        )
+        if own not in known
+    }
+
+
+def _returned_values(function: func.FuncOp) -> Sequence[SSAValue]:
+    last = function.body.block.last_op
+    return last.arguments if isinstance(last, func.ReturnOp) else ()

@@ -1,0 +1,193 @@
+"""Search for the layouts of stored tensors that minimize the time of groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from xdsl.ir import SSAValue
+
+from tlf.dialects import graph
+from tlf.dialects.types import tensor_type
+from tlf.planner.cost.npu.outer_plan import OuterPlan
+from tlf.planner.layout.layout_costs import LayoutCosts
+from tlf.planner.layout.stored_tensors import StoredTensor
+from tlf.support.affine.axis_orders import (
+    Order,
+    candidate_orders,
+    row_major,
+    with_axis_last,
+)
+
+Assignment: TypeAlias = dict[StoredTensor, Order]
+
+GAIN = 0.005
+"""Another layout pays where it saves at least this part of the time of the groups."""
+
+BEATEN = 1.1
+"""A plan that takes more than this times of another one counted on other layouts."""
+
+
+@dataclass
+class LayoutSearch:
+    """
+    Starts from tensors as they are, and from all of a rank with one axis last; then
+    changes one tensor after the other while that helps, by the tiles that groups have
+    and those that they would have with the best orders. What is found counts with the
+    best tiles. Some tensors have a layout that they must have.
+    """
+
+    tensors: Sequence[StoredTensor]
+    fixed: Assignment
+    costs: LayoutCosts
+    _names: dict[graph.GroupOp, list[tuple[StoredTensor, SSAValue]]] = field(
+        default_factory=dict[graph.GroupOp, list[tuple[StoredTensor, SSAValue]]]
+    )
+
+    def __post_init__(self) -> None:
+        for tensor in (*self.tensors, *self.fixed):
+            for group in tensor.groups:
+                inside = {*group.body.block.args, *group.yielded_values}
+                self._names.setdefault(group, []).extend(
+                    (tensor, name) for name in tensor.names if name in inside
+                )
+
+    def find_best(self) -> Assignment:
+        """Return the best layouts of the tensors that can gain from another one."""
+        given = {tensor: tensor.axis_order for tensor in self.tensors} | self.fixed
+        self.tensors = [each for each in self.tensors if self._can_gain(each, given)]
+        if not self.tensors:
+            return given
+        found = min(
+            map(self._improve_assignment, self._start_assignments(given)),
+            key=self._estimate_total,
+        )
+        worth = GAIN * self._total_cost(given)
+        return (
+            found
+            if self._total_cost(given) - self._total_cost(found) > worth
+            else given
+        )
+
+    def plans_for(self, assignment: Assignment) -> dict[graph.GroupOp, graph.PlanAttr]:
+        """The plans of groups which may have another one, where they need it."""
+        plans: dict[graph.GroupOp, graph.PlanAttr] = {}
+        for group, names in self._names.items():
+            changed = any(
+                assignment[tensor] != tensor.axis_order for tensor, _ in names
+            )
+            plan = self._plan_of_group(group, assignment)
+            if plan is None or not self.costs.can_replan(group):
+                continue
+            if changed or self._is_plan_beaten(group, assignment, plan):
+                plans[group] = plan.to_attribute(self.costs.level.name)
+        return plans
+
+    def _is_plan_beaten(
+        self, group: graph.GroupOp, assignment: Assignment, plan: OuterPlan
+    ) -> bool:
+        """
+        Return `True` if the plan of a group relied on orders of axes that it did not
+        get.
+        """
+        own = self.costs.own_plan(group, self._layouts_of_group(group, assignment))
+        return own is not None and _rank_of(own) > _rank_of(plan) * BEATEN
+
+    def _can_gain(self, tensor: StoredTensor, given: Assignment) -> bool:
+        """
+        Return `True` if a group around a tensor takes longer than with the best order
+        for each move.
+        """
+        return any(
+            (plan := self._plan_of_group(group, given)) is not None
+            and (limit := self._unconstrained_plan(group, given)) is not None
+            and _rank_of(plan) > _rank_of(limit) * (1 + GAIN)
+            for group in tensor.groups
+        )
+
+    def _unconstrained_plan(
+        self, group: graph.GroupOp, given: Assignment
+    ) -> OuterPlan | None:
+        """The plan of a group were all orders best but those that are fixed."""
+        around = self._names[group]
+        free = frozenset(name for tensor, name in around if tensor not in self.fixed)
+        return self.costs.best_plan_any_layout(
+            group, self._layouts_of_group(group, given), free
+        )
+
+    def _start_assignments(self, given: Assignment) -> Iterator[Assignment]:
+        yield given
+        shapes = {
+            tensor: tensor_type(tensor.value).get_shape() for tensor in self.tensors
+        }
+        for rank in sorted({len(shape) for shape in shapes.values()}):
+            for last in range(rank - 1):
+                yield given | {
+                    tensor: with_axis_last(last, rank)
+                    for tensor, shape in shapes.items()
+                    if len(shape) == rank and shape[last] > 1
+                }
+
+    def _improve_assignment(self, assignment: Assignment) -> Assignment:
+        """The layouts after all changes of one tensor that help."""
+        changed = True
+        while changed:
+            changed = False
+            for tensor in self.tensors:
+                better = self._best_order(tensor, assignment)
+                changed = changed or better != assignment[tensor]
+                assignment = {**assignment, tensor: better}
+        return assignment
+
+    def _best_order(self, tensor: StoredTensor, assignment: Assignment) -> Order:
+        """The best order for a tensor, others as they are; row-major of equal ones."""
+        shape = tensor_type(tensor.value).get_shape()
+        options = dict.fromkeys((*candidate_orders(shape), assignment[tensor]))
+        plain = row_major(len(shape))
+
+        def cost_of_order(order: Order) -> tuple[float, bool, bool]:
+            tried = {**assignment, tensor: order}
+            cost = sum(self._estimate_group(group, tried) for group in tensor.groups)
+            return cost, order != plain, order != assignment[tensor]
+
+        return min(options, key=cost_of_order)
+
+    def _total_cost(self, assignment: Assignment) -> float:
+        return sum(self._cost_of_group(group, assignment) for group in self._names)
+
+    def _estimate_total(self, assignment: Assignment) -> float:
+        return sum(self._estimate_group(group, assignment) for group in self._names)
+
+    def _estimate_group(self, group: graph.GroupOp, assignment: Assignment) -> float:
+        """The time with the tiles that are best as it is, or were all orders best."""
+        around = [tensor for tensor, _ in self._names[group]]
+        given = {tensor: self.fixed.get(tensor, tensor.axis_order) for tensor in around}
+        plans = (
+            self._plan_of_group(group, given),
+            self._unconstrained_plan(group, given),
+        )
+        known = [plan for plan in plans if plan is not None]
+        best = self.costs.select_plan(
+            group, self._layouts_of_group(group, assignment), known
+        )
+        return 0 if best is None else _rank_of(best)
+
+    def _cost_of_group(self, group: graph.GroupOp, assignment: Assignment) -> float:
+        plan = self._plan_of_group(group, assignment)
+        return 0 if plan is None else _rank_of(plan)
+
+    def _plan_of_group(
+        self, group: graph.GroupOp, assignment: Assignment
+    ) -> OuterPlan | None:
+        return self.costs.best_plan(group, self._layouts_of_group(group, assignment))
+
+    def _layouts_of_group(
+        self, group: graph.GroupOp, assignment: Assignment
+    ) -> Mapping[SSAValue, Order]:
+        return {name: assignment[tensor] for tensor, name in self._names[group]}
+
+
+def _rank_of(plan: OuterPlan) -> float:
+    """Return the rank of a plan: its time, and to a small degree its traffic."""
+    return plan.rank[0]

@@ -1,0 +1,114 @@
+"""Tensors of a function that are stored between groups, and their layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import FunctionType, TensorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from tlf.dialects import graph
+from tlf.dialects.encoding import layout_of, level_of, with_axis_order
+from tlf.dialects.graph.in_place import in_place_operands_of
+from tlf.dialects.graph.residency import is_retained
+from tlf.dialects.types import tensor_type
+from tlf.support.affine.axis_orders import Order, row_major
+
+
+@dataclass(frozen=True, eq=False)
+class StoredTensor:
+    """
+    A tensor that lies in the outermost memory. `names` are the values that stand for it
+    in the program: the argument or the result itself, what a group computes it as, and
+    what groups that read it call it.
+    """
+
+    value: SSAValue
+    names: tuple[SSAValue, ...]
+    groups: tuple[graph.GroupOp, ...]
+    """Those that write or read it."""
+
+    @property
+    def is_argument(self) -> bool:
+        """True if it is an argument of the function."""
+        return isinstance(self.value.owner, Block)
+
+    @property
+    def is_returned(self) -> bool:
+        """True if it is a result of the function."""
+        uses = self.value.uses
+        return any(isinstance(use.operation, func.ReturnOp) for use in uses)
+
+    @property
+    def axis_order(self) -> Order:
+        """The order of its axes in memory."""
+        type_ = tensor_type(self.value)
+        return layout_of(type_) or row_major(type_.get_num_dims())
+
+    def set_axis_order(self, order: Sequence[int]) -> None:
+        """Let its axes lie in another order."""
+        for name in self.names:
+            type_ = with_axis_order(tensor_type(name), order)
+            Rewriter.replace_value_with_new_type(name, type_)
+
+
+def collect_stored_tensors(function: func.FuncOp) -> Iterator[StoredTensor]:
+    """
+    The tensors that may lie in another order: only groups read them, and what they are
+    computed by is a group, or they are arguments.
+    """
+    for block in function.body.blocks:
+        values: list[SSAValue] = list(block.args)
+        values += [result for op in block.ops for result in op.results]
+        for value in values:
+            if (found := _to_stored_tensor(value)) is not None:
+                yield found
+
+
+def _to_stored_tensor(value: SSAValue) -> StoredTensor | None:
+    if not isinstance(value.type, TensorType):
+        return None
+    if level_of(tensor_type(value)) is not None:
+        return None
+    names, groups = [value], list[graph.GroupOp]()
+    owner = value.owner
+    if isinstance(owner, Operation):
+        if not isinstance(owner, graph.GroupOp):
+            return None
+        number = list[SSAValue](owner.results).index(value)
+        inside = owner.yielded_values[number]
+        if owner.yielded_values.count(inside) > 1 or not isinstance(
+            inside.owner, Operation
+        ):
+            return None
+        if in_place_operands_of(owner)[number] is not None or is_retained(value):
+            return None
+        names.append(inside)
+        groups.append(owner)
+    for use in value.uses:
+        user = use.operation
+        match user:
+            case func.ReturnOp():
+                if user.arguments.count(value) > 1:
+                    return None
+            case graph.GroupOp():
+                if use.index in in_place_operands_of(user):
+                    return None
+                names.append(user.body.block.args[use.index])
+                groups.append(user)
+            case _:
+                return None
+    return StoredTensor(value, tuple(names), tuple(dict.fromkeys(groups)))
+
+
+def update_signature(function: func.FuncOp) -> None:
+    """Let the type of a function say what its arguments and results are."""
+    returned = function.body.block.last_op
+    outputs: list[Attribute] = list(function.function_type.outputs)
+    if isinstance(returned, func.ReturnOp):
+        outputs = [value.type for value in returned.arguments]
+    inputs = [argument.type for argument in function.args]
+    function.properties["function_type"] = FunctionType.from_lists(inputs, outputs)

@@ -1,0 +1,123 @@
+"""Partition problem of a block: its operations and the tensors between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Block, Operation, SSAValue
+
+from tlf.analysis.tiling.structural_keys import structural_key_of
+from tlf.dialects import graph
+from tlf.dialects.interfaces import ConstantInterface
+from tlf.dialects.target import Level
+from tlf.dialects.types import byte_count, tensor_type
+from tlf.planner.partition.slice_fusion import is_view_or_slice
+from tlf.support.allocation import align
+from tlf.support.partition import Node, Problem, Value
+
+
+@dataclass(frozen=True)
+class BlockProblem:
+    """The operations of a block that compute, and the tensors between them."""
+
+    nodes: tuple[Operation, ...]
+    values: tuple[SSAValue, ...]
+    problem: Problem
+    free: AbstractSet[SSAValue] = frozenset()
+    """Those of the tensors that may lie in any order of their axes."""
+
+
+def problems_of(
+    block: Block, level: Level, free: AbstractSet[SSAValue] = frozenset()
+) -> Iterator[BlockProblem]:
+    """
+    The problems of a block, one for each part that hands nothing on to another: groups
+    are its operations, with others between them. Values that are `free` may lie in any
+    order of their axes.
+    """
+    nodes = [op for op in block.ops if _is_problem_node(op)]
+    parts: dict[Operation, list[Operation]] = {}
+    for op in nodes:
+        joined = [op]
+        for owner in dict.fromkeys(operand.owner for operand in op.operands):
+            if isinstance(owner, Operation) and owner in parts:
+                if parts[owner] is not joined:
+                    joined = [*parts[owner], *joined]
+                parts.update((each, joined) for each in joined)
+        parts.update((each, joined) for each in joined)
+    for part in {id(each): each for each in parts.values()}.values():
+        yield problem_of([op for op in nodes if op in set(part)], level, free)
+
+
+def problem_of(
+    nodes: Sequence[Operation],
+    level: Level,
+    free: AbstractSet[SSAValue] = frozenset(),
+) -> BlockProblem:
+    """The problem of some operations of a block, in order."""
+    inside = set(nodes)
+    numbers: dict[SSAValue, int] = {}
+    for op in nodes:
+        for value in (*op.operands, *op.results):
+            if isinstance(value.type, TensorType):
+                numbers.setdefault(value, len(numbers))
+    values = tuple(numbers)
+    return BlockProblem(
+        tuple(nodes),
+        values,
+        Problem(
+            tuple(
+                Node(
+                    tuple(numbers[v] for v in op.operands if v in numbers),
+                    tuple(numbers[v] for v in op.results if v in numbers),
+                    _label_of(op),
+                )
+                for op in nodes
+            ),
+            tuple(
+                Value(
+                    aligned_bytes(value, level),
+                    any(use.operation not in inside for use in value.uses),
+                    f"{'made' if value.owner in inside else 'given'} {value.type}"
+                    f"{' in any order' if value in free else ''}",
+                )
+                for value in values
+            ),
+            level.capacity,
+        ),
+        free & numbers.keys(),
+    )
+
+
+def aligned_bytes(value: SSAValue, level: Level) -> int:
+    """The bytes that a tensor takes in a level."""
+    return align(byte_count(tensor_type(value)), level.alignment)
+
+
+def _is_problem_node(op: Operation) -> bool:
+    if isinstance(op, ConstantInterface) or not op.results or _is_input_view(op):
+        return False
+    return any(isinstance(value.type, TensorType) for value in op.results)
+
+
+def _is_input_view(op: Operation) -> bool:
+    """
+    Return `True` if an operation is a view of a value that nothing in the block
+    computes.
+    """
+    if not is_view_or_slice(op):
+        return False
+    owner = op.operands[0].owner
+    if isinstance(owner, Block):
+        return True
+    return isinstance(owner, ConstantInterface) or _is_input_view(owner)
+
+
+def _label_of(op: Operation) -> str:
+    """Equal for operations that cost the same."""
+    if not isinstance(op, graph.GroupOp):
+        return f"{op.name} {op.properties}"
+    return str(structural_key_of(tuple(op.body.block.ops), op.yielded_values))

@@ -1,0 +1,72 @@
+"""Order of the independent components of a block, by trial evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from tlf.dialects.target import TargetSpec
+from tlf.dialects.topological_order import move_before_terminator, sort_topologically
+from tlf.planner.context import Evaluator
+from tlf.planner.partition.block_evaluation import evaluate_change
+
+Order: TypeAlias = tuple[int, ...]
+
+
+@dataclass
+class ComponentOrder:
+    """Evaluation of a block with its independent components in other orders."""
+
+    block: Block
+    components: Sequence[Sequence[Operation]]
+    target: TargetSpec
+    evaluator: Evaluator
+    max_evaluations: int
+    """Rehearsals at most."""
+    _known: dict[Order, int | None] = field(default_factory=dict[Order, "int | None"])
+
+    def reorder_block(self) -> None:
+        """Put the parts in the fastest order that is found."""
+        order = tuple(range(len(self.components)))
+        if (best := self._cycles_of(order)) is None:
+            return
+        while (found := self._find_faster(order, best)) is not None:
+            best, order = found
+        move_before_terminator(
+            [op for number in order for op in self.components[number]]
+        )
+        sort_topologically(self.block)
+
+    def _find_faster(self, order: Order, best: int) -> tuple[int, Order] | None:
+        """An order near it that takes less time, if there is one."""
+        timed = (
+            (self._cycles_of(each), each) for each in self._neighbour_orders(order)
+        )
+        better = ((time, each) for time, each in timed if time and time < best)
+        return next(better, None)
+
+    def _neighbour_orders(self, order: Order) -> Iterator[Order]:
+        """The orders with one part elsewhere."""
+        for number in order:
+            rest = [each for each in order if each != number]
+            for place in range(len(order)):
+                yield (*rest[:place], number, *rest[place:])
+
+    def _cycles_of(self, order: Order) -> int | None:
+        """Return the program's cycles in an order; None where they are not known."""
+        if order not in self._known and len(self._known) < self.max_evaluations:
+            self._known[order] = self._evaluate_order(order)
+        return self._known.get(order)
+
+    def _evaluate_order(self, order: Order) -> int | None:
+        def reorder(
+            made: dict[Operation, Operation], _: dict[SSAValue, SSAValue]
+        ) -> None:
+            move_before_terminator(
+                [made[op] for number in order for op in self.components[number]]
+            )
+
+        return evaluate_change(self.block, reorder, self.target, self.evaluator)

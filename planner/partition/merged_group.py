@@ -1,0 +1,97 @@
+"""Merge several groups of a block into one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tlf.analysis.operations.op_facts import OpFactsCache
+from tlf.analysis.tiling.group_analysis import GroupMembers
+from tlf.analysis.tiling.group_results import results_of
+from tlf.dialects import graph
+from tlf.dialects.interfaces import TilingInterface
+
+
+class MergedGroup:
+    """
+    A group that does what several groups do, in their order, and what views there are
+    between them. What only they use of each other is no result of it.
+    """
+
+    def __init__(
+        self, operations: Sequence[Operation], forms: OpFactsCache | None = None
+    ) -> None:
+        self.forms = forms or OpFactsCache()
+        self.inputs = _inputs_of(operations)
+        """The values of outside that it reads."""
+        self.results = results_of(operations)
+        """The results that others use, those of the last group first."""
+        self.block = Block(arg_types=[value.type for value in self.inputs])
+        values = dict[SSAValue, SSAValue](
+            zip(self.inputs, self.block.args, strict=True)
+        )
+        for value, argument in values.items():
+            argument.name_hint = value.name_hint
+        for op in operations:
+            if isinstance(op, graph.GroupOp):
+                self._add_group(op, values)
+            else:
+                self.block.add_op(op.clone(values))
+        self.values = values
+        """The values of outside, and results, as they are named inside."""
+        self.block.add_op(graph.YieldOp(*(values[each] for each in self.results)))
+
+    def _add_group(
+        self, group: graph.GroupOp, values: dict[SSAValue, SSAValue]
+    ) -> None:
+        pairs = zip(group.body.block.args, group.inputs, strict=True)
+        inside = dict[SSAValue, SSAValue](
+            (argument, values[operand]) for argument, operand in pairs
+        )
+        for op in group.body.block.ops:
+            if not isinstance(op, graph.YieldOp):
+                self.block.add_op(op.clone(inside))
+        for result, value in zip(group.results, group.yielded_values, strict=True):
+            values[result] = inside.get(value, value)
+
+    @cached_property
+    def members(self) -> GroupMembers:
+        """The operations and results, as tiling asks for them."""
+        operations = tuple(
+            op for op in self.block.ops if isinstance(op, TilingInterface)
+        )
+        results = tuple(self.values[each] for each in self.results)
+        return GroupMembers(operations, results, self.forms)
+
+    def to_operation(self) -> graph.GroupOp:
+        """The group as an operation, not inserted yet."""
+        types = [value.type for value in self.results]
+        return graph.GroupOp(self.inputs, types, self.block)
+
+
+def merge_operations(
+    picked: Sequence[Operation],
+) -> tuple[graph.GroupOp, Sequence[SSAValue]]:
+    """One group of several, and for each of its results the one that it stands for."""
+    first, last = picked[0], picked[-1]
+    if isinstance(first, graph.GroupOp) and first is last:
+        return first, first.results
+    made = MergedGroup(picked)
+    merged = made.to_operation()
+    merged.location = last.location
+    Rewriter.insert_op(merged, InsertPoint.after(last))
+    for old, new in zip(made.results, merged.results, strict=True):
+        new.name_hint = old.name_hint
+        old.replace_all_uses_with(new)
+    for op in reversed(picked):
+        Rewriter.erase_op(op)
+    return merged, made.results
+
+
+def _inputs_of(operations: Sequence[Operation]) -> list[SSAValue]:
+    made = {result for op in operations for result in op.results}
+    operands = (operand for op in operations for operand in op.operands)
+    return list(dict.fromkeys(each for each in operands if each not in made))

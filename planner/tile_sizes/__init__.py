@@ -1,0 +1,1 @@
+"""Tile sizes of groups without a cost model."""

@@ -1,0 +1,274 @@
+"""Select the largest tiles of a group that fit, or those that its target prefers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import ceil, prod
+
+from tlf.analysis.tiling.group_analysis import GroupMembers, can_fit
+from tlf.analysis.tiling.group_tiling import GroupTiling, TileLoop, TilingError
+from tlf.analysis.tiling.tile_rules import TileRules
+from tlf.analysis.tiling.tileable_axes import TileableAxes
+from tlf.dialects.interfaces import ContractionInterface
+from tlf.dialects.target import Level, TargetSpec
+from tlf.dialects.types import tensor_type
+from tlf.support.affine.index_access import Box
+
+
+@dataclass(frozen=True)
+class TileSizes:
+    """Tile sizes: of the parallel axes, and of the reduction if it has a loop."""
+
+    tile: tuple[int, ...]
+    reduce: tuple[int, ...]
+
+    def with_size(self, axis: int, size: int) -> TileSizes:
+        """The sizes with another one along an axis, parallel ones counted first."""
+        sizes = [*self.tile, *self.reduce]
+        sizes[axis] = size
+        count = len(self.tile)
+        return TileSizes(tuple(sizes[:count]), tuple(sizes[count:]))
+
+    def halve_axis(self, axis: int) -> TileSizes:
+        """The sizes with one axis cut in half."""
+        return self.with_size(axis, ((*self.tile, *self.reduce)[axis] + 1) // 2)
+
+
+@dataclass(frozen=True)
+class TileSizeSelector:
+    """Selection of tile sizes: start from the largest and halve axes until they fit."""
+
+    members: GroupMembers
+    axes: TileableAxes
+    level: Level
+    target: TargetSpec
+    rules: TileRules
+    stages: int = 1
+    product: ContractionInterface | None = None
+    """
+    The product whose preferred tile they are; the first that accumulates unless given.
+    """
+
+    def select_sizes(self) -> TileSizes:
+        """The tile sizes, or an error where not even the smallest fit."""
+        sizes, least = self._start_sizes(), self._min_sizes()
+        while not can_fit(
+            tiling := self.tiling_with(sizes), self.level, self.target, self.stages
+        ):
+            if not (
+                candidates := self._smaller_sizes(sizes)
+                or self._fallback_sizes(least, sizes)
+            ):
+                raise TilingError(
+                    self.members.root,
+                    f"its smallest tiles need {tiling.total_bytes(self.stages)} "
+                    "bytes, and "
+                    f"{self.level.name} has {self.level.capacity}",
+                )
+            sizes = min(candidates, key=self._footprint_of)
+        return sizes
+
+    def max_stages(self) -> int:
+        """As many stages as fit with the smallest tiles, or one."""
+        least = self._min_sizes()
+        if not self._is_legal(least):
+            return self.stages
+        tiling, stages = self.tiling_with(least), self.stages
+        while stages > 1 and not can_fit(tiling, self.level, self.target, stages):
+            stages -= 1
+        return stages
+
+    def _start_sizes(self) -> TileSizes:
+        """The preferred sizes, or the smallest, which `graph-group` asked for."""
+        try:
+            self.tiling_with(sizes := self.preferred_sizes())
+        except TilingError:
+            return self._min_sizes()
+        return sizes
+
+    def _min_sizes(self) -> TileSizes:
+        return TileSizes(self.axes.min_tile(), self.axes.min_reduction_tile())
+
+    def _fallback_sizes(self, least: TileSizes, sizes: TileSizes) -> list[TileSizes]:
+        """Return the smallest sizes if no legal sizes lie between."""
+        return [least] if sizes != least and self._is_legal(least) else []
+
+    def tiling_with(self, sizes: TileSizes) -> GroupTiling:
+        """The tiles that result from sizes."""
+        return self.members.tiling_with(sizes.tile, sizes.reduce, self.rules)
+
+    def preferred_sizes(self) -> TileSizes:
+        """The sizes to start from: whole axes, or what the target likes best."""
+        sizes = TileSizes(self.axes.parallel, self.axes.reduction)
+        if self.target.tiling.power_of_two:
+            sizes = TileSizes(
+                tuple(self.rules.padded_extent(size) for size in sizes.tile),
+                tuple(self.rules.padded_extent(size) for size in sizes.reduce),
+            )
+        preferred = self._matrix_sizes(sizes)
+        if preferred is not None and self._is_legal(preferred):
+            return preferred
+        limit = self.target.tiling.tile_elements
+        while limit is not None and (largest := self._largest_value(sizes)) > limit:
+            smaller = [
+                c
+                for c in self._smaller_sizes(sizes)
+                if self._largest_value(c) < largest
+            ]
+            if not smaller:
+                break
+            sizes = smaller[0]
+        return sizes
+
+    def _largest_value(self, sizes: TileSizes) -> int:
+        return self.tiling_with(sizes).max_tile_elements()
+
+    def _matrix_sizes(self, sizes: TileSizes) -> TileSizes | None:
+        """The preferred tile of a matrix product, along its rows, columns and depth."""
+        contraction = self.product or next(
+            iter(self.members.accumulating_operations), None
+        )
+        if not isinstance(contraction, ContractionInterface) or not sizes.reduce:
+            return None
+        element = str(tensor_type(contraction.operands[0]).element_type)
+        if (wanted := self.target.tiling.preferred_tile(element)) is None:
+            return None
+        rows, columns, depth = wanted
+        if (found := self._axis_roles(contraction)) is None:
+            return None
+        roles, looped = found
+        budgets = {"rows": rows, "columns": columns, "batch": 1}
+        budgets |= dict.fromkeys(looped, 1)
+        tile_sizes = list(sizes.tile)
+        for axis in reversed(range(len(tile_sizes))):
+            if not self.axes.free[axis]:
+                continue
+            role = roles.get(axis, "batch")
+            tile_sizes[axis] = self._clamp_extent(tile_sizes[axis], budgets[role])
+            budgets[role] = max(1, budgets[role] // tile_sizes[axis])
+        own = len(sizes.reduce) - self.axes.nested
+        nested = [self._clamp_extent(size, depth) for size in sizes.reduce[own:]]
+        reduce = (*self._reduction_sizes(sizes.reduce[:own], depth), *nested)
+        return self._split_for_programs(TileSizes(tuple(tile_sizes), reduce))
+
+    def _clamp_extent(self, size: int, budget: int) -> int:
+        """The part of an axis that a tile of so many elements takes."""
+        return min(_raise_to_min(size, self.target.tiling.matrix_minimum), budget)
+
+    def _reduction_sizes(self, sizes: Sequence[int], depth: int) -> tuple[int, ...]:
+        """
+        The steps of a reduction over several axes: of the longest first, then as many
+        of the others as need no filling up.
+        """
+        steps = list(sizes)
+        order = sorted(range(len(steps)), key=lambda axis: -steps[axis])
+        for place, axis in enumerate(order):
+            if not self.axes.reduction_free[axis]:
+                continue
+            extent = self.axes.reduction[axis]
+            exact = extent & -extent
+            steps[axis] = (
+                self._clamp_extent(steps[axis], depth) if place == 0 else exact
+            )
+            steps[axis] = min(steps[axis], depth)
+            depth = max(1, depth // steps[axis])
+        return tuple(steps)
+
+    def _split_for_programs(self, sizes: TileSizes) -> TileSizes:
+        """Halve the largest axis until there are programs for the whole chip."""
+        least = 4 * self.target.tiling.matrix_minimum
+        while self._program_count(sizes) < self.target.tiling.programs:
+            free = [
+                axis
+                for axis, size in enumerate(sizes.tile)
+                if size > least and self.axes.free[axis]
+            ]
+            if not free:
+                break
+            sizes = sizes.halve_axis(max(free, key=lambda axis: sizes.tile[axis]))
+        return sizes
+
+    def _program_count(self, sizes: TileSizes) -> int:
+        pairs = zip(self.axes.parallel, sizes.tile, strict=True)
+        return prod(ceil(extent / size) for extent, size in pairs)
+
+    def _axis_roles(
+        self, contraction: ContractionInterface
+    ) -> tuple[dict[int, str], set[str]] | None:
+        """
+        For each axis of the root, whether it is one of rows, columns or a batch; and
+        which of these loops over reductions go along. None where no result needs it.
+        """
+        rules = replace(self.rules, power_of_two=False, has_views=True)
+        least = self._min_sizes()
+        unit = self.members.tiling_with(least.tile, least.reduce, rules)
+        if (tiled := unit.tiles.get(contraction)) is None:
+            return None
+        box = tiled.box
+        roles = {
+            axis: role
+            for axis, loop in unit.loops.items()
+            if (role := _role_of(contraction, box, loop)) is not None
+        }
+        inner = (_role_of(contraction, box, loop) for loop in unit.inner_loops.values())
+        return roles, {role for role in inner if role is not None}
+
+    def _smaller_sizes(self, sizes: TileSizes) -> list[TileSizes]:
+        """The sizes with one axis halved or less, for each axis that can be."""
+        free = [*self.axes.free, *self.axes.reduction_free]
+        smaller = [
+            self._shrink_axis(sizes, axis, size)
+            for axis, size in enumerate((*sizes.tile, *sizes.reduce))
+            if size > 1 and free[axis]
+        ]
+        return [each for each in smaller if each is not None]
+
+    def _shrink_axis(self, sizes: TileSizes, axis: int, size: int) -> TileSizes | None:
+        """
+        The sizes with half of an axis, or with the next divisor of its extent where
+        only tiles that fill it are legal.
+        """
+        if self._is_legal(halved := sizes.halve_axis(axis)):
+            return halved
+        extent = (*self.axes.parallel, *self.axes.reduction)[axis]
+        divisors = (n for n in range(size - 1, 0, -1) if extent % n == 0)
+        cut = sizes.with_size(axis, next(divisors, 1))
+        return cut if self._is_legal(cut) else None
+
+    def _is_legal(self, sizes: TileSizes) -> bool:
+        """Return `True` if the group can be tiled with some sizes."""
+        try:
+            self.tiling_with(sizes)
+        except TilingError:
+            return False
+        return True
+
+    def _footprint_of(self, sizes: TileSizes) -> tuple[int, int]:
+        return self.tiling_with(sizes).total_bytes(self.stages), -min(
+            (*sizes.tile, *sizes.reduce), default=0
+        )
+
+
+def _role_of(contraction: ContractionInterface, box: Box, loop: TileLoop) -> str | None:
+    """
+    Return the side of a product that a loop goes along, `rows` or `columns`; `None` if
+    along neither or both.
+    """
+    moved = {
+        iterator
+        for iterator, interval in enumerate(box)
+        if any(symbol is loop for symbol, _ in interval.offset.terms)
+    }
+    in_left, in_right = (
+        any(access.depends_on(moved) for access in accesses or ())
+        for accesses in contraction.indexing_maps()[:2]
+    )
+    if in_left == in_right:
+        return None
+    return "rows" if in_left else "columns"
+
+
+def _raise_to_min(size: int, least: int) -> int:
+    """Raise the size of an axis to a minimum; an axis of 1 stays."""
+    return max(size, least) if size > 1 else size

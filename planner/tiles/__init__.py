@@ -1,1 +1,0 @@
-"""Tile sizes for groups that no cost model prices."""

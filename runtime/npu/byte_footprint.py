@@ -1,0 +1,89 @@
+"""Byte footprint of a strided array, in granules."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """
+    The set of bytes of a strided array, as disjoint or nested rows of granules.
+    """
+
+    low: int
+    """Bytes from the base address to the lowest byte; not positive."""
+    high: int
+    """Bytes from the base address to the end of the highest byte."""
+    shape: tuple[int, ...]
+    """Extents of the simplified set, innermost last, the innermost one contiguous."""
+    strides: tuple[int, ...]
+    """Strides of the simplified set, in granules, all positive."""
+    aligned: bool
+    """True if all strides are multiples of the element size."""
+
+
+@lru_cache(maxsize=1 << 16)
+def compute_footprint(
+    shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int, granule: int
+) -> Footprint:
+    """
+    Simplify a non-empty strided array of elements of `itemsize` bytes to the set of
+    bytes it covers, counted in granules of `granule` bytes.
+    """
+    low, high, aligned = 0, itemsize, True
+    axes: list[tuple[int, int]] = []
+    for extent, stride in zip(shape, strides, strict=True):
+        if extent == 1 or stride == 0:
+            continue
+        low += min(0, (extent - 1) * stride)
+        high += max(0, (extent - 1) * stride)
+        aligned = aligned and stride % itemsize == 0
+        axes.append((abs(stride) // granule, extent))
+    if not aligned:
+        return Footprint(low, high, (), (), False)
+    # From the inside out: an axis whose step stays within what the inner one covers
+    # without a hole only makes the inner one longer.
+    merged = [(1, itemsize // granule)]
+    for stride, extent in sorted(axes):
+        inner, length = merged[-1]
+        if stride % inner == 0 and stride // inner <= length:
+            merged[-1] = (inner, (extent - 1) * (stride // inner) + length)
+        else:
+            merged.append((stride, extent))
+    merged.reverse()
+    return Footprint(
+        low,
+        high,
+        tuple(length for _, length in merged),
+        tuple(stride for stride, _ in merged),
+        True,
+    )
+
+
+@lru_cache(maxsize=1 << 16)
+def has_distinct_elements(
+    shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int
+) -> bool:
+    """Return `True` if no two elements of a strided array share a byte."""
+    axes = sorted(
+        (abs(stride), extent)
+        for extent, stride in zip(shape, strides, strict=True)
+        if extent > 1
+    )
+    if axes and axes[0][0] < itemsize:
+        return False
+    span = itemsize
+    nested = True
+    for stride, extent in axes:
+        nested = nested and stride >= span
+        span += (extent - 1) * stride
+    if nested:
+        return True
+    offsets = np.zeros(1, np.int64)
+    for stride, extent in axes:
+        steps = np.arange(extent, dtype=np.int64) * stride
+        offsets = np.add.outer(offsets, steps).reshape(-1)
+    offsets.sort()
+    return bool(np.diff(offsets).min() >= itemsize)

@@ -1,0 +1,375 @@
+"""Parse the instructions of an NPU program, line by line."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tlf.machine.machine_spec import DmaEngine, Machine, MatrixEngine, VectorEngine
+from tlf.runtime.npu import dtypes, engine_arithmetic
+from tlf.runtime.npu.gather_scatter import parse_indexed
+from tlf.runtime.npu.npu_errors import NPUParseError
+from tlf.runtime.npu.npu_lexer import Cursor
+from tlf.runtime.npu.npu_program import (
+    Address,
+    Cores,
+    Dma,
+    Halt,
+    Immediate,
+    Instruction,
+    Loop,
+    Matmul,
+    Reduce,
+    Scalar,
+    Signal,
+    Value,
+    Vector,
+    Wait,
+)
+from tlf.runtime.npu.operand_parser import (
+    ImmediateText,
+    OperandFields,
+    OperandParser,
+    format_tuple,
+)
+
+SCALAR_OPERATIONS = {
+    "add": 2,
+    "sub": 2,
+    "mul": 2,
+    "div": 2,
+    "rem": 2,
+    "min": 2,
+    "max": 2,
+    "mov": 1,
+}
+"""Operations of the control processor and how many operands they take."""
+
+_MAX_DIMS = 5
+_MAX_GROUP = 3
+
+
+@dataclass
+class CodeParser:
+    """Parse instructions, one line at a time."""
+
+    machine: Machine
+    semaphores: int
+
+    def __post_init__(self) -> None:
+        self._operands = OperandParser(self.machine)
+        self._outside: set[str] | None = None
+
+    @property
+    def used_dtypes(self) -> set[str]:
+        """Element types seen."""
+        return self._operands.used_dtypes
+
+    def parse_instruction(self, line: int, text: str) -> Instruction:
+        """
+        Parse one line; a loop and `cores` come back without a body, the cursor after
+        `{`.
+        """
+        cursor = Cursor(line, text)
+        if cursor.kind() == "register":
+            result = self._parse_scalar(cursor, text)
+        else:
+            names = ("dma", "matmul", "vector", "reduce", "signal", "wait")
+            name = cursor.take_choice(
+                (*names, "loop", "cores", "halt"), "an instruction"
+            )
+            match name:
+                case "dma":
+                    result = self._parse_dma(cursor, text)
+                case "matmul":
+                    result = self._parse_matmul(cursor, text)
+                case "vector":
+                    result = self._parse_vector(cursor, text)
+                case "reduce":
+                    result = self._parse_reduce(cursor, text)
+                case "loop":
+                    result = self._parse_loop(cursor, text)
+                case "cores":
+                    result = self._parse_cores(cursor, text)
+                case "halt":
+                    result = Halt(line, text)
+                case _:
+                    result = self._parse_synchronise(name, cursor, text)
+        cursor.expect_end()
+        return result
+
+    def _parse_scalar(self, cursor: Cursor, text: str) -> Scalar:
+        target = cursor.take("register", "a register")
+        cursor.expect("=")
+        operation = cursor.take_choice(tuple(SCALAR_OPERATIONS), "a scalar operation")
+        count = SCALAR_OPERATIONS[operation]
+        operands = tuple(self._operands.parse_scalar(cursor) for _ in range(count))
+        self._operands.registers.add(target)
+        return Scalar(cursor.line, text, target, operation, operands)
+
+    def _parse_loop(self, cursor: Cursor, text: str) -> Loop:
+        register = cursor.take("register", "a register")
+        cursor.expect("=")
+        lower = self._operands.parse_scalar(cursor)
+        cursor.expect("to")
+        upper = self._operands.parse_scalar(cursor)
+        step = self._operands.parse_value(cursor) if cursor.accept("step") else 1
+        cursor.expect("{")
+        self._operands.registers.add(register)
+        return Loop(cursor.line, text, register, lower, upper, step, ())
+
+    def _parse_cores(self, cursor: Cursor, text: str) -> Cores:
+        if self._outside is not None:
+            raise NPUParseError(cursor.line, "expected no `cores` in another")
+        self._outside = set(self._operands.registers)
+        register = cursor.take("register", "a register")
+        cursor.expect("{")
+        self._operands.registers.add(register)
+        return Cores(cursor.line, text, register, self.machine.cores, ())
+
+    def leave_cores(self) -> None:
+        """Forget the registers of the cores, at the end of `cores`."""
+        assert self._outside is not None
+        self._operands.registers, self._outside = self._outside, None
+
+    def _take_engine(self, cursor: Cursor, names: Iterable[str], what: str) -> str:
+        """Take the name of an engine, in `cores` of one that every core has."""
+        found = list(names)
+        if self._outside is not None and self.machine.cores > 1:
+            found = [name for name in found if self.machine.copies(name) > 1]
+            what += " of a core"
+        return cursor.take_choice(found, what)
+
+    def _parse_synchronise(self, name: str, cursor: Cursor, text: str) -> Instruction:
+        engine = self._take_engine(cursor, self.machine.engines, "an engine")
+        expected = f"a semaphore, s0 to s{self.semaphores - 1}"
+        if not cursor.peek().startswith("s") or not cursor.peek()[1:].isdecimal():
+            cursor.fail(expected)
+        semaphore = int(cursor.peek()[1:])
+        if semaphore >= self.semaphores:
+            cursor.fail(expected)
+        cursor.take("word", expected)
+        if name == "signal":
+            return Signal(cursor.line, text, engine, semaphore)
+        return Wait(cursor.line, text, engine, semaphore)
+
+    def _parse_dma(self, cursor: Cursor, text: str) -> Dma:
+        queues = [
+            name
+            for name, engine in self.machine.engines.items()
+            if isinstance(engine, DmaEngine)
+        ]
+        name = self._take_engine(cursor, queues, "a dma engine")
+        engine = self.machine.engines[name]
+        fields = self._operands.parse_fields(
+            cursor,
+            ("dst", "src", "shape", "type"),
+            ("inside", "fill", "index", "gather", "scatter", "accumulate"),
+        )
+        dtype = fields.dtype
+        shape = fields.shape
+        destination = fields.address_of("dst", len(shape), dtype)
+        source = fields.address_of("src", len(shape), dtype)
+        assert isinstance(engine, DmaEngine)
+        for end, level in (
+            (destination, engine.destination),
+            (source, engine.source),
+        ):
+            if end.level != level:
+                raise NPUParseError(
+                    cursor.line,
+                    f"{name} moves from {engine.source} to {engine.destination}, "
+                    f"got {source.level} to {destination.level}",
+                )
+        if fields.inside is not None and len(fields.inside) != len(shape):
+            raise NPUParseError(
+                cursor.line,
+                f"expected {len(shape)} ranges in `inside`, one per dimension, "
+                f"got {len(fields.inside)}",
+            )
+        fill = fields.immediate_of(fields.fill, dtype).value
+        bits = fill.view(dtypes.BITS[fill.itemsize])
+        return Dma(
+            cursor.line,
+            text,
+            name,
+            destination,
+            source,
+            shape,
+            fields.inside,
+            bits,
+            parse_indexed(fields, engine),
+        )
+
+    def _parse_matmul(self, cursor: Cursor, text: str) -> Matmul:
+        engine = self.machine.engines.get("matrix")
+        if not isinstance(engine, MatrixEngine):
+            raise NPUParseError(cursor.line, "the machine has no engine `matrix`")
+        fields = self._operands.parse_fields(
+            cursor,
+            ("c", "a", "b", "batch", "m", "n", "k"),
+            ("accumulate", "precision"),
+        )
+        batch, m, n, k = (
+            _checked_sizes(fields, name) for name in ("batch", "m", "n", "k")
+        )
+        a = fields.address_of("a", len(batch + m + k))
+        b = fields.address_of("b", len(batch + k + n))
+        c = fields.address_of("c", len(batch + m + n))
+        allowed = engine_arithmetic.MATMUL.get(a.dtype, frozenset())
+        if a.dtype != b.dtype or c.dtype not in allowed or a.dtype not in engine.cycles:
+            raise NPUParseError(
+                cursor.line,
+                f"no product of {a.dtype} and {b.dtype} with result {c.dtype} on "
+                f"{engine.name}",
+            )
+        if fields.precision == "tf32" and a.dtype != "f32":
+            raise NPUParseError(
+                cursor.line, f"expected f32 for precision tf32, got {a.dtype}"
+            )
+        return Matmul(
+            cursor.line,
+            text,
+            c,
+            a,
+            b,
+            batch,
+            m,
+            n,
+            k,
+            fields.accumulate,
+            fields.precision,
+        )
+
+    def _parse_vector(self, cursor: Cursor, text: str) -> Vector:
+        self._require_vector(cursor)
+        names = tuple(engine_arithmetic.OPERANDS)
+        operation = cursor.take_choice(names, "a vector operation")
+        keys = ("a", "b", "c")[: engine_arithmetic.OPERANDS[operation]]
+        fields = self._operands.parse_fields(cursor, ("dst", *keys, "shape"), ())
+        rank = self._checked_rank(cursor, fields)
+        destination = fields.address_of("dst", rank)
+        dtype = _computation_dtype(fields, keys[:2], destination.dtype)
+        sources: list[Address | Immediate] = []
+        for key in keys:
+            operand = fields.operands[key]
+            if isinstance(operand, ImmediateText):
+                wanted = "i1" if key == "c" else dtype
+                sources.append(fields.immediate_of(operand, wanted))
+            else:
+                sources.append(fields.address_of(key, rank))
+        self._check_types(cursor, operation, sources, dtype, destination.dtype)
+        return Vector(
+            cursor.line,
+            text,
+            operation,
+            destination,
+            tuple(sources),
+            fields.shape,
+            dtype,
+        )
+
+    def _check_types(
+        self,
+        cursor: Cursor,
+        operation: str,
+        sources: Sequence[Address | Immediate],
+        dtype: str,
+        target: str,
+    ) -> None:
+        wanted = [dtype] * len(sources)
+        if operation == "select":
+            wanted[2] = "i1"
+        got = [source.dtype for source in sources]
+        if got != wanted:
+            raise NPUParseError(
+                cursor.line,
+                f"expected operands of {', '.join(wanted)}, got {', '.join(got)}",
+            )
+        if dtype not in engine_arithmetic.accepted_types(operation):
+            raise NPUParseError(cursor.line, f"{operation} does not take {dtype}")
+        if operation in ("copy", "fill"):
+            return
+        result = "i1" if operation in engine_arithmetic.COMPARE else dtype
+        if target != result:
+            raise NPUParseError(
+                cursor.line, f"expected a result of {result}, got {target}"
+            )
+
+    def _parse_reduce(self, cursor: Cursor, text: str) -> Reduce:
+        self._require_vector(cursor)
+        operation = cursor.take_choice(tuple(engine_arithmetic.REDUCE), "a reduction")
+        fields = self._operands.parse_fields(
+            cursor, ("dst", "a", "shape", "axes"), ("accumulate",)
+        )
+        rank = self._checked_rank(cursor, fields)
+        destination = fields.address_of("dst", rank)
+        source = fields.address_of("a", rank)
+        axes = _checked_axes(fields, destination, rank)
+        if source.dtype not in engine_arithmetic.REDUCE[operation][1]:
+            raise NPUParseError(
+                cursor.line, f"{operation} does not take {source.dtype}"
+            )
+        allowed = engine_arithmetic.accumulator_types(source.dtype)
+        if destination.dtype not in allowed:
+            raise NPUParseError(
+                cursor.line,
+                f"expected a result of {' or '.join(sorted(allowed))}, "
+                f"got {destination.dtype}",
+            )
+        return Reduce(
+            cursor.line,
+            text,
+            operation,
+            destination,
+            source,
+            fields.shape,
+            axes,
+            fields.accumulate,
+        )
+
+    def _require_vector(self, cursor: Cursor) -> None:
+        if not isinstance(self.machine.engines.get("vector"), VectorEngine):
+            raise NPUParseError(cursor.line, "the machine has no engine `vector`")
+
+    def _checked_rank(self, cursor: Cursor, fields: OperandFields) -> int:
+        if len(fields.shape) > _MAX_DIMS:
+            raise NPUParseError(
+                cursor.line,
+                f"expected up to {_MAX_DIMS} dimensions, got {len(fields.shape)}",
+            )
+        return len(fields.shape)
+
+
+def _checked_sizes(fields: OperandFields, name: str) -> tuple[Value, ...]:
+    sizes = fields.groups[name]
+    if len(sizes) > _MAX_GROUP:
+        raise NPUParseError(
+            fields.line,
+            f"expected up to {_MAX_GROUP} dimensions in `{name}`, got {len(sizes)}",
+        )
+    return sizes
+
+
+def _checked_axes(
+    fields: OperandFields, destination: Address, rank: int
+) -> tuple[int, ...]:
+    axes = fields.axes
+    if sorted(set(axes)) != list(axes) or any(not 0 <= axis < rank for axis in axes):
+        raise NPUParseError(
+            fields.line,
+            f"expected increasing axes below {rank}, got {format_tuple(axes)}",
+        )
+    if any(destination.strides[axis] for axis in axes):
+        raise NPUParseError(
+            fields.line,
+            f"expected stride 0 of `dst` on axes {format_tuple(axes)}, "
+            f"got {format_tuple(destination.strides)}",
+        )
+    return axes
+
+
+def _computation_dtype(fields: OperandFields, keys: Sequence[str], default: str) -> str:
+    """Return the element type of the first operand that has one, memory first."""
+    operands = [fields.operands[key] for key in keys]
+    operands.sort(key=lambda operand: isinstance(operand, ImmediateText))
+    typed = [operand.dtype for operand in operands if operand.dtype is not None]
+    return typed[0] if typed else default

@@ -1,0 +1,163 @@
+"""Cost parameters: runtime values that the cost of an instruction depends on."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from math import prod
+
+from tlf.machine.engine_cycles import TRANSCENDENTAL
+from tlf.machine.instruction_costs import Cost, InstructionCosts, TransferEnd
+from tlf.machine.machine_spec import Machine, MatrixEngine
+from tlf.runtime.npu.gather_scatter import index_parameters
+from tlf.runtime.npu.npu_program import (
+    Address,
+    Dma,
+    Instruction,
+    Matmul,
+    Reduce,
+    Value,
+    Vector,
+)
+from tlf.runtime.npu.register_intervals import IrregularError
+from tlf.runtime.npu.scalar_arithmetic import Column, Columns, column_max, column_min
+
+
+def column_of(value: Value, columns: Columns) -> Column:
+    """Return what a scalar operand is, row by row."""
+    if isinstance(value, int):
+        return value
+    return columns[value.name] + value.offset
+
+
+def cost_parameters_of(
+    op: Instruction, columns: Columns, machine: Machine
+) -> list[Column]:
+    """
+    Return the slots of an instruction on an engine, row by row. Raises `IrregularError`
+    for a negative size.
+    """
+    match op:
+        case Dma():
+            return _move_parameters(op, columns, machine)
+        case Matmul():
+            return _size_columns((*op.batch, *op.m, *op.n, *op.k), columns)
+        case Vector() | Reduce():
+            return _size_columns(op.shape, columns)
+        case _:
+            return []
+
+
+def _size_columns(values: Sequence[Value], columns: Columns) -> list[Column]:
+    sizes = [column_of(value, columns) for value in values]
+    if any(column_min(size) < 0 for size in sizes):
+        raise IrregularError("a size below 0")
+    return sizes
+
+
+def _move_parameters(op: Dma, columns: Columns, machine: Machine) -> list[Column]:
+    """
+    Return the shape, that of what is read, and phases: of the destination, the source,
+    and the indices.
+    """
+    shape = _size_columns(op.shape, columns)
+    lowers, read = _read_box(op, shape, columns)
+    ends: list[tuple[Address, Column]] = [(op.destination, 0)]
+    for address in (op.source, *([] if op.indexed is None else [op.indexed.indices])):
+        ends.append((address, _start_offset(address, lowers)))
+    phases: list[Column] = []
+    for address, offset in ends:
+        burst = machine.levels[address.level].burst
+        if burst == 1:
+            phases.append(0)
+        else:
+            phases.append((column_of(address.base, columns) + offset) % burst)
+    return [*shape, *read, *phases]
+
+
+def _start_offset(address: Address, lowers: Sequence[Column]) -> Column:
+    """Return the bytes from the base to the first element that is read."""
+    start: Column = 0
+    for lower, stride in zip(lowers, address.strides, strict=True):
+        start = start + lower * stride
+    return start
+
+
+def _read_box(
+    op: Dma, shape: Sequence[Column], columns: Columns
+) -> tuple[list[Column], list[Column]]:
+    """Return where reading starts, and how much is read, per dimension."""
+    if op.inside is None:
+        return [0] * len(shape), list(shape)
+    lowers: list[Column] = []
+    read: list[Column] = []
+    empty: Column = 0
+    for (first, end), extent in zip(op.inside, shape, strict=True):
+        lower = column_max(column_of(first, columns), 0)
+        upper = -column_max(-column_of(end, columns), -extent)
+        lowers.append(lower)
+        read.append(upper - lower)
+        empty = empty | (upper <= lower)
+    # A box that is empty in one dimension is empty in all, and starts at its base.
+    some = 1 - empty
+    return [each * some for each in lowers], [each * some for each in read]
+
+
+def cost_of(
+    op: Instruction, slots: Iterator[int], costs: InstructionCosts
+) -> Cost | None:
+    """
+    Return the cost of an instruction with its slots, which are taken; None if the
+    engines are left alone.
+    """
+    match op:
+        case Dma():
+            return _move_cost(op, slots, costs)
+        case Matmul():
+            groups = (op.batch, op.m, op.n, op.k)
+            extents = [prod(islice(slots, len(group))) for group in groups]
+            return None if 0 in extents[:3] else _matmul_cost(op, extents, costs)
+        case Vector():
+            shape = tuple(islice(slots, len(op.shape)))
+            slow = op.operation in TRANSCENDENTAL
+            return None if 0 in shape else costs.cost_of_elementwise(prod(shape), slow)
+        case Reduce():
+            shape = tuple(islice(slots, len(op.shape)))
+            if 0 in shape and (
+                op.accumulate is True or not _is_empty_only_along(shape, op.axes)
+            ):
+                return None
+            return costs.cost_of_elementwise(prod(shape))
+        case _:
+            return None
+
+
+def _move_cost(op: Dma, slots: Iterator[int], costs: InstructionCosts) -> Cost | None:
+    rank = len(op.shape)
+    shape, read = (tuple(islice(slots, rank)) for _ in range(2))
+    destination, source = islice(slots, 2)
+    indices = None
+    if op.indexed is not None:
+        indices = index_parameters(op.indexed, next(slots), read)
+    if 0 in shape:
+        return None
+    return costs.cost_of_move(
+        op.engine,
+        TransferEnd(source, read, op.source.strides),
+        TransferEnd(destination, shape, op.destination.strides),
+        op.fill.itemsize,
+        indices,
+    )
+
+
+def _matmul_cost(op: Matmul, extents: Sequence[int], costs: InstructionCosts) -> Cost:
+    batch, m, n, k = extents
+    unit = costs.machine.engines["matrix"]
+    assert isinstance(unit, MatrixEngine)
+    kind = op.a.dtype
+    if op.precision == "tf32" and "tf32" in unit.cycles:
+        kind = "tf32"
+    return costs.cost_of_matmul(batch, m, n, k, kind)
+
+
+def _is_empty_only_along(shape: Sequence[int], axes: Sequence[int]) -> bool:
+    """Return `True` if every axis of extent 0 is one of `axes`."""
+    return all(size or axis in axes for axis, size in enumerate(shape))

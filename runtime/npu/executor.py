@@ -1,0 +1,324 @@
+"""Execute engine instructions: their effect on memory, their checks and their time."""
+
+from collections import Counter
+from collections.abc import Sequence
+from math import prod
+
+from tlf.machine.engine_cycles import TRANSCENDENTAL
+from tlf.machine.event_model import EventModel
+from tlf.machine.instruction_costs import Cost, InstructionCosts, Key, TransferEnd
+from tlf.machine.machine_spec import MatrixEngine, VectorEngine
+from tlf.runtime.npu import engine_arithmetic
+from tlf.runtime.npu.access_checker import AccessChecker, Sizes, StridedArray
+from tlf.runtime.npu.dtypes import BITS, Array
+from tlf.runtime.npu.gather_scatter import IndexedMove, index_parameters
+from tlf.runtime.npu.live_bytes import LiveBytes
+from tlf.runtime.npu.npu_errors import Fault
+from tlf.runtime.npu.npu_program import (
+    Address,
+    Condition,
+    Dma,
+    Immediate,
+    Instruction,
+    Matmul,
+    Program,
+    Reduce,
+    Signal,
+    Value,
+    Vector,
+    Wait,
+)
+from tlf.runtime.npu.run_metrics import Event
+
+
+class Executor:
+    """
+    The machine without its control processor.
+
+    Values are computed in program order; `model` has the time.
+    """
+
+    registers: dict[str, int]
+    """The scalar registers, written by the control processor."""
+    core: int | None
+    """The core whose turn it is; None outside of `cores`."""
+    model: EventModel
+    accesses: AccessChecker
+    totals: Counter[Key]
+    """Sums of the costs of the instructions so far."""
+    events: list[Event]
+    """The timeline so far, if asked for."""
+    live: LiveBytes | None
+    """Live bytes of the memories over time, if a timeline is asked for."""
+
+    def __init__(self, program: Program, functional: bool, timeline: bool) -> None:
+        self._machine = program.machine
+        self._functional = functional
+        self._timeline = timeline
+        self._costs = InstructionCosts(program.machine)
+        self.model = EventModel.of(self._costs, program.semaphores)
+        self.accesses = AccessChecker(program)
+        self.registers = {}
+        self.core = None
+        self.totals = Counter()
+        self.events = []
+        self.live = LiveBytes(program, self.value_of) if timeline else None
+
+    def switch_core(self, core: int | None, registers: dict[str, int]) -> None:
+        """Continue with a core and its registers; None for code outside of `cores`."""
+        self.core = self.accesses.core = core
+        self.registers = registers
+
+    def _queues_of(self, engine: str) -> range:
+        """The numbers of the engines that a signal or a wait is for."""
+        units = self._costs.queues_of(engine)
+        return units if self.core is None else units[self.core : self.core + 1]
+
+    def signal(self, op: Signal) -> None:
+        """Signal once the engine has done all earlier work."""
+        self.model.signal(self._queues_of(op.engine), op.semaphore, self.core)
+        self.accesses.signal(op.engine, op.semaphore)
+
+    def wait(self, op: Wait) -> None:
+        """Hold an engine until a signal. Faults if no earlier one is left."""
+        if not self.model.wait(self._queues_of(op.engine), op.semaphore, self.core):
+            raise Fault(
+                f"deadlock: no earlier instruction signals s{op.semaphore} for this"
+            )
+        self.accesses.wait(op.engine, op.semaphore)
+
+    def dma(self, op: Dma) -> None:
+        """Move."""
+        shape = self._resolve_sizes(op.shape)
+        self.accesses.begin_instruction(op.engine, op.line)
+        if 0 in shape:
+            return
+        box = self._read_box(op, shape)
+        read = tuple([upper - lower for lower, upper in box])
+        source = self._first_address(op.source, box)
+        destination = self.value_of(op.destination.base)
+        indices = None
+        if op.indexed is not None:
+            start = self._first_address(op.indexed.indices, box)
+            indices = index_parameters(op.indexed, start, read)
+        if self._functional and op.indexed is not None and indices is not None:
+            move = IndexedMove(op, op.indexed, shape, box, read)
+            move.run(self.accesses, source, destination, indices.list.base)
+        elif self._functional:
+            self._move(op, shape, box, read, source, destination)
+        cost = self._costs.cost_of_move(
+            op.engine,
+            TransferEnd(source, read, op.source.strides),
+            TransferEnd(destination, shape, op.destination.strides),
+            op.fill.itemsize,
+            indices,
+        )
+        self._record_cost(op, cost)
+
+    def _first_address(self, address: Address, box: Sequence[tuple[int, int]]) -> int:
+        """Return the address of the first element of a box that is read."""
+        first = self.value_of(address.base)
+        for (lower, _), stride in zip(box, address.strides, strict=True):
+            first += lower * stride
+        return first
+
+    def _read_box(self, op: Dma, shape: Sizes) -> list[tuple[int, int]]:
+        """Return the range of indices to read, per dimension; all empty if any is."""
+        if op.inside is None:
+            return [(0, extent) for extent in shape]
+        box: list[tuple[int, int]] = []
+        for (first, end), extent in zip(op.inside, shape, strict=True):
+            lower, upper = max(self.value_of(first), 0), min(self.value_of(end), extent)
+            if lower >= upper:
+                return [(0, 0)] * len(shape)
+            box.append((lower, upper))
+        return box
+
+    def _move(
+        self,
+        op: Dma,
+        shape: Sizes,
+        box: list[tuple[int, int]],
+        read: Sizes,
+        source: int,
+        destination: int,
+    ) -> None:
+        bits = BITS[op.fill.itemsize]
+        values: Array = op.fill
+        if 0 not in read:
+            place = self.accesses.locate(op.source, source, read)
+            self.accesses.check_read(place, op.engine)
+            values = place.memory.view(source, read, op.source.strides, bits)
+        place = self.accesses.locate(op.destination, destination, shape, written=True)
+        self.accesses.check_write(place, op.engine)
+        target = place.memory.view(destination, shape, op.destination.strides, bits)
+        if read == shape:
+            target[...] = values
+            return
+        target[...] = op.fill
+        if 0 not in read:
+            target[tuple([slice(lower, upper) for lower, upper in box])] = values
+
+    def matmul(self, op: Matmul) -> None:
+        """Multiply and accumulate."""
+        groups = (op.batch, op.m, op.n, op.k)
+        batch, m, n, k = (self._resolve_sizes(group) for group in groups)
+        extents = (prod(batch), prod(m), prod(n), prod(k))
+        unit = self._machine.engines["matrix"]
+        assert isinstance(unit, MatrixEngine)
+        self.accesses.begin_instruction(unit.name, op.line)
+        if 0 in extents[:3]:
+            return
+        if self._functional:
+            self._multiply(op, unit.level, (batch, m, n, k), extents)
+        kind = op.a.dtype
+        if op.precision == "tf32" and "tf32" in unit.cycles:
+            kind = "tf32"
+        self._record_cost(op, self._costs.cost_of_matmul(*extents, kind))
+
+    def _multiply(
+        self,
+        op: Matmul,
+        level: str,
+        groups: tuple[Sizes, Sizes, Sizes, Sizes],
+        extents: tuple[int, int, int, int],
+    ) -> None:
+        batch, m, n, k = groups
+        target = self._locate_operand(op.c, batch + m + n, level, written=True)
+        accumulate = self._is_true(op.accumulate)
+        shapes = batch + m + k, batch + k + n
+        if extents[3] == 0:
+            if not accumulate:
+                self.accesses.check_write(target, "matrix")
+                target.view()[...] = 0
+            return
+        sources = [
+            self._locate_operand(address, shape, level)
+            for address, shape in zip((op.a, op.b), shapes, strict=True)
+        ]
+        for source in sources:
+            self.accesses.check_read(source, "matrix")
+        if accumulate:
+            self.accesses.check_read(target, "matrix", mark=False)
+        self.accesses.check_write(target, "matrix", sources)
+        a, b = (source.view() for source in sources)
+        engine_arithmetic.matmul(a, b, target.view(), extents, accumulate, op.precision)
+
+    def vector(self, op: Vector) -> None:
+        """Compute element by element."""
+        shape = self._resolve_sizes(op.shape)
+        unit = self._machine.engines["vector"]
+        assert isinstance(unit, VectorEngine)
+        self.accesses.begin_instruction(unit.name, op.line)
+        if 0 in shape:
+            return
+        if self._functional:
+            self._apply_elementwise(op, unit.level, shape)
+        slow = op.operation in TRANSCENDENTAL
+        self._record_cost(op, self._costs.cost_of_elementwise(prod(shape), slow))
+
+    def _apply_elementwise(self, op: Vector, level: str, shape: Sizes) -> None:
+        target = self._locate_operand(op.destination, shape, level, written=True)
+        places = [
+            self._locate_operand(source, shape, level)
+            for source in op.sources
+            if isinstance(source, Address)
+        ]
+        for place in places:
+            self.accesses.check_read(
+                place, "vector", mark=not place.is_same_array(target)
+            )
+        self.accesses.check_write(target, "vector", places)
+        views = iter([place.view() for place in places])
+        values = [
+            source.value if isinstance(source, Immediate) else next(views)
+            for source in op.sources
+        ]
+        out = target.view()
+        engine_arithmetic.elementwise(
+            op.operation, values, op.dtype, out, op.destination.dtype
+        )
+
+    def reduce(self, op: Reduce) -> None:
+        """Reduce some dimensions."""
+        shape = self._resolve_sizes(op.shape)
+        unit = self._machine.engines["vector"]
+        assert isinstance(unit, VectorEngine)
+        self.accesses.begin_instruction(unit.name, op.line)
+        kept = tuple(
+            [1 if axis in op.axes else extent for axis, extent in enumerate(shape)]
+        )
+        if 0 in kept or (0 in shape and op.accumulate is True):
+            return
+        if self._functional:
+            self._apply_reduction(op, unit.level, shape, kept)
+        self._record_cost(op, self._costs.cost_of_elementwise(prod(shape)))
+
+    def _apply_reduction(
+        self, op: Reduce, level: str, shape: Sizes, kept: Sizes
+    ) -> None:
+        target = self._locate_operand(op.destination, kept, level, written=True)
+        accumulate = self._is_true(op.accumulate)
+        if 0 in shape:
+            if accumulate:
+                return
+            self.accesses.check_write(target, "vector")
+            target.view()[...] = engine_arithmetic.neutral_element(
+                op.operation, op.destination.dtype
+            )
+            return
+        place = self._locate_operand(op.source, shape, level)
+        self.accesses.check_read(place, "vector")
+        if accumulate:
+            self.accesses.check_read(target, "vector", mark=False)
+        self.accesses.check_write(target, "vector", (place,))
+        values = place.view()
+        engine_arithmetic.reduce(
+            op.operation,
+            values,
+            op.axes,
+            target.view(),
+            op.destination.dtype,
+            accumulate,
+        )
+
+    def _record_cost(self, op: Instruction, cost: Cost) -> None:
+        core = self.core or 0
+        end = self.model.execute(self._costs.on_core(cost, core))
+        for key, amount in cost.tally:
+            self.totals[key] += amount
+        if self._timeline:
+            engine, start = self.model.names[cost.queue], end - cost.cycles
+            engine = self._machine.unit_name(engine, core)
+            self.events.append(Event(engine, start, end, op.line, op.text))
+        if self.live is not None:
+            self.live.record_instruction(
+                op, self.core, end - cost.cycles, end + cost.latency
+            )
+
+    def value_of(self, value: Value) -> int:
+        """Return what a scalar operand is now."""
+        if isinstance(value, int):
+            return value
+        if value.name not in self.registers:
+            raise Fault(f"{value.name} has no value yet")
+        return self.registers[value.name] + value.offset
+
+    def _is_true(self, condition: Condition) -> bool:
+        if isinstance(condition, bool):
+            return condition
+        return self.value_of(condition) != 0
+
+    def _resolve_sizes(self, sizes: tuple[Value, ...]) -> Sizes:
+        result = tuple([self.value_of(size) for size in sizes])
+        if result and min(result) < 0:
+            raise Fault(f"expected a size of at least 0, got {min(result)}")
+        return result
+
+    def _locate_operand(
+        self, address: Address, shape: Sizes, level: str, *, written: bool = False
+    ) -> StridedArray:
+        base = self.value_of(address.base)
+        if address.level != level:
+            raise Fault(f"expected an operand in {level}, got {address.level}", base)
+        return self.accesses.locate(address, base, shape, written=written)

@@ -1,0 +1,214 @@
+"""Live bytes of each memory over time."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tlf.runtime.npu.byte_footprint import Footprint, compute_footprint
+from tlf.runtime.npu.dtypes import ITEMSIZE
+from tlf.runtime.npu.gather_scatter import table_of
+from tlf.runtime.npu.npu_program import (
+    Address,
+    Dma,
+    Immediate,
+    Instruction,
+    Matmul,
+    Program,
+    Reduce,
+    Value,
+    Vector,
+)
+
+Times = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class MemoryAccess:
+    """Access of an instruction to an array in memory."""
+
+    address: Address
+    shape: tuple[int, ...]
+    is_written: bool = False
+    is_accumulating: bool = False
+    """True if the access accumulates on the old value."""
+    first: int = 0
+    """Bytes from the base of the array to its first element."""
+
+
+class LiveBytes:
+    """
+    Follows the bytes of every memory that holds neither inputs nor outputs. A byte is
+    live from the start of the instruction that writes it to the end of the last one
+    that reads it before it is written anew.
+    """
+
+    def __init__(self, program: Program, value: Callable[[Value], int]) -> None:
+        buffers = (program.inputs, program.constants, program.outputs)
+        homes = {each.level for table in buffers for each in table.values()}
+        self._granule = program.granule
+        self._value = value
+        self._levels = [name for name in program.machine.levels if name not in homes]
+        self._memories: dict[tuple[str, int], _LiveRanges] = {}
+
+    def record_instruction(
+        self, op: Instruction, core: int | None, start: int, end: int
+    ) -> None:
+        """Record the accesses of an instruction between two cycles."""
+        for each in self._accesses_of(op):
+            level = each.address.level
+            if level not in self._levels or 0 in each.shape:
+                continue
+            size = ITEMSIZE[each.address.dtype]
+            where = compute_footprint(
+                each.shape, each.address.strides, size, self._granule
+            )
+            if not where.aligned:
+                continue
+            base = self._value(each.address.base) + each.first
+            key = level, core or 0
+            memory = self._memories.setdefault(key, _LiveRanges(self._granule))
+            if each.is_written and not each.is_accumulating:
+                memory.record_write(base, where, start, end)
+            else:
+                memory.record_use(base, where, start, end)
+
+    def live_byte_counts(self) -> dict[str, list[tuple[int, int]]]:
+        """For each level, the cycles at which the live bytes change, and to what."""
+        found: dict[str, list[tuple[int, int]]] = {}
+        for level in self._levels:
+            changes = Counter[int]()
+            for (name, _), memory in self._memories.items():
+                if name == level:
+                    changes.update(memory.collect_changes())
+            live, counts = 0, list[tuple[int, int]]()
+            for cycle in sorted(changes):
+                if changes[cycle]:
+                    live += changes[cycle]
+                    counts.append((cycle, live))
+            found[level] = counts
+        return found
+
+    def _accesses_of(self, op: Instruction) -> Iterator[MemoryAccess]:
+        match op:
+            case Dma():
+                yield from self._accesses_of_move(op)
+            case Matmul():
+                batch, m, n, k = map(self._resolve_sizes, (op.batch, op.m, op.n, op.k))
+                yield MemoryAccess(op.a, batch + m + k)
+                yield MemoryAccess(op.b, batch + k + n)
+                yield MemoryAccess(
+                    op.c, batch + m + n, True, self._is_true(op.accumulate)
+                )
+            case Vector():
+                shape = self._resolve_sizes(op.shape)
+                for source in op.sources:
+                    if not isinstance(source, Immediate):
+                        yield MemoryAccess(source, shape)
+                yield MemoryAccess(op.destination, shape, True)
+            case Reduce():
+                shape = self._resolve_sizes(op.shape)
+                kept = [1 if n in op.axes else size for n, size in enumerate(shape)]
+                yield MemoryAccess(op.source, shape)
+                adds = self._is_true(op.accumulate)
+                yield MemoryAccess(op.destination, tuple(kept), True, adds)
+            case _:
+                pass
+
+    def _accesses_of_move(self, op: Dma) -> Iterator[MemoryAccess]:
+        shape = self._resolve_sizes(op.shape)
+        box = [(0, extent) for extent in shape]
+        if op.inside is not None:
+            pairs = zip(op.inside, shape, strict=True)
+            box = [
+                (max(self._value(first), 0), min(self._value(end), extent))
+                for (first, end), extent in pairs
+            ]
+        read = tuple(max(0, upper - lower) for lower, upper in box)
+        strides = op.source.strides
+        pairs = zip(box, strides, strict=True)
+        first = sum(lower * by for (lower, _), by in pairs)
+        if op.indexed is None:
+            yield MemoryAccess(op.source, read, first=first)
+            yield MemoryAccess(op.destination, shape, True)
+            return
+        indices, bound = op.indexed.indices, op.indexed.bound
+        pairs = zip(box, indices.strides, strict=True)
+        yield MemoryAccess(
+            indices, read, first=sum(lower * by for (lower, _), by in pairs)
+        )
+        if op.indexed.scatter:
+            yield MemoryAccess(op.source, read)
+            table = table_of(op.destination, op.indexed)
+            yield MemoryAccess(table, (bound, *read), True, True)
+        else:
+            table = table_of(op.source, op.indexed)
+            yield MemoryAccess(table, (bound, *read), first=first)
+            yield MemoryAccess(op.destination, shape, True)
+
+    def _resolve_sizes(self, sizes: tuple[Value, ...]) -> tuple[int, ...]:
+        return tuple(map(self._value, sizes))
+
+    def _is_true(self, condition: Any) -> bool:
+        return condition if isinstance(condition, bool) else self._value(condition) != 0
+
+
+class _LiveRanges:
+    """The bytes of one memory, by granule."""
+
+    def __init__(self, granule: int) -> None:
+        self._granule = granule
+        self._born: Times = np.zeros(0, np.int64)
+        """One more than the cycle at which a granule was written; 0 if never."""
+        self._last: Times = np.zeros(0, np.int64)
+        self._changes = Counter[int]()
+
+    def record_write(self, base: int, where: Footprint, start: int, end: int) -> None:
+        """End the live ranges of the old values, and start new ones."""
+        born, last = self._granule_times(base, where)
+        self._end_ranges(born, np.minimum(last, start))
+        born[...] = start + 1
+        last[...] = end
+
+    def record_use(self, base: int, where: Footprint, start: int, end: int) -> None:
+        """
+        Extend the live ranges of the values, and start those that were never written.
+        """
+        born, last = self._granule_times(base, where)
+        born[born == 0] = start + 1
+        np.maximum(last, end, out=last)
+
+    def collect_changes(self) -> Counter[int]:
+        """By how much the live bytes change, by cycle."""
+        self._end_ranges(self._born, self._last)
+        self._born = np.zeros_like(self._born)
+        return self._changes
+
+    def _end_ranges(self, born: Times, last: Times) -> None:
+        """End what is live."""
+        is_live = born > 0
+        for times, sign in ((born[is_live] - 1, 1), (last[is_live], -1)):
+            for cycle, count in zip(*np.unique(times, return_counts=True), strict=True):
+                self._changes[int(cycle)] += sign * int(count) * self._granule
+
+    def _granule_times(self, base: int, where: Footprint) -> tuple[Times, Times]:
+        """The times of the granules of an array, to be written to."""
+        end = -(-(base + where.high) // self._granule)
+        if end > self._born.size:
+            size = max(end, 2 * self._born.size)
+            self._born = np.concatenate(
+                [self._born, np.zeros(size - self._born.size, np.int64)]
+            )
+            self._last = np.concatenate(
+                [self._last, np.zeros(size - self._last.size, np.int64)]
+            )
+        start = (base + where.low) // self._granule
+        strides = tuple([stride * 8 for stride in where.strides])
+        born, last = (
+            np.ndarray(where.shape, np.int64, times, start * 8, strides)
+            for times in (self._born, self._last)
+        )
+        return born, last

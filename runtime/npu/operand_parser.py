@@ -1,0 +1,248 @@
+"""Parse the operands of an NPU instruction: `key=value` words in any order."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tlf.machine.machine_spec import Machine
+from tlf.runtime.npu import dtypes
+from tlf.runtime.npu.npu_errors import NPUParseError
+from tlf.runtime.npu.npu_lexer import Cursor
+from tlf.runtime.npu.npu_program import Address, Condition, Immediate, Register, Value
+
+
+@dataclass(frozen=True)
+class AddressText:
+    """An address as written."""
+
+    level: str
+    base: Value
+    strides: tuple[int, ...]
+    dtype: str | None
+
+
+@dataclass(frozen=True)
+class ImmediateText:
+    """A constant as written."""
+
+    value: float
+    dtype: str | None
+
+
+@dataclass
+class OperandFields:
+    """
+    The operands of one instruction.
+
+    Methods raise `NPUParseError` for an operand that is not what they are asked for.
+    """
+
+    line: int
+    operands: dict[str, AddressText | ImmediateText] = field(
+        default_factory=dict[str, AddressText | ImmediateText]
+    )
+    groups: dict[str, tuple[Value, ...]] = field(
+        default_factory=dict[str, tuple[Value, ...]]
+    )
+    shape: tuple[Value, ...] = ()
+    dtype: str = ""
+    inside: tuple[tuple[Value, Value], ...] | None = None
+    fill: ImmediateText = ImmediateText(0, None)
+    axes: tuple[int, ...] = ()
+    accumulate: Condition = False
+    precision: str = "ieee"
+    keys: set[str] = field(default_factory=set[str])
+    """The keys that are there."""
+    table: tuple[int, ...] = ()
+    """The step and the bound of what indices name."""
+
+    def address_of(self, key: str, rank: int, dtype: str | None = None) -> Address:
+        """
+        Return the address under `key`, with a stride per dimension. `dtype` is known
+        from elsewhere, or else written behind the address.
+        """
+        operand = self.operands[key]
+        if not isinstance(operand, AddressText):
+            raise NPUParseError(
+                self.line, f"expected an address for `{key}`, got an immediate"
+            )
+        if dtype is None and operand.dtype is None:
+            raise NPUParseError(
+                self.line, f"expected an element type after the address of `{key}`"
+            )
+        if dtype is not None and operand.dtype not in (None, dtype):
+            raise NPUParseError(
+                self.line, f"expected `{key}` of {dtype}, got {operand.dtype}"
+            )
+        if len(operand.strides) != rank:
+            raise NPUParseError(
+                self.line,
+                f"expected {rank} strides of `{key}`, one per dimension, "
+                f"got {len(operand.strides)}",
+            )
+        known = dtype or operand.dtype or ""
+        return Address(operand.level, operand.base, operand.strides, known)
+
+    def immediate_of(self, operand: ImmediateText, dtype: str) -> Immediate:
+        """Return an immediate, of type `dtype` unless it says another."""
+        target = operand.dtype or dtype
+        try:
+            with np.errstate(all="ignore"):
+                return Immediate(dtypes.make_scalar(operand.value, target), target)
+        except ValueError as error:
+            raise NPUParseError(self.line, str(error)) from None
+
+
+@dataclass
+class OperandParser:
+    """Parse operands; knows the machine and the registers so far."""
+
+    machine: Machine
+    registers: set[str] = field(default_factory=set[str])
+    """Registers that an earlier line defines."""
+    used_dtypes: set[str] = field(default_factory=set[str])
+    """Element types seen."""
+
+    def parse_fields(
+        self, cursor: Cursor, required: tuple[str, ...], optional: tuple[str, ...]
+    ) -> OperandFields:
+        """Parse to the end of the line; each key at most once."""
+        fields = OperandFields(cursor.line)
+        missing = list(required)
+        seen = fields.keys
+        while cursor.kind() != "end":
+            names = [name for name in (*required, *optional) if name not in seen]
+            key = cursor.take_choice(names, "an operand")
+            seen.add(key)
+            if key in missing:
+                missing.remove(key)
+            if key == "accumulate":
+                fields.accumulate = self._parse_condition(cursor)
+                continue
+            cursor.expect("=")
+            self._parse_field(cursor, key, fields)
+        if missing:
+            cursor.fail(f"`{missing[0]}=`")
+        return fields
+
+    def _parse_field(self, cursor: Cursor, key: str, fields: OperandFields) -> None:
+        match key:
+            case "shape":
+                fields.shape = self._parse_sizes(cursor)
+            case "type":
+                fields.dtype = self._parse_dtype(cursor)
+            case "inside":
+                fields.inside = self._parse_ranges(cursor)
+            case "fill":
+                fields.fill = ImmediateText(parse_number(cursor), None)
+            case "axes":
+                fields.axes = parse_integers(cursor)
+            case "gather" | "scatter":
+                fields.table = parse_integers(cursor)
+            case "batch" | "m" | "n" | "k":
+                fields.groups[key] = self._parse_sizes(cursor)
+            case "precision":
+                fields.precision = cursor.take_choice(("ieee", "tf32"), "a precision")
+            case _:
+                fields.operands[key] = self._parse_operand(cursor)
+
+    def _parse_operand(self, cursor: Cursor) -> AddressText | ImmediateText:
+        if cursor.accept("#"):
+            value = parse_number(cursor)
+            dtype = self._parse_dtype(cursor) if cursor.accept(":") else None
+            return ImmediateText(value, dtype)
+        level = cursor.take_choice(
+            tuple(self.machine.levels), "a level or an immediate"
+        )
+        cursor.expect("[")
+        base = self.parse_value(cursor)
+        cursor.expect("]")
+        strides = parse_integers(cursor) if cursor.peek() == "(" else ()
+        dtype = self._parse_dtype(cursor) if cursor.accept(":") else None
+        return AddressText(level, base, strides, dtype)
+
+    def _parse_dtype(self, cursor: Cursor) -> str:
+        dtype = cursor.take_choice(tuple(dtypes.DTYPES), "an element type")
+        self.used_dtypes.add(dtype)
+        return dtype
+
+    def parse_scalar(self, cursor: Cursor) -> Value:
+        """Parse a register or an integer."""
+        if cursor.kind() != "register":
+            return cursor.take_integer("a register or an integer")
+        if cursor.peek() not in self.registers:
+            cursor.fail("a register that an earlier line defines")
+        return Register(cursor.take("register", "a register"))
+
+    def parse_value(self, cursor: Cursor) -> Value:
+        """Parse a register, plus a constant, or an integer."""
+        value = self.parse_scalar(cursor)
+        if isinstance(value, int) or cursor.kind() != "number":
+            return value
+        if cursor.peek()[0] in "+-":
+            return Register(value.name, cursor.take_integer())
+        return value
+
+    def _parse_condition(self, cursor: Cursor) -> Condition:
+        """Parse what may follow a word: `=` and a value that says whether it holds."""
+        if not cursor.accept("="):
+            return True
+        value = self.parse_value(cursor)
+        return value if isinstance(value, Register) else value != 0
+
+    def _parse_sizes(self, cursor: Cursor) -> tuple[Value, ...]:
+        cursor.expect("(")
+        sizes: list[Value] = []
+        while not cursor.accept(")"):
+            if sizes:
+                cursor.expect(",")
+                if cursor.accept(")"):
+                    break
+            size = self.parse_value(cursor)
+            if isinstance(size, int) and size < 0:
+                raise NPUParseError(
+                    cursor.line, f"expected a size of at least 0, got {size}"
+                )
+            sizes.append(size)
+        return tuple(sizes)
+
+    def _parse_ranges(self, cursor: Cursor) -> tuple[tuple[Value, Value], ...]:
+        cursor.expect("(")
+        ranges: list[tuple[Value, Value]] = []
+        while not cursor.accept(")"):
+            if ranges:
+                cursor.expect(",")
+                if cursor.accept(")"):
+                    break
+            lower = self.parse_value(cursor)
+            cursor.expect(":")
+            ranges.append((lower, self.parse_value(cursor)))
+        return tuple(ranges)
+
+
+def parse_number(cursor: Cursor) -> float:
+    """Take a number; it stays an integer if it is written as one."""
+    text = cursor.take("number", "a number")
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
+
+
+def parse_integers(cursor: Cursor) -> tuple[int, ...]:
+    """Take a list of integers in parentheses."""
+    cursor.expect("(")
+    numbers: list[int] = []
+    while not cursor.accept(")"):
+        if numbers:
+            cursor.expect(",")
+            if cursor.accept(")"):
+                break
+        numbers.append(cursor.take_integer())
+    return tuple(numbers)
+
+
+def format_tuple(numbers: Sequence[int]) -> str:
+    """Return the text of a list of integers."""
+    return f"({', '.join(map(str, numbers))})"

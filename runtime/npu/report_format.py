@@ -1,0 +1,189 @@
+"""Format reports: a table for people, JSON for programs, a trace for a viewer."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+from tlf.runtime.npu.run_metrics import RunMetrics
+
+
+def format_table(report: RunMetrics) -> str:
+    """Return a short text."""
+    total = max(report.cycles, 1)
+    lines = [
+        f"{report.cycles:,} cycles, {report.seconds * 1e6:,.3f} us, lower bound "
+        f"{report.bound:,} cycles ({report.bound / total:.1%})",
+        *_format_roofline_bound(report),
+        f"{report.macs:,} multiply-accumulates{_format_intensity(report)}",
+        "",
+    ]
+    rows = [
+        [
+            name,
+            f"{cycles:,}",
+            _format_share(report, name, cycles),
+            f"  {_format_stalls(report, name)}",
+        ]
+        for name, cycles in report.busy.items()
+    ]
+    lines += align_columns(["engine", "busy cycles", "busy", "  stalled for"], rows)
+    lines += ["", *_format_traffic(report)]
+    lines += ["", _format_counts("lower bounds", report.bounds)]
+    lines += ["", _format_counts("instructions", report.instructions)]
+    return "\n".join(lines)
+
+
+def _format_roofline_bound(report: RunMetrics) -> list[str]:
+    floor = report.floor
+    if not floor.cycles:
+        return []
+    return [
+        f"roofline bound: {floor.cycles:,} cycles, memory {floor.memory:,}, compute "
+        f"{floor.compute:,}, in whole passes {floor.array:,}; gap {report.gap:.2f}x"
+    ]
+
+
+def _format_intensity(report: RunMetrics) -> str:
+    if report.intensity is None or not report.ridge:
+        return ""
+    side = "memory" if report.intensity < report.ridge else "compute"
+    return (
+        f", {report.intensity:,.1f} per byte of {report.home}, ridge at "
+        f"{report.ridge:,.1f}: {side}-bound"
+    )
+
+
+def _format_share(report: RunMetrics, engine: str, cycles: int) -> str:
+    """Return a part of the time, of an engine or of the copies of it together."""
+    return f"{cycles / (max(report.cycles, 1) * report.copies.get(engine, 1)):.1%}"
+
+
+def stall_shares(report: RunMetrics, engine: str) -> list[str]:
+    """
+    Return the causes of an engine's stalls with their shares of the time, longest
+    first.
+    """
+    total = max(report.cycles, 1) * report.copies.get(engine, 1)
+    causes = sorted(report.stalls.get(engine, {}).items(), key=lambda each: -each[1])
+    return [
+        f"{name} {cycles / total:.1%}"
+        for name, cycles in causes
+        if cycles > total / 2000
+    ]
+
+
+def _format_stalls(report: RunMetrics, engine: str) -> str:
+    return ", ".join(stall_shares(report, engine)) or "nothing"
+
+
+def _format_traffic(report: RunMetrics) -> list[str]:
+    header = ["level", "read", "written", "bus read", "bus written", "peak"]
+    header += ["compulsory", "moved", "on the bus"]
+    rows: list[list[str]] = []
+    for name, traffic in report.traffic.items():
+        amounts = asdict(traffic).values()
+        row = [name, *(f"{amount:,}" for amount in amounts)]
+        row.append(f"{report.peak[name]:,}" if name in report.peak else "-")
+        least = report.compulsory[name].total if name in report.compulsory else 0
+        row += [f"{least:,}", *traffic_ratios(report, name)] if least else ["-"] * 3
+        rows.append(row)
+    return align_columns(header, rows)
+
+
+def traffic_ratios(report: RunMetrics, level: str) -> tuple[str, str]:
+    """Return what was moved, and was on the bus, of what must be, such as `1.25x`."""
+    least = max(report.compulsory[level].total, 1)
+    traffic = report.traffic[level]
+    return f"{traffic.payload / least:.2f}x", f"{traffic.bus / least:.2f}x"
+
+
+def _format_counts(title: str, counts: Mapping[str, int]) -> str:
+    words = ", ".join(f"{name} {count:,}" for name, count in counts.items())
+    return f"{title}: {words or 'none'}"
+
+
+def align_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """
+    Align rows of text: the first column and those that start with a blank to the left,
+    others to the right.
+    """
+    lines = [header, *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if not index or cell[:1] == " " else cell.rjust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in lines
+    ]
+
+
+def format_json(report: RunMetrics) -> str:
+    """Return the figures as JSON."""
+    keys = (
+        "cycles",
+        "seconds",
+        "clock_ghz",
+        "bound",
+        "bounds",
+        "gap",
+        "macs",
+        "home",
+        "intensity",
+        "ridge",
+        "copies",
+        "busy",
+        "stalls",
+        "peak",
+        "instructions",
+    )
+    data: dict[str, object] = {key: getattr(report, key) for key in keys}
+    data["floor"] = {**asdict(report.floor), "cycles": report.floor.cycles}
+    data["compulsory"] = {
+        name: asdict(each) for name, each in report.compulsory.items()
+    }
+    data["traffic"] = {name: asdict(each) for name, each in report.traffic.items()}
+    return json.dumps(data, indent=2)
+
+
+def format_trace(report: RunMetrics) -> str:
+    """Return the timeline in the Trace Event format."""
+    names = [
+        f"{name}.{core}" if report.copies[name] > 1 else name
+        for name in report.busy
+        for core in range(report.copies[name])
+    ]
+    threads = {name: index for index, name in enumerate(names)}
+    events: list[dict[str, object]] = [
+        {
+            "ph": "M",
+            "name": "thread_name",
+            "pid": 0,
+            "tid": thread,
+            "args": {"name": name},
+        }
+        for name, thread in threads.items()
+    ]
+    for event in report.timeline:
+        entry: dict[str, object] = {
+            "ph": "X",
+            "name": " ".join(event.text.split()[:2]),
+            "pid": 0,
+            "tid": threads[event.engine],
+            "ts": event.start,
+            "dur": event.end - event.start,
+            "args": {"line": event.line, "text": event.text},
+        }
+        events.append(entry)
+    for level, counts in report.live.items():
+        for cycle, size in counts:
+            events.append(
+                {
+                    "ph": "C",
+                    "name": f"{level} live",
+                    "pid": 0,
+                    "ts": cycle,
+                    "args": {"bytes": size},
+                }
+            )
+    return json.dumps({"traceEvents": events})

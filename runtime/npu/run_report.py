@@ -1,0 +1,83 @@
+"""Report of a run of an NPU program, as data and as text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tlf.machine.event_model import EventModel
+from tlf.machine.instruction_costs import Key
+from tlf.machine.machine_spec import DmaEngine, Machine
+from tlf.machine.roofline_bounds import lower_bounds, roofline_bound
+from tlf.runtime.npu.compulsory_traffic import compulsory_traffic
+from tlf.runtime.npu.npu_program import Program
+from tlf.runtime.npu.report_format import format_json, format_table, format_trace
+from tlf.runtime.npu.run_metrics import RunMetrics, Traffic
+
+
+class Report(RunMetrics):
+    """
+    The results of a run, what they cost, and both as text.
+    """
+
+    @staticmethod
+    def of(
+        program: Program,
+        model: EventModel,
+        totals: Mapping[Key, int],
+        peak: dict[str, int],
+    ) -> Report:
+        """Build the report of a run whose instructions' costs sum up to `totals`."""
+        machine = program.machine
+        moved = compulsory_traffic(program, totals)
+        report = Report(
+            cycles=model.end,
+            clock_ghz=machine.clock_ghz,
+            copies={name: machine.copies(name) for name in machine.engines},
+            busy={name: totals.get(("busy", name), 0) for name in machine.engines},
+            stalls=model.stall_cycles(),
+            traffic=_traffic_by_level(machine, totals),
+            peak=peak,
+            instructions=_totals_of_kind(totals, "count"),
+            macs=sum(_totals_of_kind(totals, "macs").values()),
+            bounds=lower_bounds(machine, totals),
+            compulsory=moved,
+            floor=roofline_bound(machine, totals, moved),
+        )
+        if report.home is not None and report.floor.compute:
+            rate = report.macs / report.floor.compute
+            report.ridge = rate / machine.levels[report.home].bandwidth
+        return report
+
+    def table(self) -> str:
+        """Return a short text for people."""
+        return format_table(self)
+
+    def json(self) -> str:
+        """Return all figures as JSON, but not the outputs and the timeline."""
+        return format_json(self)
+
+    def trace(self) -> str:
+        """
+        Return the timeline in the Trace Event format, as JSON; one microsecond in the
+        viewer is one cycle.
+        """
+        return format_trace(self)
+
+
+def _traffic_by_level(
+    machine: Machine, totals: Mapping[Key, int]
+) -> dict[str, Traffic]:
+    traffic = {name: Traffic() for name in machine.levels}
+    for name, engine in machine.engines.items():
+        if not isinstance(engine, DmaEngine):
+            continue
+        source, destination = traffic[engine.source], traffic[engine.destination]
+        source.read += totals.get(("read", name), 0)
+        source.bus_read += totals.get(("bus read", name), 0)
+        destination.written += totals.get(("wrote", name), 0)
+        destination.bus_written += totals.get(("bus wrote", name), 0)
+    return traffic
+
+
+def _totals_of_kind(totals: Mapping[Key, int], kind: str) -> dict[str, int]:
+    return {name: count for (each, name), count in totals.items() if each == kind}

@@ -1,0 +1,260 @@
+"""
+Simulate an NPU program: values in program order, time by the event model.
+
+The control processor walks the program and hands instructions to the in-order queues of
+the engines. Values are computed at once, in program order; that the concurrent engines
+would give the same is checked access by access (see memory.py).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tlf.machine.event_model import EventModel
+from tlf.machine.instruction_costs import InstructionCosts
+from tlf.runtime.npu.dtypes import DTYPES, Array
+from tlf.runtime.npu.executor import Executor
+from tlf.runtime.npu.npu_errors import Fault, NPUInputError, NPUTrap
+from tlf.runtime.npu.npu_program import (
+    Cores,
+    Dma,
+    Halt,
+    Instruction,
+    Loop,
+    Matmul,
+    Program,
+    Reduce,
+    Scalar,
+    Signal,
+    Vector,
+    Wait,
+    kind_of,
+)
+from tlf.runtime.npu.output_checker import OutputChecker
+from tlf.runtime.npu.program_segments import segments_of
+from tlf.runtime.npu.register_intervals import IrregularError
+from tlf.runtime.npu.run_report import Report
+from tlf.runtime.npu.scalar_arithmetic import calculate
+from tlf.runtime.npu.timing_planner import TimingPlanner
+
+
+def run(
+    program: Program,
+    inputs: Mapping[str, Array],
+    *,
+    functional: bool = True,
+    timeline: bool = False,
+    step_by_step: bool = False,
+    exactly_once: bool = False,
+) -> Report:
+    """
+    Run `program` on `inputs`, arrays by name in the declared shapes and element types.
+
+    With `functional` off only time and traffic are found: `inputs` and constants are
+    not looked at, no memory is allocated and no access is checked. Loops that have
+    settled are then skipped over, unless it is to go `step_by_step`; the figures are
+    the same. With `timeline` on, the report has an event for every instruction on an
+    engine.
+
+    With `exactly_once` it is a trap, too, to write a byte of an output twice, or to
+    read one that is no input: a program that runs then stores every result once.
+
+    Raises `NPUInputError` for arrays that do not fit, `NPUTrap` for what hardware would
+    silently get wrong.
+    """
+    arrays = _check_inputs(program, inputs) if functional else None
+    if not (functional or timeline or step_by_step):
+        try:
+            return _simulate_timing(program)
+        except IrregularError:
+            pass
+    control = _ControlProcessor(program, functional, timeline, exactly_once)
+    with np.errstate(all="ignore"):
+        return control.run(arrays)
+
+
+def _simulate_timing(program: Program) -> Report:
+    """
+    Find the time without a step for every instruction. Raises `IrregularError` if that
+    cannot be done, or if the program would trap.
+    """
+    costs = InstructionCosts(program.machine)
+    model = EventModel.of(costs, program.semaphores)
+    plan = TimingPlanner(program, costs).plan_program()
+    ends = plan.simulate_steps(model)
+    report = Report.of(program, model, plan.totals, {})
+    report.segments = segments_of(program, ends)
+    return report
+
+
+def _check_inputs(program: Program, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    if unknown := sorted(set(inputs) - set(program.inputs)):
+        expected = ", ".join(program.inputs) or "none"
+        raise NPUInputError(f"expected inputs {expected}, got `{unknown[0]}`")
+    arrays: dict[str, Array] = {}
+    for name, buffer in program.inputs.items():
+        if name not in inputs:
+            raise NPUInputError(f"expected an array for input `{name}`, got none")
+        array = np.asarray(inputs[name])
+        if not buffer.is_compatible(array):
+            shape = "x".join(map(str, array.shape)) or "scalar"
+            raise NPUInputError(
+                f"expected {buffer.describe()} for input `{name}`, "
+                f"got {array.dtype} {shape}"
+            )
+        arrays[name] = array
+    return arrays
+
+
+class _Lane(NamedTuple):
+    """Lane of execution that the control processor walks the program for."""
+
+    core: int | None
+    """A core, or None for what is in no `cores`."""
+    registers: dict[str, int]
+
+
+class _ControlProcessor:
+    """The control processor, and the semaphores between the engines."""
+
+    def __init__(
+        self, program: Program, functional: bool, timeline: bool, exactly_once: bool
+    ) -> None:
+        self._program = program
+        self._executor = Executor(program, functional, timeline)
+        if exactly_once:
+            self._executor.accesses.outputs = OutputChecker(program)
+        self._model = self._executor.model
+        self._issue = program.machine.issue_cycles
+        self._current: Instruction | None = None
+
+    def run(self, arrays: Mapping[str, Array] | None) -> Report:
+        """Run the whole program; None for `arrays` finds the time only."""
+        if arrays is not None:
+            self._load_inputs(arrays)
+        try:
+            ends = self._run_segments([_Lane(None, self._executor.registers)])
+            outputs = self._fetch_outputs() if arrays is not None else {}
+        except Fault as fault:
+            raise self._make_trap(fault) from None
+        executor = self._executor
+        memories = executor.accesses.memories
+        peak = {
+            name: max(memory.peak for memory in copies)
+            for name, copies in memories.items()
+        }
+        if arrays is None:
+            peak = {}
+        report = Report.of(self._program, self._model, executor.totals, peak)
+        report.outputs, report.timeline = outputs, executor.events
+        report.segments = segments_of(self._program, ends)
+        if executor.live is not None:
+            report.live = executor.live.live_byte_counts()
+        return report
+
+    def _run_segments(self, lanes: Sequence[_Lane]) -> dict[int, int]:
+        """Run the program; return when engines were through with each instruction."""
+        ends: dict[int, int] = {}
+        for number, instruction in enumerate(self._program.body):
+            self._run_block((instruction,), lanes)
+            ends[number] = self._model.completion_time
+        return ends
+
+    def _load_inputs(self, arrays: Mapping[str, Array]) -> None:
+        memories = self._executor.accesses.memories
+        for name, buffer in self._program.inputs.items():
+            array = buffer.to_memory(arrays[name])
+            memories[buffer.level][0].store_array(buffer.address, array)
+        for buffer in self._program.constants.values():
+            if buffer.data is not None:
+                memories[buffer.level][0].store_array(buffer.address, buffer.data)
+
+    def _fetch_outputs(self) -> dict[str, Array]:
+        outputs: dict[str, Array] = {}
+        for name, buffer in self._program.outputs.items():
+            memory = self._executor.accesses.memories[buffer.level][0]
+            try:
+                array = memory.load_array(
+                    buffer.address, buffer.shape_in_memory, DTYPES[buffer.dtype]
+                )
+            except Fault as fault:
+                reason = f"output `{name}`: {fault.reason}"
+                raise Fault(reason, fault.address) from None
+            outputs[name] = buffer.from_memory(array)
+        return outputs
+
+    def _make_trap(self, fault: Fault) -> NPUTrap:
+        assert self._current is not None
+        reason, origins = fault.reason, self._program.origins
+        if fault.culprit is not None:
+            line = self._executor.accesses.lines[fault.culprit]
+            place = f" of {origins[line]}" if line in origins else ""
+            reason += f"; see line {line}{place}"
+        op = self._current
+        origin = origins.get(op.line)
+        return NPUTrap(op.line, op.text, reason, fault.address, origin)
+
+    def _run_block(self, body: tuple[Instruction, ...], lanes: Sequence[_Lane]) -> None:
+        for instruction in body:
+            self._current = instruction
+            self._model.time += self._issue
+            match instruction:
+                case Loop():
+                    self._run_loop(instruction, lanes)
+                case Cores():
+                    self._run_cores(instruction, lanes[0])
+                case _:
+                    for lane in lanes:
+                        self._executor.switch_core(*lane)
+                        self._run_instruction(instruction)
+            self._executor.totals["count", kind_of(instruction)] += 1
+
+    def _run_instruction(self, op: Instruction) -> None:
+        match op:
+            case Scalar():
+                self._run_scalar(op)
+            case Vector():
+                self._executor.vector(op)
+            case Dma():
+                self._executor.dma(op)
+            case Matmul():
+                self._executor.matmul(op)
+            case Reduce():
+                self._executor.reduce(op)
+            case Signal():
+                self._executor.signal(op)
+            case Wait():
+                self._executor.wait(op)
+            case Halt():
+                pass
+            case _:
+                raise Fault("not an instruction")
+
+    def _run_loop(self, op: Loop, lanes: Sequence[_Lane]) -> None:
+        value, ranges = self._executor.value_of, list[range]()
+        for lane in lanes:
+            self._executor.switch_core(*lane)
+            lower, upper, step = value(op.lower), value(op.upper), value(op.step)
+            if step <= 0:
+                raise Fault(f"expected a step of at least 1, got {step}")
+            ranges.append(range(lower, upper, step))
+        for number in range(max(map(len, ranges))):
+            active: list[_Lane] = []
+            for lane, indices in zip(lanes, ranges, strict=True):
+                if number < len(indices):
+                    lane.registers[op.register] = indices[number]
+                    active.append(lane)
+            self._run_block(op.body, active)
+
+    def _run_cores(self, op: Cores, outside: _Lane) -> None:
+        lanes = [
+            _Lane(core, {**outside.registers, op.register: core})
+            for core in range(op.count)
+        ]
+        self._run_block(op.body, lanes)
+        self._executor.switch_core(*outside)
+
+    def _run_scalar(self, op: Scalar) -> None:
+        values = [self._executor.value_of(operand) for operand in op.operands]
+        self._executor.registers[op.target] = calculate(op.operation, values)

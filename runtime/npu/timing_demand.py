@@ -1,0 +1,111 @@
+"""
+Demand analysis: scalar registers that the time of a program depends on.
+
+Addresses matter only modulo a burst, and not at all where the burst is one byte; sizes
+and bounds matter as they are.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import lcm
+
+from tlf.machine.machine_spec import Machine
+from tlf.runtime.npu.npu_program import (
+    Address,
+    Cores,
+    Dma,
+    Instruction,
+    Loop,
+    Matmul,
+    Reduce,
+    Register,
+    Scalar,
+    Value,
+    Vector,
+)
+
+Demand = dict[str, int]
+"""By register, the modulus up to which its value matters; 0 if all of it does."""
+
+EXACT = 0
+
+
+@dataclass
+class TimingDemand:
+    """Backward analysis of the registers that the time of a program depends on."""
+
+    machine: Machine
+    loops: dict[int, Demand] = field(default_factory=dict[int, Demand])
+    """By line of a loop, the demand of one run of its body for registers."""
+    lines: set[int] = field(default_factory=set[int])
+    """Lines of the scalar operations that matter."""
+
+    def analyze_block(self, body: Iterable[Instruction]) -> Demand:
+        """Return the demand of `body` for registers that are set before it."""
+        demand: Demand = {}
+        for op in reversed(tuple(body)):
+            match op:
+                case Scalar():
+                    self._analyze_scalar(op, demand)
+                case Loop():
+                    self._analyze_loop(op, demand)
+                case Cores():
+                    for name, modulus in self.analyze_block(op.body).items():
+                        if name != op.register:
+                            _add_demand(demand, Register(name), modulus)
+                case _:
+                    for value, modulus in self._used_values(op):
+                        _add_demand(demand, value, modulus)
+        return demand
+
+    def _analyze_scalar(self, op: Scalar, demand: Demand) -> None:
+        modulus = demand.pop(op.target, None)
+        if op.operation in ("div", "rem") and not isinstance(op.operands[1], int):
+            modulus = EXACT  # for its divisor, which may be 0
+        if modulus is None:
+            return
+        self.lines.add(op.line)
+        if op.operation not in ("add", "sub", "mul", "mov"):
+            modulus = EXACT
+        for value in op.operands:
+            _add_demand(demand, value, modulus)
+
+    def _analyze_loop(self, op: Loop, demand: Demand) -> None:
+        inner = self.analyze_block(op.body)
+        self.loops[op.line] = inner
+        for name, modulus in inner.items():
+            if name != op.register:
+                _add_demand(demand, Register(name), modulus)
+        for value in (op.lower, op.upper, op.step):
+            _add_demand(demand, value, EXACT)
+
+    def _used_values(self, op: Instruction) -> Iterable[tuple[Value, int]]:
+        match op:
+            case Dma():
+                ends = [op.source, op.destination]
+                ends += [] if op.indexed is None else [op.indexed.indices]
+                for address in ends:
+                    if (burst := self._burst_of(address)) > 1:
+                        yield address.base, burst
+                bounds = [value for pair in op.inside or () for value in pair]
+                yield from ((value, EXACT) for value in (*op.shape, *bounds))
+            case Matmul():
+                for group in (op.batch, op.m, op.n, op.k):
+                    yield from ((value, EXACT) for value in group)
+            case Vector() | Reduce():
+                yield from ((value, EXACT) for value in op.shape)
+            case _:
+                pass
+
+    def _burst_of(self, address: Address) -> int:
+        return self.machine.levels[address.level].burst
+
+
+def _add_demand(demand: Demand, value: Value, modulus: int) -> None:
+    if isinstance(value, int):
+        return
+    known = demand.get(value.name)
+    if known is None:
+        demand[value.name] = modulus
+    else:
+        demand[value.name] = lcm(known, modulus)

@@ -1,0 +1,259 @@
+"""
+Build timing plans of loops with all iterations at once, as columns of values.
+
+The rows of a column are the runs of a block. From the columns of what costs depend on,
+rows that are alike are told apart from others, and become one plan. So a loop becomes a
+sequence of plans.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tlf.machine.instruction_costs import InstructionCosts
+from tlf.runtime.npu.core_lanes import Lane, LoopRun, fill_inactive_lanes
+from tlf.runtime.npu.cost_parameters import column_of, cost_of, cost_parameters_of
+from tlf.runtime.npu.npu_program import (
+    Cores,
+    Instruction,
+    Loop,
+    Program,
+    Scalar,
+    Signal,
+    Wait,
+    kind_of,
+)
+from tlf.runtime.npu.register_intervals import IrregularError, compute_intervals
+from tlf.runtime.npu.repeat_patterns import find_repeats
+from tlf.runtime.npu.scalar_arithmetic import (
+    Column,
+    Numbers,
+    calculate_columns,
+    column_max,
+    column_min,
+    distinct_rows,
+)
+from tlf.runtime.npu.timing_demand import EXACT, TimingDemand
+from tlf.runtime.npu.timing_plan import (
+    Action,
+    RepeatedPlans,
+    Synchronise,
+    TimingPlan,
+    build_timing_plan,
+)
+
+_ROWS = 1 << 16
+"""Rows of a column, at most."""
+
+
+class TimingPlanner:
+    """
+    Makes plans of the blocks of a program. Raises `IrregularError` if it is irregular.
+    """
+
+    def __init__(self, program: Program, costs: InstructionCosts) -> None:
+        compute_intervals(program.body)
+        self._program = program
+        self._costs = costs
+        self._demands = TimingDemand(program.machine)
+        self._demands.analyze_block(program.body)
+        self._plans: list[TimingPlan] = []
+        self._runs: list[tuple[RepeatedPlans, ...]] = []
+        self._known: dict[tuple[int, Sequence[int] | bytes], int] = {}
+
+    def plan_program(self) -> TimingPlan:
+        """Return the plan of the whole program. Raises `IrregularError`."""
+        plans = self._plan_block(0, self._program.body, 1, (Lane(None, {}),))
+        return self._plans[column_min(plans)]
+
+    def _plan_block(
+        self, line: int, body: Sequence[Instruction], rows: int, lanes: Sequence[Lane]
+    ) -> Column:
+        """Return the number of a plan for every row; `line` names the block."""
+        lanes = [replace(lane, columns=dict(lane.columns)) for lane in lanes]
+        slots: list[Column] = [lane.active for lane in lanes]
+        for op in body:
+            match op:
+                case Scalar():
+                    for lane in lanes:
+                        self._evaluate_scalar(op, lane.columns)
+                case Loop():
+                    slots.append(self._plan_loop(op, rows, lanes))
+                case Cores():
+                    slots.append(self._plan_cores(op, rows, lanes[0]))
+                case _:
+                    for lane in lanes:
+                        slots += cost_parameters_of(
+                            op, lane.columns, self._program.machine
+                        )
+        first, like = distinct_rows(slots, rows)
+        cores = [lane.core for lane in lanes]
+        found = [
+            self._intern_plan(
+                line, body, cores, [_value_at(slot, row) for slot in slots]
+            )
+            for row in first.tolist()
+        ]
+        return _expand_to_rows(found, like)
+
+    def _evaluate_scalar(self, op: Scalar, columns: dict[str, Column]) -> None:
+        if op.line not in self._demands.lines:
+            return
+        values = [column_of(value, columns) for value in op.operands]
+        if op.operation in ("div", "rem") and not np.all(values[1]):
+            raise IrregularError("integer division by zero")
+        columns[op.target] = calculate_columns(op.operation, values)
+
+    def _intern_plan(
+        self,
+        line: int,
+        body: Sequence[Instruction],
+        cores: Sequence[int | None],
+        values: Sequence[int],
+    ) -> int:
+        key = line, tuple(values)
+        if key not in self._known:
+            left = iter(values)
+            active = [next(left) for _ in cores]
+            actions = [
+                (kind_of(op), list(self._actions_of(op, cores, active, left)))
+                for op in body
+            ]
+            self._known[key] = len(self._plans)
+            issue = self._program.machine.issue_cycles
+            self._plans.append(build_timing_plan(issue, actions))
+        return self._known[key]
+
+    def _plan_cores(self, op: Cores, rows: int, outside: Lane) -> Column:
+        """Return the number of a sequence of one plan for every row."""
+        lanes = [
+            Lane(core, {**outside.columns, op.register: core})
+            for core in range(op.count)
+        ]
+        plans = self._plan_block(op.line, op.body, rows, lanes)
+        if isinstance(plans, int):
+            return self._intern_sequence(op, (plans, 1))
+        return np.array(
+            [self._intern_sequence(op, (plan, 1)) for plan in plans.tolist()]
+        )
+
+    def _plan_loop(self, op: Loop, rows: int, lanes: Sequence[Lane]) -> Column:
+        """Return the number of a sequence of plans for every row."""
+        runs = [self._loop_run(op, lane) for lane in lanes]
+        slots = [slot for run in runs for slot in run.distinguishing_columns()]
+        first, like = distinct_rows(slots, rows)
+        return _expand_to_rows(
+            self._plan_sequences(op, len(first), [r.select_rows(first) for r in runs]),
+            like,
+        )
+
+    def _loop_run(self, op: Loop, lane: Lane) -> LoopRun:
+        lower, upper, step = (
+            column_of(value, lane.columns) for value in (op.lower, op.upper, op.step)
+        )
+        if column_min(step) < 1:
+            raise IrregularError("a step below 1")
+        trips = column_max(-((lower - upper) // step), 0)
+        demand = self._demands.loops[op.line]
+        inputs: dict[str, Column] = {}
+        for name, modulus in demand.items():
+            column = lower if name == op.register else lane.columns[name]
+            inputs[name] = column if modulus == EXACT else column % modulus
+        if op.register not in demand:
+            step = 1
+        return LoopRun(lane.core, lane.active, trips, step, inputs)
+
+    def _plan_sequences(
+        self, op: Loop, rows: int, runs: Sequence[LoopRun]
+    ) -> list[int]:
+        """Return the number of a sequence for every row."""
+        trips = [np.broadcast_to(np.asarray(run.trips), (rows,)) for run in runs]
+        counts = np.maximum.reduce(trips)
+        is_alike = all(np.array_equal(each, counts) for each in trips)
+        if is_alike and op.register not in runs[0].inputs:
+            ran = np.flatnonzero(counts)
+            lanes = [run.lane_of(ran) for run in runs]
+            plans = (
+                self._plan_block(op.line, op.body, len(ran), lanes) if len(ran) else 0
+            )
+            every = np.zeros(rows, np.int64)
+            every[ran] = plans
+            return [
+                self._intern_sequence(op, (plan, count))
+                for plan, count in zip(every.tolist(), counts.tolist(), strict=True)
+            ]
+        ends = np.cumsum(counts)
+        starts = ends - counts
+        total = int(ends[-1])
+        plans = np.empty(total, np.int32)
+        for begin in range(0, total, _ROWS):
+            flat = np.arange(begin, min(begin + _ROWS, total))
+            row = np.searchsorted(ends, flat, side="right")
+            number = flat - starts[row]
+            lanes = fill_inactive_lanes(
+                [run.lane_at_iteration(op.register, row, number) for run in runs]
+            )
+            plans[flat] = self._plan_block(op.line, op.body, len(flat), lanes)
+        return [
+            self._intern_sequence(op, plans[start:end].tobytes())
+            for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+        ]
+
+    def _intern_sequence(self, op: Loop | Cores, plans: bytes | tuple[int, int]) -> int:
+        """
+        Return the number of a sequence: of plans by their numbers, or of one plan and
+        how often.
+        """
+        key = -op.line, plans
+        if key not in self._known:
+            if isinstance(plans, tuple):
+                cut = [((plans[0],), plans[1])] if plans[1] else []
+            else:
+                cut = find_repeats(np.frombuffer(plans, np.int32).astype(np.int64))
+            self._known[key] = len(self._runs)
+            self._runs.append(
+                tuple(
+                    RepeatedPlans(
+                        tuple(self._plans[number] for number in pattern), count
+                    )
+                    for pattern, count in cut
+                )
+            )
+        return self._known[key]
+
+    def _actions_of(
+        self,
+        op: Instruction,
+        cores: Sequence[int | None],
+        active: Sequence[int],
+        values: Iterator[int],
+    ) -> Iterator[Action]:
+        """Return what is to be done of an instruction with its slots known."""
+        if isinstance(op, Loop | Cores):
+            yield self._runs[next(values)]
+            return
+        for core, is_active in zip(cores, active, strict=True):
+            if isinstance(op, Signal | Wait):
+                action = self._synchronise(op, core)
+            else:
+                cost = cost_of(op, values, self._costs)
+                action = cost and self._costs.on_core(cost, core or 0)
+            if is_active and action is not None:
+                yield action
+
+    def _synchronise(self, op: Signal | Wait, core: int | None) -> Synchronise:
+        units = self._costs.queues_of(op.engine)
+        queues = units if core is None else units[core : core + 1]
+        return Synchronise(isinstance(op, Signal), queues, op.semaphore, core)
+
+
+def _expand_to_rows(numbers: Sequence[int], like: Numbers) -> Column:
+    """Give every row the number of the one that it is like."""
+    if len(numbers) == 1:
+        return numbers[0]
+    return np.array(numbers, np.int64)[like]
+
+
+def _value_at(column: Column, row: int) -> int:
+    return column if isinstance(column, int) else int(column[row])

@@ -1,0 +1,280 @@
+"""
+Check matrix descriptors in SASS by abstract interpretation of registers.
+
+A product of matrices on Hopper (`wgmma` in PTX, `HGMMA` in SASS) finds each factor in
+shared memory by a descriptor of 64 bits: the address in units of 16 bytes in the lower
+14 bits, constants in the upper word (PTX ISA, "Matrix Descriptor Format"). `ptxas` 12.8
+loses the address where two products of one kernel read factors at one address with
+other constants: it adds to a register that has nothing to do with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any
+
+from tlf.runtime.triton.ptxas_selection import disassemble
+
+ADDRESS_MASK = 0x3FFF
+"""The bits of a descriptor that hold the address."""
+
+ADDRESS_BITS = 14
+
+_INSTRUCTION = re.compile(
+    r"/\*[0-9a-f]{4,}\*/\s+(?P<predicate>@!?U?P\w+\s+)?"
+    r"(?P<code>[A-Z][\w.]*)\s*(?P<operands>[^;]*);"
+)
+
+_LABEL = re.compile(r"^\s*\.(?P<label>L_\w+):")
+
+_TARGET = re.compile(r"`\(\.(?P<label>L_\w+)\)")
+
+_DESCRIPTOR = re.compile(r"gdesc\[UR(?P<number>\d+)\]")
+
+_REGISTER = re.compile(r"^U?R(?P<number>\d+)$")
+
+_ENDS = ("EXIT", "BRA", "RET", "JMP", "BRX")
+
+
+class RegisterKind(Enum):
+    """Abstract value of a register."""
+
+    CONSTANT = auto()
+    ADDRESS = auto()
+    """Bits that were masked to those of an address, and a constant added to it."""
+    OTHER = auto()
+    """Result of any other computation, or undefined."""
+    UNKNOWN = auto()
+    """
+    Value that depends on other registers, or differs between paths: it is not judged.
+    """
+
+
+State = Mapping[str, RegisterKind]
+"""By register, of those that were set."""
+
+
+@dataclass(frozen=True)
+class SassInstruction:
+    """One instruction of SASS: its operation with modifiers, and its operands."""
+
+    code: str
+    operands: tuple[str, ...]
+    is_predicated: bool = False
+    """True if its execution is conditional."""
+
+    @property
+    def operation(self) -> str:
+        """The operation without modifiers."""
+        return self.code.partition(".")[0]
+
+
+@dataclass(frozen=True)
+class BasicBlock:
+    """Instructions without a branch among them, and the blocks that may follow."""
+
+    instructions: tuple[SassInstruction, ...]
+    successors: tuple[int, ...]
+
+
+def find_wrong_descriptors(sass: str) -> list[str]:
+    """
+    Return a sentence for each matrix product whose descriptor cannot be one: its lower
+    word is no masked address, or its upper word no constant. `sass` is what
+    `nvdisasm -c` prints of one kernel.
+    """
+    blocks = read_blocks(sass)
+    found: dict[str, None] = {}
+    for block, state in zip(blocks, _propagate_states(blocks), strict=True):
+        held = dict(state)
+        for instruction in block.instructions:
+            found.update(dict.fromkeys(_find_faults(instruction, held)))
+            _update_registers(instruction, held)
+    return list(found)
+
+
+def find_wrong_products(compiled: Any) -> tuple[str, ...]:
+    """
+    Return the faults of the descriptors of a kernel that Triton compiled. A kernel with
+    fewer than two asynchronous products is not checked.
+    """
+    if str(compiled.asm["ttgir"]).count("warp_group_dot ") < 2:
+        return ()
+    return tuple(find_wrong_descriptors(disassemble(compiled.asm["cubin"])))
+
+
+def read_blocks(sass: str) -> list[BasicBlock]:
+    """The basic blocks of a kernel, in the order of its text."""
+    bodies: list[list[SassInstruction]] = [[]]
+    labels: dict[str, int] = {}
+    for line in sass.splitlines():
+        if found := _LABEL.match(line):
+            if bodies[-1]:
+                bodies.append([])
+            labels[found["label"]] = len(bodies) - 1
+        elif found := _INSTRUCTION.search(line):
+            operands = (each.strip() for each in found["operands"].split(","))
+            is_predicated = found["predicate"] is not None
+            bodies[-1].append(
+                SassInstruction(found["code"], tuple(operands), is_predicated)
+            )
+            if bodies[-1][-1].operation in _ENDS:
+                bodies.append([])
+    return [
+        BasicBlock(tuple(body), tuple(_successors(number, body, labels, len(bodies))))
+        for number, body in enumerate(bodies)
+    ]
+
+
+def _successors(
+    number: int, body: Sequence[SassInstruction], labels: Mapping[str, int], count: int
+) -> Iterator[int]:
+    """The blocks that may follow one; predicates are not asked."""
+    if number + 1 < count:
+        yield number + 1
+    if body and (found := _TARGET.search(", ".join(body[-1].operands))):
+        if (target := labels.get(found["label"])) is not None:
+            yield target
+
+
+def _propagate_states(blocks: Sequence[BasicBlock]) -> list[State]:
+    """
+    Return the abstract values of the registers at the start of each block: a fixed
+    point over all paths.
+    """
+    states: list[State | None] = [None] * len(blocks)
+    states[0] = {}
+    waiting = [0]
+    while waiting:
+        number = waiting.pop()
+        held = dict(states[number] or {})
+        for instruction in blocks[number].instructions:
+            _update_registers(instruction, held)
+        for successor in blocks[number].successors:
+            before = states[successor]
+            after = held if before is None else _join_states(before, held)
+            if after != before:
+                states[successor] = dict(after)
+                waiting.append(successor)
+    return [state or {} for state in states]
+
+
+def _join_states(left: State, right: State) -> State:
+    """
+    Return the join of two states, where two paths meet or after a predicated
+    instruction.
+    """
+    return {
+        register: kind if right.get(register) is kind else RegisterKind.UNKNOWN
+        for register, kind in {**right, **left}.items()
+    }
+
+
+def _find_faults(instruction: SassInstruction, held: State) -> Iterator[str]:
+    if "GMMA" not in instruction.operation:
+        return
+    for position, operand in enumerate(instruction.operands):
+        if (found := _DESCRIPTOR.search(operand)) is None:
+            continue
+        first = int(found["number"])
+        # The left factor may come in registers, before the descriptor of the right one.
+        for low in (first, first + 2) if position == 1 else (first + 2,):
+            if _kind_of(f"UR{low}", held) is RegisterKind.OTHER:
+                yield f"the address in UR{low} of {instruction.code} is no masked one"
+            if _kind_of(f"UR{low + 1}", held) in (
+                RegisterKind.OTHER,
+                RegisterKind.ADDRESS,
+            ):
+                yield f"the upper word in UR{low + 1} of {instruction.code} varies"
+
+
+def _update_registers(
+    instruction: SassInstruction, held: dict[str, RegisterKind]
+) -> None:
+    """Note what an instruction leaves in registers."""
+    operands = instruction.operands
+    if not operands or (found := _REGISTER.match(operands[0].split(".")[0])) is None:
+        return
+    if instruction.operation.startswith(("ST", "RED", "BAR", "HGMMA")):
+        return
+    name = operands[0].split(".")[0]
+    file, number = name.rstrip("0123456789"), int(found["number"])
+    sources = [each.split(".")[0] for each in operands[1:]]
+    if instruction.code == "UIADD3.64":
+        parts = [_kind_of(_pair_register(sources[0], part), held) for part in (0, 1)]
+    else:
+        is_wide = ".64" in instruction.code or ".WIDE" in instruction.code
+        count = 4 if ".128" in instruction.code else 2 if is_wide else 1
+        parts = [
+            _result_kind(instruction, sources, held),
+            *[RegisterKind.OTHER] * (count - 1),
+        ]
+    written = {f"{file}{number + part}": kind for part, kind in enumerate(parts)}
+    if instruction.is_predicated:
+        before = {each: held[each] for each in written if each in held}
+        written = dict(_join_states(before, written))
+    held.update(written)
+
+
+def _result_kind(
+    instruction: SassInstruction, sources: Sequence[str], held: State
+) -> RegisterKind:
+    """Return the abstract value of an instruction's result."""
+    operation = instruction.operation
+    values = [each for each in sources if _REGISTER.match(each) or _is_number(each)]
+    if operation in ("R2UR", "S2UR", "S2R"):
+        return RegisterKind.UNKNOWN
+    if operation in ("UMOV", "MOV"):
+        return _kind_of(values[0], held) if values else RegisterKind.OTHER
+    if operation in ("ULOP3", "LOP3") and any(map(_is_mask, values[:3])):
+        return RegisterKind.ADDRESS
+    if operation in ("USGXT", "SGXT") and _parse_number(values[-1]) == ADDRESS_BITS:
+        return RegisterKind.ADDRESS
+    if operation in ("UIADD3", "IADD3", "VIADD", "ULOP3", "LOP3"):
+        return _sum_kinds(_kind_of(each, held) for each in values[:3])
+    return RegisterKind.OTHER
+
+
+def _sum_kinds(terms: Iterable[RegisterKind]) -> RegisterKind:
+    """Return the abstract value of a sum, or of a bitwise or."""
+    kinds = set(terms)
+    if RegisterKind.UNKNOWN in kinds:
+        return RegisterKind.UNKNOWN
+    kinds -= {RegisterKind.CONSTANT}
+    if not kinds:
+        return RegisterKind.CONSTANT
+    return (
+        RegisterKind.ADDRESS if kinds == {RegisterKind.ADDRESS} else RegisterKind.OTHER
+    )
+
+
+def _kind_of(source: str, held: State) -> RegisterKind:
+    if not _REGISTER.match(source):
+        return RegisterKind.CONSTANT
+    return held.get(source, RegisterKind.OTHER)
+
+
+def _pair_register(register: str, part: int) -> str:
+    """The register that holds a part of a pair."""
+    if (found := _REGISTER.match(register)) is None:
+        return register
+    return f"{register.rstrip('0123456789')}{int(found['number']) + part}"
+
+
+def _is_number(text: str) -> bool:
+    return text in ("URZ", "RZ") or _parse_number(text) is not None
+
+
+def _parse_number(text: str) -> int | None:
+    try:
+        return int(text, 0)
+    except ValueError:
+        return None
+
+
+def _is_mask(text: str) -> bool:
+    number = _parse_number(text)
+    return number is not None and 0 < number <= ADDRESS_MASK

@@ -1,0 +1,72 @@
+"""
+Select the device of kernels: CUDA, or Triton's interpreter on the CPU.
+
+Triton reads its mode once, when it is imported. `select` therefore decides before
+anything else of this package imports Triton.
+"""
+
+import os
+import sys
+from importlib import import_module
+from types import ModuleType
+
+from tlf.runtime.triton.runtime_errors import UnavailableError
+
+_MODE = "TRITON_INTERPRET"
+
+
+def select_device() -> str:
+    """
+    Make Triton ready and return the torch device of its buffers, `cuda` or `cpu`.
+
+    With TRITON_INTERPRET=1, or without a CUDA device, kernels run in Triton's
+    interpreter, with its numerical faults repaired. Raises `UnavailableError` if torch
+    or Triton is not installed, or if Triton was imported for the other mode.
+    """
+    if not choose_mode():
+        _require("triton")
+        _check_mode(interpreted=False)
+        return "cuda"
+    _require("triton")
+    _check_mode(interpreted=True)
+    import_module("tlf.runtime.triton.interpreter").install()
+    return "cpu"
+
+
+def choose_mode() -> bool:
+    """
+    Return whether kernels run in the interpreter, and tell Triton so if it has not been
+    imported yet. To be called before what may import it, as `torch.export` does.
+    """
+    torch = _require("torch")
+    if os.environ.get(_MODE) != "1" and torch.cuda.is_available():
+        return False
+    if "triton" not in sys.modules:
+        os.environ[_MODE] = "1"
+    return True
+
+
+def _require(name: str) -> ModuleType:
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise UnavailableError(
+            f"the triton target needs {name}, which cannot be imported ({error}); "
+            f"install the extra 'torch': pip install -e '.[torch]'"
+        ) from error
+
+
+def _check_mode(*, interpreted: bool) -> None:
+    # Triton's own library functions took the mode when they were defined.
+    library = import_module("triton.language.standard")
+    if (type(library.sum).__name__ == "InterpretedFunction") == interpreted:
+        return
+    if interpreted:
+        raise UnavailableError(
+            f"no CUDA device, and triton was imported without its interpreter; "
+            f"set {_MODE}=1 before triton is imported"
+        )
+    raise UnavailableError(
+        f"triton was imported with {_MODE}=1, which is now unset; expected one mode "
+        f"for the whole process"
+    )

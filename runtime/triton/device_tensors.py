@@ -1,0 +1,142 @@
+"""
+Torch tensors as device buffers: allocation, copies and views, no computation.
+
+No function here computes: values are allocated, copied or reinterpreted.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import cast
+
+import numpy as np
+import torch
+
+from tlf.runtime.triton import dtypes, sanitizers
+from tlf.runtime.triton.launch_plan import DeviceBuffer
+from tlf.runtime.triton.runtime_errors import GuardError
+
+_TORCH_DTYPES = {
+    "bf16": torch.bfloat16,
+    "f16": torch.float16,
+    "f32": torch.float32,
+    "f64": torch.float64,
+    "i1": torch.bool,
+    "i8": torch.int8,
+    "i16": torch.int16,
+    "i32": torch.int32,
+    "i64": torch.int64,
+}
+
+_NAMES = {dtype: name for name, dtype in _TORCH_DTYPES.items()}
+
+_from_numpy = cast(Callable[[np.ndarray], torch.Tensor], getattr(torch, "from_numpy"))
+
+Array = np.ndarray | torch.Tensor
+"""Array that a caller passes in or gets back."""
+
+
+def allocate(buffer: DeviceBuffer, device: torch.device) -> torch.Tensor:
+    """
+    Uninitialised memory for `buffer`; spoilt memory while masked lanes are poisoned.
+    """
+    if sanitizers.is_poisoning():
+        dtype = dtypes.numpy_dtype(buffer.dtype)
+        spoilt = sanitizers.make_poison(tuple(buffer.shape), dtype)
+        return _share_memory(spoilt, buffer.dtype).to(device)
+    return torch.empty(buffer.shape, dtype=_TORCH_DTYPES[buffer.dtype], device=device)
+
+
+def common_device(
+    devices: Sequence[torch.device], otherwise: torch.device
+) -> torch.device:
+    """
+    The one of the kind of `otherwise` among devices; that one itself if there is none.
+    Raises `GuardError` for several.
+    """
+    found = {each for each in devices if each.type == otherwise.type}
+    if len(found) > 1:
+        listed = ", ".join(sorted(map(str, found)))
+        raise GuardError(f"expected tensors on one device, got {listed}")
+    return found.pop() if found else otherwise
+
+
+def upload_constant(buffer: DeviceBuffer, device: torch.device) -> torch.Tensor:
+    """
+    The elements of a constant buffer on `device`.
+    """
+    dtype = dtypes.numpy_dtype(buffer.dtype)
+    array = np.frombuffer(bytearray(buffer.data), dtype=dtype).reshape(buffer.shape)
+    return _share_memory(array, buffer.dtype).to(device)
+
+
+def upload_argument(
+    buffer: DeviceBuffer, value: object, device: torch.device
+) -> torch.Tensor:
+    """
+    An input as a tensor on `device`, without a copy if it is there already.
+
+    Raises `GuardError` if its dtype, shape or layout is not that of `buffer`.
+    """
+    if isinstance(value, torch.Tensor):
+        _check_guard(buffer, value)
+        return value if value.device == device else value.detach().to(device)
+    if isinstance(value, np.ndarray):
+        array = cast(np.ndarray, value)
+        _check_guard(buffer, array)
+        return _share_memory(array, buffer.dtype).to(device)
+    raise GuardError(
+        f"argument '{buffer.name}': expected a numpy array or a torch tensor, "
+        f"got {type(value).__name__}"
+    )
+
+
+def _check_guard(buffer: DeviceBuffer, value: Array) -> None:
+    if (dtype := _dtype_name(value)) != buffer.dtype:
+        raise _make_guard_error(buffer, "dtype", buffer.dtype, dtype)
+    if (shape := tuple(value.shape)) != buffer.shape:
+        raise _make_guard_error(buffer, "shape", buffer.shape, shape)
+    if not _is_contiguous(value):
+        raise _make_guard_error(
+            buffer, "layout", "contiguous", f"strides {_strides(value)}"
+        )
+
+
+def to_numpy(tensor: torch.Tensor, dtype: str) -> np.ndarray:
+    """
+    A numpy array with the elements of `tensor`, sharing its memory on the CPU.
+    """
+    host = tensor.cpu()
+    if dtype == "bf16":
+        return host.view(torch.int16).numpy().view(dtypes.numpy_dtype("bf16"))
+    return host.numpy()
+
+
+def _share_memory(array: np.ndarray, dtype: str) -> torch.Tensor:
+    writable = array if array.flags.writeable else array.copy()
+    if dtype == "bf16":
+        return _from_numpy(writable.view(np.int16)).view(torch.bfloat16)
+    return _from_numpy(writable)
+
+
+def _dtype_name(value: Array) -> str:
+    if isinstance(value, np.ndarray):
+        return dtypes.name_of(cast(np.dtype[np.generic], value.dtype))
+    return _NAMES.get(value.dtype) or str(value.dtype)
+
+
+def _is_contiguous(value: Array) -> bool:
+    if isinstance(value, torch.Tensor):
+        return value.is_contiguous()
+    return value.flags.c_contiguous or math.prod(value.shape) == 0
+
+
+def _strides(value: Array) -> tuple[int, ...]:
+    return value.strides if isinstance(value, np.ndarray) else tuple(value.stride())
+
+
+def _make_guard_error(
+    buffer: DeviceBuffer, what: str, expected: object, got: object
+) -> GuardError:
+    return GuardError(
+        f"argument '{buffer.name}': expected {what} {expected}, got {got}"
+    )

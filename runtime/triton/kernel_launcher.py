@@ -1,0 +1,133 @@
+"""Launch kernels, compiled at their first launch and cached by alignment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+import torch
+
+from tlf.runtime.triton.kernel_admission import Facts, Variant, admit
+from tlf.runtime.triton.kernel_compilation import (
+    compile_variant,
+    read_facts,
+    shared_limit,
+)
+from tlf.runtime.triton.kernel_files import kernel_function
+from tlf.runtime.triton.launch_plan import Kernel
+from tlf.runtime.triton.runtime_errors import KernelError, TritonRuntimeError
+
+ALIGNMENT = 16
+"""The bytes that Triton compiles another kernel for, where buffers start at them."""
+
+Run: TypeAlias = Callable[..., object]
+
+
+class Launcher:
+    """
+    Launches one kernel. Triton looks at every argument to find what it compiled for
+    such; what that was for buffers alone is kept, by which of them are aligned.
+    """
+
+    def __init__(self, kernel: Kernel, is_interpreted: bool = False) -> None:
+        self._kernel = kernel
+        self._is_interpreted = is_interpreted
+        self._functions: dict[Kernel, Any] = {}
+        if is_interpreted:
+            self._load_function(kernel)
+        self._known: dict[tuple[object, ...], Run] = {}
+        self._variant: Variant | None = None
+        self.facts: Facts | None = None
+        """Of the kernel as it was compiled last."""
+
+    def __call__(self, arguments: Sequence[torch.Tensor | int]) -> None:
+        """Launch it. Raises `KernelError`, and what the interpreter finds."""
+        try:
+            self._launch(arguments)
+        except TritonRuntimeError:
+            raise
+        except Exception as error:
+            cause = error.__cause__ or error
+            is_known = isinstance(cause, KernelError)
+            text = f"{cause}" if is_known else f"{type(cause).__name__}: {cause}"
+            name = self._kernel.name
+            raise KernelError(f"kernel '{name}': {text}") from error
+
+    def _launch(self, arguments: Sequence[torch.Tensor | int]) -> None:
+        key = _alignment_key(arguments)
+        if key is not None and (known := self._known.get(key)) is not None:
+            known(*arguments)
+            return
+        if self._is_interpreted:
+            self._interpret(arguments)
+            return
+        run = self._compile(arguments, is_known=key is None)
+        if key is not None:
+            self._known[key] = run
+        run(*arguments)
+
+    def compile_ahead(self, buffers: Sequence[torch.Tensor]) -> None:
+        """
+        Compile the kernel for a launch on such buffers, on the current device. Failures
+        are left to the launch, which tells of them.
+        """
+        key = _alignment_key(buffers)
+        if key is not None and key not in self._known:
+            with suppress(Exception):
+                self._known[key] = self._compile(buffers, is_known=False)
+
+    def _load_function(self, kernel: Kernel) -> Any:
+        """The Triton function of a kernel, whose file is looked at once."""
+        if kernel not in self._functions:
+            self._functions[kernel] = kernel_function(kernel)
+        return self._functions[kernel]
+
+    def _interpret(self, arguments: Sequence[torch.Tensor | int]) -> None:
+        kernel = self._kernel
+        # The interpreter computes with numpy, which warns where a GPU does not.
+        with np.errstate(all="ignore"):
+            self._load_function(kernel)[kernel.grid](
+                *arguments, num_warps=kernel.num_warps, num_stages=kernel.num_stages
+            )
+
+    def _compile(
+        self, arguments: Sequence[torch.Tensor | int], *, is_known: bool
+    ) -> Run:
+        """
+        Compile the kernel for such arguments, in a way that nothing speaks against; if
+        `is_known`, in the way that was found for the arguments before.
+        """
+        ones = (1,) * (3 - len(self._kernel.grid))
+        grid = (*self._kernel.grid, *ones)
+        if self._variant is not None and is_known:
+            function = self._load_function(self._variant.kernel)
+            return compile_variant(self._variant, function, arguments)[grid]
+        compiled: dict[Variant, Any] = {}
+        facts: dict[Variant, Facts] = {}
+        limit = shared_limit()
+
+        def compile_one(variant: Variant) -> Facts:
+            function = self._load_function(variant.kernel)
+            compiled[variant] = compile_variant(variant, function, arguments)
+            facts[variant] = read_facts(compiled[variant], limit)
+            return facts[variant]
+
+        self._variant = admit(self._kernel, compile_one, limit)
+        self.facts = facts[self._variant]
+        return compiled[self._variant][grid]
+
+
+def _alignment_key(
+    arguments: Sequence[torch.Tensor | int],
+) -> tuple[object, ...] | None:
+    """
+    On which device buffers are and which of them are aligned; nothing where numbers are
+    among the arguments. What is compiled is loaded for one device.
+    """
+    if any(isinstance(each, int) for each in arguments):
+        return None
+    buffers = cast(Sequence[torch.Tensor], arguments)
+    devices = {each.device for each in buffers}
+    return (*devices, *(each.data_ptr() % ALIGNMENT == 0 for each in buffers))

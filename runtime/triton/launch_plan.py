@@ -1,0 +1,263 @@
+"""
+The launch plan of a compiled function: kernels, buffers and launches in order.
+
+A plan is one JSON object:
+
+    {"schema": "tlf-triton-plan", "version": 1, "function": "main",
+     "kernels": [{"name": "main_0", "sha256": "...", "source": "import triton...",
+                  "grid": [16], "num_warps": 4, "num_stages": 3,
+                  "arguments": ["p0", "p1", "i0"]}],
+     "buffers": [{"name": "x", "kind": "argument", "dtype": "f32", "shape": [64, 8]},
+                 {"name": "constant0", "kind": "constant", ..., "data": "<base64>"}],
+     "arguments": ["x"], "results": ["result0"],
+     "steps": [{"launch": "main_0", "arguments": [{"buffer": "x"}, {"index": "h0"}]},
+               {"loop": "h0", "lower": 0, "upper": 4, "step": 1, "steps": [...]}]}
+
+All buffers are row-major and contiguous. `kind` is `argument`, `result`, `temporary`
+or `constant`; a constant holds its bytes, little-endian.
+"""
+
+import base64
+import binascii
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from tlf.runtime.triton import dtypes
+from tlf.runtime.triton.json_record import Record
+from tlf.runtime.triton.runtime_errors import PlanError
+
+SCHEMA = "tlf-triton-plan"
+
+VERSION = 1
+
+MARKER = "# plan"
+"""
+The line before the JSON object where a text holds kernel sources first.
+"""
+
+_KINDS = ("argument", "result", "temporary", "constant")
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """
+    One Triton kernel: a Python source with a function `name`, and how to launch it.
+    """
+
+    name: str
+    sha256: str
+    source: str
+    grid: tuple[int, ...]
+    num_warps: int
+    num_stages: int
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class DeviceBuffer:
+    """
+    A contiguous array in device memory; `data` are the bytes of a constant.
+    """
+
+    name: str
+    kind: str
+    dtype: str
+    shape: tuple[int, ...]
+    data: bytes = b""
+
+    @property
+    def nbytes(self) -> int:
+        return math.prod(self.shape) * dtypes.numpy_dtype(self.dtype).itemsize
+
+
+@dataclass(frozen=True)
+class Launch:
+    """
+    One launch of `kernel`; an argument is a buffer or the index of a host loop.
+    """
+
+    kernel: str
+    arguments: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class HostLoop:
+    """
+    A loop of the host: `steps` run with `index` = lower, lower + step, ... < upper.
+    """
+
+    index: str
+    lower: int
+    upper: int
+    step: int
+    steps: tuple["Launch | HostLoop", ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """
+    All that is needed to run one compiled function.
+    """
+
+    function: str
+    kernels: tuple[Kernel, ...]
+    buffers: tuple[DeviceBuffer, ...]
+    arguments: tuple[str, ...]
+    results: tuple[str, ...]
+    steps: tuple[Launch | HostLoop, ...]
+
+    def buffer(self, name: str) -> DeviceBuffer:
+        return next(buffer for buffer in self.buffers if buffer.name == name)
+
+
+def load_plan(source: str | Mapping[str, object]) -> Plan:
+    """
+    Read a plan from its JSON text, from kernel sources followed by that text, or from
+    the decoded JSON object. Raises `PlanError`.
+    """
+    record = Record.of(_decode_source(source), "plan")
+    if (schema := record.text("schema")) != SCHEMA:
+        raise PlanError(f"plan.schema: expected '{SCHEMA}', got '{schema}'")
+    if (version := record.integer("version")) != VERSION:
+        raise PlanError(f"plan.version: expected {VERSION}, got {version}")
+    plan = Plan(
+        record.text("function"),
+        tuple(_decode_kernel(entry) for entry in record.records("kernels")),
+        tuple(_decode_buffer(entry) for entry in record.records("buffers")),
+        record.texts("arguments"),
+        record.texts("results"),
+        tuple(_decode_step(entry) for entry in record.records("steps")),
+    )
+    _check_names(plan)
+    _check_steps(plan, plan.steps, frozenset())
+    return plan
+
+
+def _decode_source(source: str | Mapping[str, object]) -> object:
+    if not isinstance(source, str):
+        return source
+    text = source
+    if not text.lstrip().startswith("{"):
+        _, marker, text = source.rpartition(f"\n{MARKER}\n")
+        if not marker:
+            raise PlanError(f"expected a JSON object or a line '{MARKER}', got neither")
+    try:
+        return cast(object, json.loads(text))
+    except json.JSONDecodeError as error:
+        raise PlanError(f"plan is not JSON: {error}") from error
+
+
+def _decode_kernel(record: Record) -> Kernel:
+    kernel = Kernel(
+        record.text("name"),
+        record.text("sha256"),
+        record.text("source"),
+        record.integers("grid"),
+        record.integer("num_warps"),
+        record.integer("num_stages"),
+        record.texts("arguments"),
+    )
+    if not kernel.name.isidentifier():
+        raise PlanError(f"{record.path}.name: '{kernel.name}' is not an identifier")
+    if not 1 <= len(kernel.grid) <= 3 or min(kernel.grid) < 1:
+        raise PlanError(
+            f"{record.path}.grid: expected 1 to 3 positive sizes, got {kernel.grid}"
+        )
+    digest = hashlib.sha256(kernel.source.encode()).hexdigest()
+    if digest != kernel.sha256:
+        raise PlanError(f"{record.path}.sha256: expected {digest}, got {kernel.sha256}")
+    return kernel
+
+
+def _decode_buffer(record: Record) -> DeviceBuffer:
+    name, kind, dtype = record.text("name"), record.text("kind"), record.text("dtype")
+    shape = record.integers("shape")
+    if kind not in _KINDS:
+        raise PlanError(f"{record.path}.kind: expected one of {_KINDS}, got '{kind}'")
+    if not dtypes.is_known(dtype):
+        raise PlanError(f"{record.path}.dtype: unknown element type '{dtype}'")
+    if any(extent < 0 for extent in shape):
+        raise PlanError(f"{record.path}.shape: got a negative extent in {shape}")
+    if kind != "constant":
+        return DeviceBuffer(name, kind, dtype, shape)
+    buffer = DeviceBuffer(name, kind, dtype, shape, _decode_bytes(record))
+    if len(buffer.data) != buffer.nbytes:
+        raise PlanError(
+            f"{record.path}.data: expected {buffer.nbytes} bytes, "
+            f"got {len(buffer.data)}"
+        )
+    return buffer
+
+
+def _decode_bytes(record: Record) -> bytes:
+    try:
+        return base64.b64decode(record.text("data"), validate=True)
+    except binascii.Error as error:
+        raise PlanError(f"{record.path}.data: {error}".lower()) from error
+
+
+def _decode_step(record: Record) -> Launch | HostLoop:
+    if record.has_key("launch"):
+        arguments = record.records("arguments")
+        return Launch(
+            record.text("launch"), tuple(_decode_argument(a) for a in arguments)
+        )
+    if (step := record.integer("step")) < 1:
+        raise PlanError(f"{record.path}.step: expected a positive step, got {step}")
+    return HostLoop(
+        record.text("loop"),
+        record.integer("lower"),
+        record.integer("upper"),
+        step,
+        tuple(_decode_step(entry) for entry in record.records("steps")),
+    )
+
+
+def _decode_argument(record: Record) -> tuple[str, str]:
+    for kind in ("buffer", "index"):
+        if record.has_key(kind):
+            return kind, record.text(kind)
+    raise PlanError(f"{record.path}: expected `buffer` or `index`")
+
+
+def _check_names(plan: Plan) -> None:
+    for what, names in (
+        ("kernel", [kernel.name for kernel in plan.kernels]),
+        ("buffer", [buffer.name for buffer in plan.buffers]),
+    ):
+        if repeated := sorted({name for name in names if names.count(name) > 1}):
+            raise PlanError(f"plan: {what} '{repeated[0]}' is defined twice")
+    for kind, listed in (("argument", plan.arguments), ("result", plan.results)):
+        defined = [buffer.name for buffer in plan.buffers if buffer.kind == kind]
+        if sorted(defined) != sorted(listed):
+            raise PlanError(
+                f"plan.{kind}s: expected {sorted(defined)}, got {sorted(listed)}"
+            )
+
+
+def _check_steps(
+    plan: Plan, steps: tuple[Launch | HostLoop, ...], indices: frozenset[str]
+) -> None:
+    kernels = {kernel.name: kernel for kernel in plan.kernels}
+    known = {
+        "buffer": {buffer.name for buffer in plan.buffers},
+        "index": indices,
+    }
+    for step in steps:
+        if isinstance(step, HostLoop):
+            _check_steps(plan, step.steps, indices | {step.index})
+            continue
+        if (kernel := kernels.get(step.kernel)) is None:
+            raise PlanError(f"plan: launch of unknown kernel '{step.kernel}'")
+        if len(step.arguments) != len(kernel.arguments):
+            raise PlanError(
+                f"plan: kernel '{kernel.name}' takes {len(kernel.arguments)} "
+                f"arguments, got {len(step.arguments)}"
+            )
+        for kind, name in step.arguments:
+            if name not in known[kind]:
+                raise PlanError(f"plan: launch of '{kernel.name}': no {kind} '{name}'")

@@ -1,0 +1,207 @@
+"""Compile the kernels of a plan for a GPU without having one."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from types import TracebackType
+from typing import Self, cast
+
+from tlf.runtime.triton.kernel_admission import Facts, Variant, admit
+from tlf.runtime.triton.kernel_files import kernel_file
+from tlf.runtime.triton.launch_plan import HostLoop, Kernel, Launch, Plan
+from tlf.runtime.triton.ptx_statistics import PtxStatistics, read_ptx_statistics
+from tlf.runtime.triton.runtime_errors import KernelError, UnavailableError
+
+CAPABILITY = 90
+"""The compute capability of a Hopper GPU, times ten."""
+
+SHARED_LIMITS: Mapping[int, int] = {80: 166912, 86: 101376, 89: 101376, 90: 232448}
+"""The most bytes of shared memory of a program, by compute capability times ten."""
+
+_TYPES = {"i1": "i1", "f16": "fp16", "f32": "fp32", "f64": "fp64"}
+
+
+@dataclass(frozen=True)
+class KernelResources:
+    """
+    Resources of one kernel on a GPU. `shared` is in bytes per program; `assembly` is
+    `None` if the kernel was only compiled.
+    """
+
+    kernel: str
+    grid: tuple[int, ...]
+    warps: int
+    stages: int
+    shared: int
+    assembly: PtxStatistics | None
+    wrong_descriptors: tuple[str, ...] = ()
+    """Faults of the descriptors of matrix products, if the kernel was assembled."""
+
+    @property
+    def facts(self) -> Facts:
+        """The facts that decide whether the kernel is admitted."""
+        spilled = 0 if self.assembly is None else self.assembly.spilled_bytes
+        return Facts(self.shared, spilled, self.wrong_descriptors)
+
+    def to_record(self) -> dict[str, object]:
+        """
+        The same as a flat JSON object.
+        """
+        record = asdict(self)
+        assembly = cast(dict[str, object] | None, record.pop("assembly"))
+        return record | (assembly or {})
+
+
+class OfflineCompiler:
+    """
+    A process that compiles kernels, to be used as a context.
+
+        with OfflineCompiler() as compiler:
+            resources = compiler.compile(plan)
+    """
+
+    def __init__(self, capability: int = CAPABILITY) -> None:
+        self.capability = capability
+        self._process: subprocess.Popen[str] | None = None
+
+    def __enter__(self) -> Self:
+        environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tlf.runtime.triton.offline_worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=environment,
+        )
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._process is not None:
+            self._process.communicate()
+            self._process = None
+
+    def compile(
+        self, plan: Plan, *, assemble: bool = True, admits: bool = True
+    ) -> tuple[KernelResources, ...]:
+        """
+        Compile all kernels of a plan: each in the way in which it is admitted, if there
+        is one and unless `admits` is false, else as the plan says. Without `assemble`,
+        only see that they compile.
+
+        Raises `KernelError` for a kernel that does not compile, `UnavailableError` if
+        there is no compiler.
+        """
+        return tuple(
+            self._compile_admitted(kernel, _parameter_types(plan, kernel))
+            if assemble and admits
+            else self._compile(
+                Variant(kernel), _parameter_types(plan, kernel), assemble
+            )
+            for kernel in plan.kernels
+        )
+
+    def _compile_admitted(
+        self, kernel: Kernel, types: Sequence[str]
+    ) -> KernelResources:
+        """
+        Return the resources of a kernel as it is launched, or as planned if it is not
+        admitted.
+        """
+        found: dict[Variant, KernelResources] = {}
+
+        def compile_one(variant: Variant) -> Facts:
+            found[variant] = self._compile(variant, types, True)
+            return found[variant].facts
+
+        limit = SHARED_LIMITS.get(self.capability, max(SHARED_LIMITS.values()))
+        try:
+            return found[admit(kernel, compile_one, limit)]
+        except KernelError:
+            if (first := found.get(Variant(kernel))) is None:
+                raise
+            return first
+
+    def _compile(
+        self, variant: Variant, types: Sequence[str], assemble: bool
+    ) -> KernelResources:
+        kernel = variant.kernel
+        answer = self._send_request(
+            {
+                "path": str(kernel_file(kernel)),
+                "name": kernel.name,
+                "types": list(types),
+                "num_warps": kernel.num_warps,
+                "num_stages": kernel.num_stages,
+                "is_newest": variant.is_newest,
+                "capability": self.capability,
+                "assemble": assemble,
+            }
+        )
+        if "error" in answer:
+            error = str(answer["error"])
+            if error.startswith("ModuleNotFoundError"):
+                raise UnavailableError(f"cannot compile kernels: {error}")
+            raise KernelError(f"kernel '{kernel.name}': {error}")
+        assembly, wrong = None, list[str]()
+        if assemble:
+            assembly = read_ptx_statistics(str(answer["ptx"]), str(answer["log"]))
+            wrong = cast(list[str], answer["wrong_descriptors"])
+        return KernelResources(
+            kernel.name,
+            kernel.grid,
+            cast(int, answer["warps"]),
+            kernel.num_stages,
+            cast(int, answer["shared"]),
+            assembly,
+            tuple(wrong),
+        )
+
+    def _send_request(self, request: dict[str, object]) -> dict[str, object]:
+        process = self._process
+        if process is None or process.stdin is None or process.stdout is None:
+            raise UnavailableError("the offline compiler is not running")
+        try:
+            process.stdin.write(json.dumps(request) + "\n")
+            process.stdin.flush()
+        except BrokenPipeError:
+            pass
+        if not (line := process.stdout.readline()):
+            raise UnavailableError(
+                f"the offline compiler ended with status {process.wait()} "
+                f"at kernel '{request['name']}'"
+            )
+        return cast(dict[str, object], json.loads(line))
+
+
+def _parameter_types(plan: Plan, kernel: Kernel) -> list[str]:
+    """
+    The types of a kernel's parameters as Triton spells them.
+    """
+    launches = (
+        step for step in _iterate_launches(plan.steps) if step.kernel == kernel.name
+    )
+    if (launch := next(launches, None)) is None:
+        raise KernelError(f"kernel '{kernel.name}': nothing launches it")
+    return [
+        f"*{_TYPES.get(dtype := plan.buffer(name).dtype, dtype)}"
+        if kind == "buffer"
+        else "i32"
+        for kind, name in launch.arguments
+    ]
+
+
+def _iterate_launches(steps: tuple[Launch | HostLoop, ...]) -> Iterator[Launch]:
+    for step in steps:
+        if isinstance(step, HostLoop):
+            yield from _iterate_launches(step.steps)
+        else:
+            yield step

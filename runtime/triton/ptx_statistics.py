@@ -1,0 +1,64 @@
+"""Performance facts from PTX: accesses, matrix products, registers and spills."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+_ACCESS = re.compile(
+    r"\b(?P<what>ld|st)\.global(?:\.[\w:]+)*?(?:\.v(?P<count>\d))?\.[bfsu](?P<bits>\d+)"
+)
+
+_COPY = re.compile(r"\bcp\.async\.c[ag]\.shared\.global [^;]*?, 0x(?P<bytes>[\da-f]+)")
+
+_REGISTERS = re.compile(r"Used (\d+) registers")
+
+_SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
+
+
+@dataclass(frozen=True)
+class PtxStatistics:
+    """
+    Counts of instructions in PTX, and what its assembler reports of registers.
+
+    `loads` and `stores` map the bits that a thread moves to or from global memory at
+    once to the number of instructions; asynchronous copies to shared memory are loads.
+    """
+
+    registers: int
+    spilled_bytes: int
+    wgmma: int
+    mma: int
+    loads: Mapping[int, int]
+    stores: Mapping[int, int]
+    is_serialised: bool
+    """True if the assembler serialises asynchronous matrix products."""
+
+
+def read_ptx_statistics(ptx: str, log: str) -> PtxStatistics:
+    """
+    Read the PTX of one kernel and the log of `ptxas -v` for it.
+
+    Raises `ValueError` if the log says nothing of registers.
+    """
+    registers, spills = _REGISTERS.search(log), _SPILLS.search(log)
+    if registers is None or spills is None:
+        raise ValueError(f"expected a report on registers, got {log.strip()!r}")
+    accesses: dict[str, list[int]] = {"ld": [], "st": []}
+    for found in _ACCESS.finditer(ptx):
+        bits = int(found["count"] or 1) * int(found["bits"])
+        accesses[found["what"]].append(bits)
+    accesses["ld"] += [8 * int(found["bytes"], 16) for found in _COPY.finditer(ptx)]
+    return PtxStatistics(
+        int(registers[1]),
+        int(spills[1]) + int(spills[2]),
+        len(re.findall(r"\bwgmma\.mma_async\b", ptx)),
+        len(re.findall(r"\bmma\.sync\b", ptx)),
+        _count_by_width(accesses["ld"]),
+        _count_by_width(accesses["st"]),
+        "are serialized" in log,
+    )
+
+
+def _count_by_width(values: Iterable[int]) -> dict[int, int]:
+    return dict(sorted(Counter(values).items(), reverse=True))

@@ -1,0 +1,31 @@
+"""Errors of the Triton runtime, one class for each party at fault."""
+
+
+class TritonRuntimeError(RuntimeError):
+    """
+    A plan cannot be loaded or run.
+    """
+
+
+class PlanError(TritonRuntimeError):
+    """
+    The text of a plan is malformed, or its kernels do not match their checksums.
+    """
+
+
+class GuardError(TritonRuntimeError):
+    """
+    An input does not have the dtype, shape or layout that the plan was compiled for.
+    """
+
+
+class UnavailableError(TritonRuntimeError):
+    """
+    Torch or Triton is missing, or cannot run kernels in this process.
+    """
+
+
+class KernelError(TritonRuntimeError):
+    """
+    A kernel failed while running, or a sanitizer found a fault in it.
+    """

@@ -1,0 +1,21 @@
+"""Faults in buffers or in their offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class Fault(ValueError):
+    """
+    Something that is wrong with some `buffers`. Their numbers replace the braces of
+    its text.
+    """
+
+    def __init__(self, text: str, *buffers: int) -> None:
+        super().__init__(text.format(*buffers))
+        self.text = text
+        self.buffers = buffers
+
+    def format_with_names(self, names: Sequence[str]) -> str:
+        """Return the message with buffer names in place of their indices."""
+        return self.text.format(*(f"`{names[number]}`" for number in self.buffers))

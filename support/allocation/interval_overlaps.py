@@ -1,0 +1,52 @@
+"""Interval overlap queries on a segment tree."""
+
+from collections.abc import Iterator, Sequence
+
+
+class Overlaps:
+    """
+    Intervals, of which some have been added. To ask takes time for the answers, and not
+    for what was added elsewhere.
+
+    An interval overlaps another if it holds the other's start, or starts inside of it.
+    A tree over all starts answers the first: an interval is noted at the few nodes that
+    make up its range, and all that hold a start are noted on the way to the root.
+    """
+
+    def __init__(self, intervals: Sequence[tuple[int, int]]) -> None:
+        """All intervals that there will be, each from its first to its last integer."""
+        starts = sorted({start for start, _ in intervals})
+        rank = {start: position for position, start in enumerate(starts)}
+        self._count = len(starts)
+        self._first = [rank[start] for start, _ in intervals]
+        self._end = [0] * len(intervals)
+        self._tree: list[list[int]] = [[] for _ in range(2 * self._count)]
+        self._starting: list[list[int]] = [[] for _ in starts]
+        position = 0
+        for number in sorted(range(len(intervals)), key=lambda n: intervals[n][1]):
+            while position < len(starts) and starts[position] <= intervals[number][1]:
+                position += 1
+            self._end[number] = position
+
+    def add(self, number: int) -> None:
+        """Add the interval of this number."""
+        self._starting[self._first[number]].append(number)
+        low = self._first[number] + self._count
+        high = self._end[number] + self._count
+        while low < high:
+            if low % 2:
+                self._tree[low].append(number)
+                low += 1
+            if high % 2:
+                high -= 1
+                self._tree[high].append(number)
+            low, high = low // 2, high // 2
+
+    def find_overlapping(self, number: int) -> Iterator[int]:
+        """The added intervals that overlap the one of this number, each once."""
+        node = self._first[number] + self._count
+        while node:
+            yield from self._tree[node]
+            node //= 2
+        for position in range(self._first[number] + 1, self._end[number]):
+            yield from self._starting[position]

@@ -1,0 +1,24 @@
+"""Compact lifetimes: number only the steps at which buffers start or end."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tlf.support.allocation.buffer import Buffer
+
+
+def rank_lifetimes(buffers: Sequence[Buffer]) -> list[Buffer]:
+    """Return the buffers with steps renumbered by the starts and ends of lifetimes."""
+    steps = sorted(
+        {s for b in buffers for each in b.spans for s in (each.start, each.end)}
+    )
+    rank = {step: number for number, step in enumerate(steps)}
+    return [
+        replace(
+            buffer,
+            spans=tuple(
+                replace(span, start=rank[span.start], end=rank[span.end])
+                for span in buffer.spans
+            ),
+        )
+        for buffer in buffers
+    ]

@@ -1,0 +1,175 @@
+"""Pack buffers: minimize the peak, or fit them into a capacity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from math import gcd
+
+from tlf.support.allocation.buffer import Allocation, Buffer
+from tlf.support.allocation.first_fit import ORDERS, first_fit, peak_of
+from tlf.support.allocation.offset_check import find_faults
+from tlf.support.allocation.peak_bounds import lower_bound
+from tlf.support.allocation.rigid_blocks import Block, blocks_of
+from tlf.support.allocation.search_restarts import VISITS, Budget, Restarts
+from tlf.support.allocation.time_sections import shapes_of
+
+
+def pack_within(
+    buffers: Sequence[Buffer], capacity: int, visits: int = VISITS
+) -> Allocation | None:
+    """
+    Return an allocation within `capacity` bytes, or None if none was found.
+
+    The same buffers have the same answer everywhere: the budget counts work, not time.
+    """
+    if peak_lower_bound(buffers) > capacity:
+        return None
+    placement = pack(buffers, Budget(visits), enough=capacity)
+    return placement if placement.peak <= capacity else None
+
+
+def pack_side_by_side(buffers: Sequence[Buffer]) -> Allocation:
+    """Return an allocation in which no two blocks share a byte."""
+    blocks = blocks_of(buffers)
+    offsets: list[int] = []
+    peak = 0
+    for block in blocks:
+        offsets.append(block.align_up(peak) if block.offset is None else block.offset)
+        peak = max(peak, offsets[-1] + block.extent)
+    return _build_allocation(buffers, blocks, offsets, 0, "side by side")
+
+
+def pack(
+    buffers: Sequence[Buffer], budget: Budget, enough: int | None = None
+) -> Allocation:
+    """
+    Return the placement with the lowest peak that was found.
+
+    Orders of first fit come first, then search. It stops at a peak of `enough` bytes,
+    at a bound that no placement can go below, or when the budget is spent.
+
+    Raises `Fault` if what buffers ask for contradicts.
+    """
+    blocks = blocks_of(buffers)
+    grain = _common_grain(blocks)
+    bound = lower_bound(blocks, grain)
+    target = bound if enough is None else max(enough, bound)
+    best: Allocation | None = None
+    for offsets, method in _first_fit_packings(blocks):
+        if best is None or peak_of(blocks, offsets) < best.peak:
+            best = _build_allocation(buffers, blocks, offsets, bound, method)
+        if best.peak <= target:
+            break
+    assert best is not None, "first fit always finds a placement"
+    if any(block.offset is not None for block in blocks):
+        if fault := next(find_faults(buffers, best.offsets), None):
+            raise fault
+        is_given = all(block.offset is not None for block in blocks)
+        return replace(best, method="given") if is_given else best
+    if best.peak <= target or (enough is not None and enough < bound):
+        return best
+    shapes, sections = shapes_of(blocks, grain)
+    restarts = Restarts(shapes, sections, grain, budget)
+    return _PeakDescent(buffers, blocks, restarts, best).run(enough)
+
+
+def peak_lower_bound(buffers: Sequence[Buffer]) -> int:
+    """Return bytes that no placement can go below."""
+    blocks = blocks_of(buffers)
+    return lower_bound(blocks, _common_grain(blocks))
+
+
+def _common_grain(blocks: Sequence[Block]) -> int:
+    """The number that all offsets are multiples of, if blocks are whole buffers."""
+    if any(block.residue for block in blocks):
+        return gcd(
+            *(each for block in blocks for each in (block.modulus, block.residue))
+        )
+    return gcd(*(block.modulus for block in blocks)) or 1
+
+
+def _first_fit_packings(blocks: Sequence[Block]) -> Iterator[tuple[list[int], str]]:
+    """Yield placements that take no search."""
+    numbers = range(len(blocks))
+    hints = {number: block.hint for number, block in enumerate(blocks)}
+    if any(hint is not None for hint in hints.values()):
+        order = sorted(
+            numbers, key=lambda each: (hints[each] is None, hints[each] or 0)
+        )
+        yield first_fit(blocks, order), "hints"
+    for key in ORDERS:
+        yield (
+            first_fit(blocks, sorted(numbers, key=lambda n: (*key(blocks[n]), n))),
+            ("first fit"),
+        )
+
+
+def _build_allocation(
+    buffers: Sequence[Buffer],
+    blocks: Sequence[Block],
+    offsets: Sequence[int],
+    bound: int,
+    method: str,
+) -> Allocation:
+    found = [0] * len(buffers)
+    for block, offset in zip(blocks, offsets, strict=True):
+        for number, distance in block.members:
+            found[number] = offset + distance
+    return Allocation(tuple(found), peak_of(blocks, offsets), bound, method)
+
+
+class _PeakDescent:
+    """Lowers the peak of a placement by searches within less and less."""
+
+    def __init__(
+        self,
+        buffers: Sequence[Buffer],
+        blocks: Sequence[Block],
+        restarts: Restarts,
+        best: Allocation,
+    ) -> None:
+        self.buffers = buffers
+        self.blocks = blocks
+        self.restarts = restarts
+        self.best = best
+        self.low = best.bound
+        """A peak below which no search will find a placement."""
+
+    @property
+    def bound(self) -> int:
+        """Bytes that no placement can go below."""
+        return self.low if self.restarts.proves else self.best.bound
+
+    def run(self, enough: int | None) -> Allocation:
+        """Search until the peak is `enough` or known to be best, or nothing is left."""
+        attempts = 8
+        while not self.restarts.budget.is_spent():
+            low = self.low if enough is None else max(enough, self.low)
+            while low < self.best.peak and not self.restarts.budget.is_spent():
+                middle = low if enough is not None else (low + self.best.peak - 1) // 2
+                if not self._search_within(middle, attempts):
+                    low = max(self.low, middle + 1)
+                if enough is not None:
+                    break
+            if self.best.peak <= max(self.low, enough or 0):
+                break
+            if enough is not None and enough < self.low:
+                break
+            attempts *= 2
+        best = self.best
+        return Allocation(best.offsets, best.peak, self.bound, best.method)
+
+    def _search_within(self, capacity: int, attempts: int) -> bool:
+        found = self.restarts.find_offsets(capacity, attempts)
+        if found is False:
+            self.low = max(self.low, capacity + 1)
+        if isinstance(found, bool):
+            return False
+        offsets = [
+            found.get(number, block.residue) for number, block in enumerate(self.blocks)
+        ]
+        self.best = _build_allocation(
+            self.buffers, self.blocks, offsets, self.bound, "search"
+        )
+        return True

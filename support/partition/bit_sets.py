@@ -1,0 +1,19 @@
+"""Sets of small integers as bit masks."""
+
+from collections.abc import Iterable, Iterator
+
+
+def members(mask: int) -> Iterator[int]:
+    """The numbers in a set, in ascending order."""
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
+
+
+def mask_of(numbers: Iterable[int]) -> int:
+    """The set of some numbers."""
+    mask = 0
+    for number in numbers:
+        mask |= 1 << number
+    return mask

@@ -1,0 +1,133 @@
+"""Memoised answers of a cost model, shared by isomorphic groups."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tlf.support.partition.cost_model import Context, CostModel, Option
+from tlf.support.partition.group_structure import Groups
+
+ResidencyKey = tuple[int, int, int, int]
+"""The form of a group, then what is resident, kept and stored, by place."""
+
+
+@dataclass(frozen=True)
+class CachedOptions:
+    """
+    The ways to run a group that fit into `free` bytes, which need `needed` at most. As
+    they are the best of all that fit, they are also the best of those that fit into
+    less, down to `needed`.
+    """
+
+    free: int
+    needed: int
+    options: tuple[Option, ...]
+
+
+@dataclass
+class CostMemo:
+    """
+    Asks a cost model about the groups of a problem, once for groups of the same
+    structure with the same values resident, kept and stored.
+    """
+
+    costs: CostModel
+    groups: Groups
+    queries: int = 0
+    """Number of queries of the cost model for options."""
+    cache_hits: int = 0
+    """Number of queries whose answer was known."""
+    has_prefetch: bool = False
+    """True if any option of a group has early moves."""
+    _answers: dict[ResidencyKey, list[CachedOptions]] = field(
+        default_factory=dict[ResidencyKey, list[CachedOptions]]
+    )
+    _bounds: dict[ResidencyKey, Option | None] = field(
+        default_factory=dict[ResidencyKey, "Option | None"]
+    )
+    _runnable: dict[int, bool] = field(default_factory=dict[int, bool])
+    _objections: dict[int, str | None] = field(default_factory=dict[int, str | None])
+
+    def objection(self, group: int) -> str | None:
+        """Return the cost model's objection to a group; `None` if it has none."""
+        if group not in self._objections:
+            self._objections[group] = self.costs.objection(group)
+        return self._objections[group]
+
+    def is_runnable(self, group: int) -> bool:
+        """Return `True` if the cost model may have options for a group."""
+        form = self.groups.structure(group).form
+        if form not in self._runnable:
+            self._runnable[form] = self.costs.is_runnable(group)
+        return self._runnable[form]
+
+    def options(self, group: int, context: Context) -> tuple[Option, ...]:
+        """The ways to run a group, none of which another one beats."""
+        key = self._residency_key(group, context)
+        if (known := self._find_cached(key, context)) is not None:
+            self.cache_hits += 1
+            return known
+        self.queries += 1
+        free = self.groups.problem.capacity - context.occupied
+        options = _prune_dominated(self.costs.options(group, context), free)
+        self.has_prefetch |= any(option.prefetch_cycles for option in options)
+        needed = max((option.footprint for option in options), default=0)
+        self._answers.setdefault(key, []).append(CachedOptions(free, needed, options))
+        return options
+
+    def bounds(self, group: int, context: Context) -> tuple[tuple[Option, ...], bool]:
+        """
+        The ways to run a group and True, if they are known or as cheap to find as what
+        none of them beats; else that, as if it were one, and False.
+        """
+        key = self._residency_key(group, context)
+        if (known := self._find_cached(key, context)) is not None:
+            self.cache_hits += 1
+            return known, True
+        if key not in self._bounds:
+            self._bounds[key] = self.costs.bound(group, context)
+        if (bound := self._bounds[key]) is None:
+            return self.options(group, context), True
+        return (bound,), False
+
+    def _residency_key(self, group: int, context: Context) -> ResidencyKey:
+        structure = self.groups.structure(group)
+        return (
+            structure.form,
+            structure.encode(context.resident),
+            structure.encode(context.retained),
+            structure.encode(context.stored),
+        )
+
+    def _find_cached(
+        self, key: ResidencyKey, context: Context
+    ) -> tuple[Option, ...] | None:
+        """The answer that holds for what is not taken, if there is one."""
+        free = self.groups.problem.capacity - context.occupied
+        for answer in self._answers.get(key, ()):
+            if answer.needed <= free <= answer.free:
+                return answer.options
+        return None
+
+
+def _prune_dominated(options: Sequence[Option], free: int) -> tuple[Option, ...]:
+    """Those that fit and that no other one beats in everything, the fastest first."""
+    best: list[Option] = []
+    fitting = (option for option in options if option.footprint <= free)
+    for option in sorted(fitting, key=lambda o: (o.time, o.bytes, o.footprint)):
+        if not any(_is_dominating(other, option) for other in best):
+            best.append(option)
+    return tuple(best)
+
+
+def _is_dominating(one: Option, other: Option) -> bool:
+    """
+    Return `True` if an option is as good as another one that takes as long, or longer.
+    """
+    hidden, later = (
+        min(each.idle_cycles, each.prefetch_capacity) for each in (one, other)
+    )
+    return (
+        one.bytes <= other.bytes
+        and one.prefetch_cycles <= other.prefetch_cycles
+        and hidden >= later
+    )

@@ -1,0 +1,90 @@
+"""In which order parts of a block run that hand nothing on to each other."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, permutations
+
+import pytest
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+
+from tlf.compiler.driver.driver import new_context, parse
+from tlf.compiler.driver.source import Source
+from tlf.dialects.target import load_target_spec
+from tlf.planner.partition.block_problem import problems_of
+from tlf.planner.partition.component_order import ComponentOrder
+
+PROGRAM = """
+func.func @apart(%x: tensor<8xf16>)
+    -> (tensor<8xf16>, tensor<8xf16>, tensor<8xf16>) {
+  %0 = graph.relu %x : tensor<8xf16>
+  %1 = graph.exp %x : tensor<8xf16>
+  %2 = graph.tanh %x : tensor<8xf16>
+  %3 = graph.relu %1 : tensor<8xf16>
+  func.return %0, %3, %2 : tensor<8xf16>, tensor<8xf16>, tensor<8xf16>
+}
+"""
+
+NAMES = ("graph.relu", "graph.exp", "graph.tanh")
+
+
+@dataclass
+class Told:
+    """A rehearsal that tells times by the order in which parts begin."""
+
+    times: Callable[[Sequence[str]], int | None]
+    asked: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
+    steps: int = 0
+
+    def evaluate_program(self, module: ModuleOp) -> int | None:
+        """Return the cycles reported for a program."""
+        order = _order(module)
+        self.asked.append(order)
+        return self.times(order)
+
+    def evaluate_grouped(self, module: ModuleOp) -> int | None:
+        raise NotImplementedError
+
+    def evaluate_tiled(self, module: ModuleOp) -> int | None:
+        """Nothing is told of tiles."""
+        return None
+
+
+def _order(module: ModuleOp) -> tuple[str, ...]:
+    """The first operations of the parts, one after the other."""
+    firsts = (op for op in module.walk() if op.operands and op.name.startswith("graph"))
+    return tuple(op.name for op in firsts if op.operands[0].name_hint == "x")
+
+
+def _ordered(told: Told, tries: int) -> tuple[str, ...]:
+    target = load_target_spec("npu")
+    module = parse(new_context(), Source(PROGRAM, "apart.mlir"))
+    target.attach(module)
+    (function,) = (op for op in module.ops if isinstance(op, func.FuncOp))
+    block = function.body.block
+    parts = [each.nodes for each in problems_of(block, target.tile_levels[0])]
+    assert len(parts) == 3
+    ComponentOrder(block, parts, target, told, tries).reorder_block()
+    module.verify()
+    return _order(module)
+
+
+@pytest.mark.parametrize("best", list(permutations(NAMES)))
+def test_the_fastest_order_is_found(best: tuple[str, ...]):
+    def time(order: Sequence[str]) -> int:
+        pairs = combinations(map(best.index, order), 2)
+        return 10 + sum(first > second for first, second in pairs)
+
+    told = Told(time)
+    assert _ordered(told, 20) == best
+    assert len(told.asked) == len(set(told.asked))
+
+
+def test_no_more_are_tried_than_asked_for():
+    told = Told(lambda order: 100 - 7 * order.index("graph.relu"))
+    assert _ordered(told, 1) == NAMES
+    assert len(told.asked) == 1
+
+
+def test_what_is_not_told_stays():
+    assert _ordered(Told(lambda _: None), 9) == NAMES

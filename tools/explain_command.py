@@ -1,0 +1,341 @@
+"""Implementation of `tlf-explain` behind its command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TypeAlias
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import DiagnosticException
+
+from tlf.compiler.backends.backends import CompilingBackend
+from tlf.compiler.backends.executables import (
+    NotSimulatedError,
+    Outcome,
+    Signature,
+    SimulatedProgram,
+)
+from tlf.compiler.backends.prepared_program import PreparedProgram
+from tlf.compiler.driver.compilation_records import (
+    CompilationRecords,
+    count_until_last_remark,
+)
+from tlf.compiler.driver.diagnostics import locate_errors
+from tlf.compiler.driver.driver import new_context
+from tlf.compiler.driver.pass_manager import PassManager
+from tlf.compiler.driver.pipeline import PipelineError
+from tlf.compiler.driver.pipeline_taps import count_until_planned, has_plans
+from tlf.compiler.driver.source import SourceError, read_source
+from tlf.compiler.driver.source_names import SourceNames, find_named_operations
+from tlf.compiler.driver.target_loading import load_target
+from tlf.compiler.driver.verified_parsing import parse_and_verify
+from tlf.compiler.explain.cost_estimates import GroupEstimator
+from tlf.compiler.explain.group_costs import attribute_cycles
+from tlf.compiler.explain.kernel_costs import has_kernel_model
+from tlf.compiler.explain.partition_choices import Choice, Cost, RecordingPartitionPass
+from tlf.compiler.explain.plan_report import report_functions
+from tlf.compiler.explain.remark_report import collect_remarks
+from tlf.compiler.explain.report_data import Function, function_of
+from tlf.compiler.explain.report_text import (
+    format_group,
+    format_overview,
+    format_verdict,
+)
+from tlf.compiler.explain.summary import describe_groups
+from tlf.compiler.explain.why_not_fused import Verdict, explain_why_not_fused
+from tlf.dialects.target import TargetSpec, parse_bytes
+from tlf.passes.plan.graph_partition import GraphPartitionPass
+from tlf.tools.explain_options import ExplainOptions
+
+PassLimit: TypeAlias = "Callable[[Sequence[ModulePass]], int]"
+"""Function that gives the number of passes to run, from all passes."""
+
+NO_GROUPS = "expected a program with groups that have plans, got none"
+
+
+class ExplainError(Exception):
+    """Something that cannot be explained; the message is one line."""
+
+
+def explain(options: ExplainOptions) -> str:
+    """
+    Return the report that `options` ask for, as text. Raises `ExplainError`, and
+    `CompileError` for a wrong program.
+    """
+    try:
+        return _explain(options)
+    except (DiagnosticException, PipelineError, SourceError) as error:
+        raise ExplainError(str(error)) from error
+    except NotSimulatedError as error:
+        raise ExplainError(str(error)) from error
+
+
+@dataclass
+class _Compilation:
+    """One compilation of a program, with the reports and choices recorded in it."""
+
+    source_module: ModuleOp
+    """The program before all passes."""
+    backend: CompilingBackend
+    target: str
+    names: SourceNames
+    records: CompilationRecords = field(
+        default_factory=lambda: CompilationRecords(keeps_stages=False)
+    )
+    partitioner: RecordingPartitionPass | None = None
+    """The pass that put groups together, if there was one."""
+    functions: Sequence[Function] = ()
+    """Reports on functions whose groups have plans."""
+    context: Context = field(default_factory=new_context)
+    module: ModuleOp = field(init=False)
+    """The program after all passes that ran."""
+
+    def run(self, until: PassLimit) -> Signature:
+        """Run the pipeline of the target, or the first of its passes."""
+
+        def manager(passes: Sequence[ModulePass]) -> PassManager:
+            chosen = [self._with_recording(each) for each in passes[: until(passes)]]
+            return self.records.make_manager(chosen, self._report_plans)
+
+        self.module = self.source_module.clone()
+        return self.backend.lower(self.context, self.module, manager)
+
+    @property
+    def choices(self) -> Sequence[Choice]:
+        """The choices of groups, with their alternatives."""
+        return () if self.partitioner is None else self.partitioner.choices
+
+    def _with_recording(self, each: ModulePass) -> ModulePass:
+        if not isinstance(each, GraphPartitionPass):
+            return each
+        recording = RecordingPartitionPass.with_options_of(each)
+        self.partitioner = self.partitioner or recording
+        return recording
+
+    def _report_plans(self, module: ModuleOp) -> None:
+        """Report on a module whose groups have plans, before they become loops."""
+        if has_kernel_model(self.backend.target):
+            return
+        with locate_errors(module, "the report"):
+            self.functions = [
+                function_of(each, self.target, self.choices, self.names)
+                for each in report_functions(module)
+            ]
+
+
+def _explain(options: ExplainOptions) -> str:
+    source = read_source(options.file)
+    module = parse_and_verify(new_context(), source)
+    target, name = _select_target(options, module)
+    backend = CompilingBackend(
+        target, options.entry, Path(options.file).parent, options.passes
+    )
+    names = SourceNames(source)
+    compilation = _Compilation(module, backend, name, names)
+    if has_kernel_model(target):
+        return _explain_kernels(options, compilation)
+    GroupEstimator(target)
+    pair = _parse_pair(options.why_not_fuse, module, names)
+    if pair is not None:
+        compilation.run(count_until_planned)
+        return _explain_why_not_fused(compilation, pair, options.json)
+    functions = _report_functions(options, compilation)
+    if options.json:
+        return json.dumps([asdict(each) for each in functions], indent=2)
+    return "\n\n".join(_format_function(each, options.group) for each in functions)
+
+
+def _report_functions(
+    options: ExplainOptions, compilation: _Compilation
+) -> Sequence[Function]:
+    """Return the report on each function, from one compilation."""
+    is_alone = options.group is not None
+    until = (
+        len
+        if options.simulate
+        else count_until_planned
+        if is_alone
+        else count_until_last_remark
+    )
+    signature = compilation.run(until)
+    functions = compilation.functions
+    if not functions:
+        raise ExplainError(NO_GROUPS)
+    if not is_alone:
+        said = collect_remarks(compilation.records)
+        functions = [replace(e, remarks=said.get(e.name, ())) for e in functions]
+    if options.simulate:
+        outcome = _simulate_program(compilation, signature)
+        target = compilation.backend.target
+        functions = [_with_simulation(each, outcome, target) for each in functions]
+    return [_select_group(each, options.group) for each in functions]
+
+
+def _explain_kernels(options: ExplainOptions, compilation: _Compilation) -> str:
+    """Return the report on the kernels for a GPU, with the remarks of passes."""
+    given = {
+        "--group": options.group is not None,
+        "--why-not-fuse": options.why_not_fuse is not None,
+        "--simulate": options.simulate,
+        "--json": options.json,
+    }
+    for option, is_given in given.items():
+        if is_given:
+            raise ExplainError(
+                f"expected a target of the backend npu for {option}, "
+                f"got {compilation.backend.target.name}"
+            )
+    compilation.run(count_until_last_remark)
+    planned = compilation.records.planned_module
+    if planned is None or not has_plans(planned):
+        raise ExplainError(NO_GROUPS)
+    return describe_groups(planned, collect_remarks(compilation.records))
+
+
+def _parse_pair(
+    words: str | None, module: ModuleOp, names: SourceNames
+) -> tuple[str, str] | None:
+    """The two names in `A,B`, if they are asked for."""
+    if words is None:
+        return None
+    found = [each.strip() for each in words.split(",")]
+    if len(found) != 2:
+        raise ExplainError(f"expected two names `A,B`, got `{words}`")
+    for name in found:
+        if not any(names.is_named(op, name) for op in module.walk()):
+            raise _unknown_name_error(name)
+    return found[0], found[1]
+
+
+def _unknown_name_error(name: str) -> ExplainError:
+    return ExplainError(
+        "expected the name of a result, or a place `line:column`, of something "
+        f"that is computed at every call, got `{name}`"
+    )
+
+
+def _select_target(options: ExplainOptions, module: ModuleOp) -> tuple[TargetSpec, str]:
+    """The target, and what it is called."""
+    if options.target is None and TargetSpec.is_attached_to(module):
+        target, name = TargetSpec.of(module), TargetSpec.of(module).name
+    else:
+        name = options.target or "npu"
+        target = load_target(name)
+    if options.l2 is not None:
+        target = target.with_capacities({"L2": parse_bytes(options.l2)})
+        name = f"{name} with L2 of {options.l2}"
+    return target, name
+
+
+def _select_group(function: Function, number: int | None) -> Function:
+    """A function with one of its groups."""
+    if number is None:
+        return function
+    if not 0 <= number < len(function.groups):
+        raise ExplainError(
+            f"expected a group from 0 to {len(function.groups) - 1} of "
+            f"@{function.name}, got {number}"
+        )
+    return replace(function, groups=[function.groups[number]])
+
+
+def _format_function(function: Function, number: int | None) -> str:
+    parts = [] if number is not None else ["\n".join(format_overview(function))]
+    parts += ["\n".join(format_group(each)) for each in function.groups]
+    if function.remarks:
+        parts.append("\n".join(map(str, function.remarks)))
+    return "\n\n".join(parts)
+
+
+def _simulate_program(compilation: _Compilation, signature: Signature) -> Outcome:
+    """
+    Return the cost of the compiled program on the simulator, preparations left out.
+    """
+    executable = compilation.backend.build(
+        compilation.context, compilation.module, signature
+    )
+    if isinstance(executable, PreparedProgram):
+        executable = executable.main
+    if not isinstance(executable, SimulatedProgram):
+        raise NotSimulatedError
+    return executable.time()
+
+
+def _with_simulation(
+    function: Function, outcome: Outcome, target: TargetSpec
+) -> Function:
+    """A function with what a simulated run of it took."""
+    figures, level = outcome.figures, target.outermost.name
+    moved = figures.get(f"{level}.read", 0) + figures.get(f"{level}.written", 0)
+    places = [
+        frozenset(each.place for each in group.operations if each.place is not None)
+        for group in function.groups
+    ]
+    spent = attribute_cycles(places, outcome.segments)
+    groups = [
+        replace(group, simulated_cycles=spent.get(group.number))
+        for group in function.groups
+    ]
+    whole = Cost(int(figures["cycles"]), int(moved))
+    return replace(function, groups=groups, simulated=whole)
+
+
+def _explain_why_not_fused(
+    compilation: _Compilation, names: tuple[str, str], as_json: bool
+) -> str:
+    partitioner = compilation.partitioner
+    if partitioner is None or not partitioner.modules_before:
+        raise ExplainError("expected a pipeline with `graph-partition`")
+    before = partitioner.modules_before[0]
+    pairs = [_find_operations(compilation, before, name) for name in names]
+    with locate_errors(before, "the search"):
+        verdict = explain_why_not_fused(
+            before,
+            _closest_pair(*pairs),
+            compilation.backend.target,
+            partitioner,
+            partitioner.choices,
+        )
+    if as_json:
+        return json.dumps({"names": names, **_verdict_to_dict(verdict)}, indent=2)
+    return "\n".join(format_verdict(names, verdict))
+
+
+def _verdict_to_dict(verdict: Verdict) -> dict[str, object]:
+    return {**asdict(verdict), "stake": verdict.stake}
+
+
+def _find_operations(
+    compilation: _Compilation, before: ModuleOp, name: str
+) -> Sequence[Operation]:
+    """The operations that come from what is called so, before groups are merged."""
+    found = find_named_operations(
+        compilation.source_module, before, compilation.names, name
+    )
+    if not found:
+        raise _unknown_name_error(name)
+    return found
+
+
+def _closest_pair(
+    first: Sequence[Operation], second: Sequence[Operation]
+) -> tuple[Operation, Operation]:
+    """Return the closest pair of operations from two locations, in program order."""
+    order = {op: number for number, op in enumerate(_walk_module(first[0]))}
+    if order[first[-1]] <= order[second[-1]]:
+        return first[-1], second[0]
+    return first[0], second[-1]
+
+
+def _walk_module(op: Operation) -> list[Operation]:
+    """All operations of a module in order."""
+    top = op
+    while (parent := top.parent_op()) is not None:
+        top = parent
+    return list(top.walk())

@@ -1,0 +1,208 @@
+"""Implementation of `tlf-opt` behind its command line."""
+
+from __future__ import annotations
+
+import io
+import sys
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.universe import XDSL_UNIVERSE
+from xdsl.utils.exceptions import DiagnosticException
+from xdsl.utils.target import Target
+
+from tlf.compiler.driver.diagnostics import CompileError, Diagnostic, locate_errors
+from tlf.compiler.driver.driver import (
+    PASSES,
+    TARGETS,
+    emit,
+    new_context,
+    parse,
+)
+from tlf.compiler.driver.expected_diagnostics import (
+    ExpectationError,
+    find_expectations,
+    match_diagnostics,
+)
+from tlf.compiler.driver.pass_manager import PassManager, PrintAfter
+from tlf.compiler.driver.pipeline import PipelineError, build_passes, build_target
+from tlf.compiler.driver.source import Source, SourceError, read_source, write_text
+from tlf.compiler.driver.source_names import SourceNames
+from tlf.compiler.driver.target_loading import load_target
+from tlf.compiler.driver.timing import Timing
+from tlf.compiler.driver.universe import TLF_UNIVERSE
+from tlf.dialects import target as descriptions
+from tlf.lowering.pipelines import PIPELINES, pipelines_for
+from tlf.tools.opt_options import OptOptions
+
+
+class UsageError(Exception):
+    """
+    Something asked for on the command line that cannot be had.
+    """
+
+
+def run(options: OptOptions) -> bool:
+    """
+    Do what `options` say; return whether all went as it should, the rest having been
+    said on stderr. Raises `UsageError`.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8")
+    try:
+        if options.list:
+            print(_list_names())
+            return True
+        opt = OptRun.from_options(options)
+        source = read_source(options.input)
+        succeeded = opt.process(source)
+        text = "// -----\n".join(opt.outputs)
+        if options.output is None:
+            sys.stdout.write(text)
+        elif succeeded:
+            write_text(options.output, text)
+    except CompileError as error:
+        print(error.diagnostic, file=sys.stderr)
+        return False
+    except (PipelineError, SourceError, DiagnosticException) as error:
+        raise UsageError(str(error)) from error
+    if options.timing:
+        print(opt.timing.report(), file=sys.stderr)
+    return succeeded
+
+
+@dataclass
+class OptRun:
+    """
+    One run of `tlf-opt`: what the command line chose, and what came of it.
+    """
+
+    options: OptOptions
+    passes: Sequence[ModulePass]
+    format: Target
+    target: descriptions.TargetSpec | None
+    timing: Timing = field(default_factory=Timing)
+    outputs: list[str] = field(default_factory=list[str])
+    """The printed pieces that had no errors."""
+
+    @classmethod
+    def from_options(cls, options: OptOptions) -> OptRun:
+        """
+        Look up what `options` name. Raises `PipelineError`, and `DiagnosticException`
+        for a target description.
+        """
+        target = _load_target(options)
+        known = pipelines_for(target)
+        passes = build_passes(",".join(options.passes), PASSES, known)
+        build_passes(",".join(options.print_ir_after), PASSES, {})
+        output = build_target(options.emit, TARGETS)
+        return cls(options, passes, output, target)
+
+    def process(self, source: Source) -> bool:
+        """Process all of `source`; return whether all went as it should."""
+        pieces = source.split() if self.options.split_input_file else [source]
+        problems = [
+            problem for piece in pieces for problem in self._process_piece(piece)
+        ]
+        for problem in problems:
+            print(problem, file=sys.stderr)
+        return not problems
+
+    def _process_piece(self, piece: Source) -> Sequence[object]:
+        """Process `piece`; return what is wrong with it."""
+        expects = self.options.verify_diagnostics
+        try:
+            expectations = find_expectations(piece) if expects else []
+        except ExpectationError as error:
+            return [error]
+        found: list[Diagnostic] = []
+        try:
+            self.outputs.append(self._compile(piece))
+        except CompileError as error:
+            if self.options.traceback:
+                traceback.print_exception(error)
+            found.append(error.diagnostic)
+        return match_diagnostics(expectations, found) if expects else found
+
+    def _compile(self, piece: Source) -> str:
+        options = self.options
+        context = new_context(options.allow_unregistered_dialect)
+        with self.timing.measure("(parse)"), locate_errors(None, "the parser"):
+            module = parse(context, piece, not options.no_implicit_module)
+        if self.target is not None:
+            self.target.attach(module)
+        if options.groups:
+            self._run_with_groups(context, module, piece)
+        else:
+            self._make_manager(self.passes).run(context, module)
+        with self.timing.measure("(print)"), locate_errors(module, "the printer"):
+            return emit(
+                context,
+                module,
+                self.format,
+                print_generic_format=options.print_op_generic,
+                print_debuginfo=options.print_debuginfo,
+            )
+
+    def _run_with_groups(
+        self, context: Context, module: ModuleOp, piece: Source
+    ) -> None:
+        """Run the passes, and tell on stderr what groups are to cost."""
+        # It takes passes that the program may not need.
+        from tlf.compiler.driver.pipeline_taps import with_watcher
+        from tlf.compiler.explain.group_costs import GroupTable
+
+        table = GroupTable(SourceNames(piece))
+        self._make_manager(with_watcher(self.passes, table.record_module)).run(
+            context, module
+        )
+        for title, text in table.rows((), None):
+            print(f"{title:<14}  {text}", file=sys.stderr)
+
+    def _make_manager(self, passes: Sequence[ModulePass]) -> PassManager:
+        options = self.options
+        print_after = PrintAfter.CHOSEN
+        if options.print_ir_after_change:
+            print_after = PrintAfter.CHANGE
+        if options.print_ir_after_all:
+            print_after = PrintAfter.ALL
+        return PassManager(
+            passes,
+            verifies=not options.disable_verify,
+            print_after=print_after,
+            chosen=frozenset(options.print_ir_after),
+            timing=self.timing,
+        )
+
+
+def _load_target(options: OptOptions) -> descriptions.TargetSpec | None:
+    if options.target is None:
+        if options.l2 is not None:
+            raise UsageError("expected `--target` with `--l2`")
+        return None
+    target = load_target(options.target)
+    if options.l2 is None:
+        return target
+    return target.with_capacities({"L2": descriptions.parse_bytes(options.l2)})
+
+
+def _list_names() -> str:
+    """The names that `-p`, `-t` and `--target` take; passes of others last."""
+    groups = {
+        "passes": TLF_UNIVERSE.all_passes,
+        "pipelines": PIPELINES,
+        "formats": TARGETS,
+        "target descriptions": descriptions.preset_names(),
+        "passes of xDSL": XDSL_UNIVERSE.all_passes,
+        "passes of plugins": PASSES.plugin_names(),
+    }
+    return "\n".join(
+        f"{title}:\n" + "".join(f"  {name}\n" for name in sorted(names))
+        for title, names in groups.items()
+        if names
+    ).rstrip()

@@ -1,0 +1,73 @@
+"""An SVG picture of a static allocation: bytes over steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from tlf.support.allocation import Allocation, Buffer
+
+WIDTH, HEIGHT, MARGIN = 1200.0, 600.0, 40.0
+"""Of the picture in units of SVG; the margin is around what is drawn."""
+
+GOLDEN_ANGLE = 137.5
+"""Degrees between the hues of one buffer and the next, which keeps neighbours apart."""
+
+
+def render_allocation(
+    names: Sequence[str],
+    buffers: Sequence[Buffer],
+    placement: Allocation,
+    capacity: int | None = None,
+) -> str:
+    """Return an SVG document."""
+    return "\n".join(_svg_elements(names, buffers, placement, capacity)) + "\n"
+
+
+def _svg_elements(
+    names: Sequence[str],
+    buffers: Sequence[Buffer],
+    placement: Allocation,
+    capacity: int | None,
+) -> Iterator[str]:
+    spans = [span for buffer in buffers for span in buffer.spans]
+    first = min((span.start for span in spans), default=0)
+    last = max((span.end for span in spans), default=1)
+    top = max(placement.peak, capacity or 0, 1)
+    across = (WIDTH - 2 * MARGIN) / max(1, last - first)
+    up = (HEIGHT - 2 * MARGIN) / top
+
+    def height(offset: int) -> float:
+        return HEIGHT - MARGIN - offset * up
+
+    yield (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" '
+        'font-family="sans-serif" font-size="12">'
+    )
+    yield f'<rect width="{WIDTH:g}" height="{HEIGHT:g}" fill="white"/>'
+    for number, (name, buffer) in enumerate(zip(names, buffers, strict=True)):
+        offset = placement.offsets[number]
+        title = escape(f"{name}: bytes {offset} to {offset + buffer.size}")
+        hue = number * GOLDEN_ANGLE % 360
+        for span in buffer.spans:
+            yield (
+                f'<rect x="{MARGIN + (span.start - first) * across:.2f}" '
+                f'y="{height(offset + span.high):.2f}" '
+                f'width="{(span.end - span.start) * across:.2f}" '
+                f'height="{(span.high - span.low) * up:.2f}" '
+                f'fill="hsl({hue:.1f},60%,70%)" stroke="black" stroke-width="0.3">'
+                f"<title>{title}, steps {span.start} to {span.end}</title></rect>"
+            )
+    marks = {"0": 0, f"peak {placement.peak:,}": placement.peak}
+    if capacity is not None and capacity != placement.peak:
+        marks[f"capacity {capacity:,}"] = capacity
+    for label, offset in marks.items():
+        yield (
+            f'<line x1="{MARGIN:g}" x2="{WIDTH - MARGIN:g}" y1="{height(offset):.2f}" '
+            f'y2="{height(offset):.2f}" stroke="black" stroke-dasharray="4"/>'
+        )
+        yield f'<text x="{MARGIN:g}" y="{height(offset) - 4:.2f}">{label}</text>'
+    place = f'y="{HEIGHT - MARGIN + 16:g}"'
+    yield f'<text x="{MARGIN:g}" {place}>step {first}</text>'
+    yield f'<text x="{WIDTH - MARGIN:g}" {place} text-anchor="end">step {last}</text>'
+    yield "</svg>"
