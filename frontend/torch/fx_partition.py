@@ -17,6 +17,7 @@ from tlf.frontend.torch.as_strided_views import (
     find_uncertain_layouts,
 )
 from tlf.frontend.torch.convert import Objection, Refusal, find_refusal, name_of
+from tlf.frontend.torch.node_devices import accelerators_of, list_accelerators
 from tlf.frontend.torch.value_checks import needs_value_check
 
 
@@ -68,9 +69,40 @@ class _NodeSupport(OperatorSupportBase):
             source = node.args[0]
             assert isinstance(source, fx.Node)
             return self.refusal_of(source)
+        if len(accelerators_of(node)) > 1:
+            return Refusal("it moves tensors between accelerators")
         if self.checked and needs_value_check(node):
             return Refusal("PyTorch checks its indices or divisors")
         return find_refusal(node, self.objection)
+
+
+class _DeviceSupport(OperatorSupportBase):
+    """Support of the nodes that use no other accelerator than one; on a CPU, of all."""
+
+    def __init__(self, support: _NodeSupport, device: torch.device | None) -> None:
+        self.support = support
+        self.devices = frozenset([device] if device is not None else [])
+
+    def is_node_supported(
+        self, submodules: Mapping[str, torch.nn.Module], node: fx.Node
+    ) -> bool:
+        """Return `True` if a node can be in a part for the accelerator."""
+        return accelerators_of(node) <= self.devices and (
+            self.support.is_node_supported(submodules, node)
+        )
+
+
+def _fuse_supported(source: fx.GraphModule, support: _NodeSupport) -> None:
+    """
+    Move convertible nodes into submodules `fused_*`, each for one accelerator: all of
+    one accelerator before those of the next, so that no two need each other's results.
+    """
+    for index, device in enumerate(list_accelerators(source.graph) or [None]):
+        partitioner: Any = CapabilityBasedPartitioner(
+            source, _DeviceSupport(support, device), allows_single_node_partition=True
+        )
+        parts = partitioner.propose_partitions()
+        partitioner.fuse_partitions(parts, prefix=f"fused_{index}_")
 
 
 def partition_graph(
@@ -91,9 +123,6 @@ def partition_graph(
     )
     for node in addressed:
         support.refusals[node] = Refusal("PyTorch addresses its memory")
-    partitioner: Any = CapabilityBasedPartitioner(
-        source, support, allows_single_node_partition=True
-    )
     calls = [node for node in source.graph.nodes if node.op == "call_function"]
     left_out = tuple(
         UnconvertedOperation(name_of(node.target), refusal.text, refusal.is_fault)
@@ -102,10 +131,10 @@ def partition_graph(
         and (refusal := support.refusal_of(node)) is not None
     )
     kept = [node for node in calls if node.target is not getitem]
-    module: fx.GraphModule = partitioner.partition_and_fuse()
+    _fuse_supported(source, support)
     names = [
         str(node.target)
-        for node in module.graph.find_nodes(op="call_module")
+        for node in source.graph.find_nodes(op="call_module")
         if str(node.target).startswith("fused_")
     ]
-    return PartitionedGraph(module, tuple(names), left_out, len(kept) - len(left_out))
+    return PartitionedGraph(source, tuple(names), left_out, len(kept) - len(left_out))
