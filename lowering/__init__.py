@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def get_all_conversions() -> dict[str, Callable[[], type[ModulePass]]]:
-    """Return all TLF conversions by name. Each is imported when it is first needed."""
+    """Return all TLF conversions by name, imported when first needed."""
 
     def get_convert_graph_to_tile():
         from tlf.lowering.graph_to_tile.convert_graph_to_tile import (

@@ -32,11 +32,11 @@ FORMATS = ("table", "json")
 @dataclass(frozen=True)
 class AnalysisTarget(Target):
     """
-    Print the cost of every operation of `graph`, as `graph-annotate-roofline` finds it,
-    and the totals of each class: of groups instead of what is inside of them, and not
-    of what is computed once; then the bounds of every function, as
-    `graph-annotate-lower-bound` finds them.
-    Needs a module with a target description.
+    Print the `graph-annotate-roofline` cost of every `graph` operation, the totals of
+    each operation class, and the `graph-annotate-lower-bound` bounds of every function.
+
+    A group counts in place of its members. Load-time preparation is not counted.
+    Requires a module with a target description.
     """
 
     name = "analysis"
@@ -64,7 +64,7 @@ class AnalysisTarget(Target):
 
 
 def _is_counted(op: Operation) -> bool:
-    """Return `True` if an operation is in no group and runs at every call."""
+    """Return `True` if an operation is in no group and runs on every call."""
     parent = op.parent_op()
     is_once = isinstance(parent, func.FuncOp) and is_preparation(parent)
     return not isinstance(parent, GroupOp) and not is_once
@@ -72,7 +72,7 @@ def _is_counted(op: Operation) -> bool:
 
 def _display_name(op: Operation) -> str:
     """
-    Return the operation's name, or the names of a group's members but for constants.
+    Return the operation's name, or the names of a group's members except constants.
     """
     if not isinstance(op, GroupOp):
         return op.name.removeprefix("graph.")
@@ -81,13 +81,13 @@ def _display_name(op: Operation) -> str:
 
 
 def _totals_by_class(costs: Sequence[OperationCost]) -> dict[str, OperationCost]:
-    """Return the total cost of each operation class that occurs, and of all."""
-    found = {
+    """Return the total cost of each operation class present, and of all classes."""
+    totals = {
         str(kind): total_cost([cost for cost in costs if cost.kind == kind])
         for kind in OperationClass
         if any(cost.kind == kind for cost in costs)
     }
-    return {**found, "all": total_cost(list(costs))}
+    return {**totals, "all": total_cost(list(costs))}
 
 
 def _cost_to_json(cost: OperationCost) -> dict[str, Any]:

@@ -20,19 +20,20 @@ from tlf.passes.mem.mem_plan import to_allocation_buffer
 @dataclass(frozen=True)
 class BuffersTarget(Target):
     """
-    Print the allocations of a function in one level as comma-separated values, as
-    `tlf-plan` reads them: lifetimes in steps of the function, and the offsets that
-    `mem-plan` chose, if it has run. The module holds a function of `mem` and a target
-    description.
+    Print a function's allocations in one memory level as comma-separated values.
+
+    The format is the input of `tlf-plan`: live ranges in steps of the function, sizes
+    in bytes, and the offsets assigned by `mem-plan`, if it has run. Requires a module
+    with a function of `mem` and a target description.
     """
 
     name = "buffers"
 
     level: str | None = None
-    """The level; unless given, the nearest one with allocations."""
+    """Memory level; by default the innermost level with allocations."""
 
     function: str | None = None
-    """The function; unless given, the one that prepares no other."""
+    """Symbol name; by default the only function that is not load-time preparation."""
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         machine = target.TargetSpec.of(module)
@@ -66,7 +67,7 @@ class BuffersTarget(Target):
             for op in module.walk()
             if isinstance(op, func.FuncOp) and not op.is_declaration
         ]
-        found = [
+        matches = [
             op
             for op in functions
             if (
@@ -75,15 +76,17 @@ class BuffersTarget(Target):
                 else not is_preparation(op)
             )
         ]
-        if len(found) != 1:
+        if len(matches) != 1:
             names = ", ".join(op.sym_name.data for op in functions) or "none"
-            wanted = f"a function @{self.function}" if self.function else "one function"
-            raise DiagnosticException(f"expected {wanted} in the module, got {names}")
-        return found[0]
+            expected = (
+                f"a function @{self.function}" if self.function else "one function"
+            )
+            raise DiagnosticException(f"expected {expected} in the module, got {names}")
+        return matches[0]
 
 
 def _unique_name(op: mem.AllocOp, used: dict[str, int]) -> str:
-    """Return the buffer's name hint, with a suffix if it is taken."""
+    """Return the buffer's name hint, with a suffix if the name is already used."""
     name = op.buffer.name_hint or "buffer"
     used[name] = used.get(name, 0) + 1
     return name if used[name] == 1 else f"{name}.{used[name] - 1}"

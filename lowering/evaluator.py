@@ -32,9 +32,10 @@ from tlf.planner.layout.layout_costs import KnownPlans
 
 class LoweringEvaluator:
     """
-    Evaluator that lowers modules as `npu-pipeline` does, from outermost groups on.
-    Tiles of nearer levels, and of the outermost one for some layouts of tensors, are
-    chosen once for groups of the same structure.
+    Evaluator that lowers modules as `npu-pipeline` does, outermost level first.
+
+    Plans of inner levels, and plans of the outermost level per tensor layout, are
+    selected once for groups of equal structure.
     """
 
     def __init__(
@@ -50,14 +51,11 @@ class LoweringEvaluator:
         self._known: KnownPlans = {}
 
     def evaluate_program(self, module: ModuleOp) -> int | None:
-        """
-        Return the predicted cycles of the functions of a program, or `None`; see
-        `Evaluator`.
-        """
+        """Return the predicted cycles of a program, or `None`; see `Evaluator`."""
         return self._evaluate(module, self._lower_from_outermost)
 
     def evaluate_grouped(self, module: ModuleOp) -> int | None:
-        """Return the cycles of a module of groups for the innermost level."""
+        """Return the cycles of a module that is grouped for the innermost level."""
         return self._evaluate(module, self._lower_from_innermost)
 
     def evaluate_tiled(self, module: ModuleOp) -> int | None:
@@ -79,16 +77,16 @@ class LoweringEvaluator:
 
     def _predict_cycles(self, function: func.FuncOp) -> int:
         try:
-            told = estimate_function(function, self.target, self._left)
+            estimate = estimate_function(function, self.target, self._left)
         except TooManyInstructionsError:
             self._left = 0
             raise
-        self._left -= told.steps
-        return told.cycles
+        self._left -= estimate.steps
+        return estimate.cycles
 
     def _lower_from_outermost(self, module: ModuleOp) -> None:
-        for number, level in enumerate(self.target.tile_levels):
-            if number:
+        for index, level in enumerate(self.target.tile_levels):
+            if index:
                 self._apply_passes(
                     module,
                     ConvertGraphToTilePass(),
@@ -103,12 +101,12 @@ class LoweringEvaluator:
             self._apply_passes(module, GraphMaterializeConcatOperandsPass())
             self._select_tile_sizes(module, level)
             self._apply_passes(module, DeadCodeElimination())
-            if not number:
+            if not index:
                 self._apply_passes(module, GraphMarkInPlacePass())
         self._lower_tiled(module)
 
     def _lower_from_innermost(self, module: ModuleOp) -> None:
-        """Lower a module of groups for the innermost level."""
+        """Lower a module that is grouped for the innermost level."""
         self._apply_passes(module, GraphMaterializeConcatOperandsPass())
         self._select_tile_sizes(module, self.target.tile_levels[-1])
         self._lower_tiled(module)
@@ -128,12 +126,12 @@ class LoweringEvaluator:
             each.apply(self.context, module)
 
     def _select_tile_sizes(self, module: ModuleOp, level: Level) -> None:
-        chosen = GraphSelectTileSizesPass(level.name)
-        chosen.select_plans(module, self.target, level, self._timed[level.name])
+        selection = GraphSelectTileSizesPass(level.name)
+        selection.select_plans(module, self.target, level, self._timed[level.name])
 
 
 def _functions_per_call(module: ModuleOp) -> Iterator[func.FuncOp]:
-    """Yield the functions that run at every call, without load-time preparation."""
+    """Yield the functions that run on every call, without load-time preparation."""
     for function in module.ops:
         if isinstance(function, func.FuncOp) and not is_preparation(function):
             yield function

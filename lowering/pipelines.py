@@ -1,7 +1,7 @@
 """
-Named pass pipelines: the pass lists that `-p NAME` stands for.
+Named pass pipelines, expanded from `-p NAME`.
 
-A pipeline may name others; its options are those of the passes inside.
+A pipeline may contain other pipelines; its options are the options of its passes.
 """
 
 from __future__ import annotations
@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     from tlf.dialects.target import TargetSpec
 
 INPUT_PASSES = "tlf-inline,tile-verify-levels,tile-verify-coverage"
-"""
-The passes that inline what a program calls, and check tiles that it brings along.
-"""
+"""Passes that inline calls and verify tiles present in the input program."""
 
 
 def tile_level_passes(level: str, merge: str = "", mark: str = "") -> str:
@@ -28,26 +26,26 @@ def tile_level_passes(level: str, merge: str = "", mark: str = "") -> str:
 
 def npu_pipeline(levels: Sequence[str], cores: int = 1) -> str:
     """Return the NPU pipeline, with one tiling step per level, outermost first."""
-    outermost, *nearer = levels
+    outermost, *inner = levels
     merge = (
         f"graph-partition{{level={outermost}}},"
         f"graph-assign-layouts{{level={outermost}}},"
     )
     first = tile_level_passes(outermost, merge, "graph-mark-in-place,")
     steps = ",tlf-cse,".join(
-        (first, *(tile_level_passes(each, "graph-collapse-dims,") for each in nearer))
+        (first, *(tile_level_passes(each, "graph-collapse-dims,") for each in inner))
     )
-    deal = "mem-distribute-to-cores," if cores > 1 else ""
+    distribute = "mem-distribute-to-cores," if cores > 1 else ""
     return (
         f"{INPUT_PASSES},graph-pipeline,graph-verify-types,graph-copy-written,{steps},tidy,convert-tile-to-mem,tidy,"
-        f"mem-fold-fills,mem-fold-casts,{deal}mem-pipeline,mem-split-maps,mem-prefetch,"
+        f"mem-fold-fills,mem-fold-casts,{distribute}mem-pipeline,mem-split-maps,mem-prefetch,"
         "mem-chunk-loads,mem-chunk-stores,mem-plan,convert-mem-to-npu,tidy"
     )
 
 
 PIPELINES: Mapping[str, str] = {
     "tidy": "canonicalize,tlf-cse,dce",
-    # Whole tensors: composites become simple operations.
+    # Full tensors: composite operations are decomposed.
     "graph-pipeline": (
         "graph-simplify,tidy,graph-fold-affine-indices,tidy,"
         "graph-hoist-scales,graph-fold-batch-norm,"
@@ -59,7 +57,7 @@ PIPELINES: Mapping[str, str] = {
         "graph-split-k-reductions,tidy,graph-outline-prepare,tidy"
     ),
     "npu-pipeline": npu_pipeline(["L2", "L1"]),
-    # One kernel per group, its tiles values that Triton manages.
+    # One kernel per group; tiles are SSA values managed by Triton.
     "triton-pipeline": (
         f"{INPUT_PASSES},graph-pipeline,graph-unfold-windows,tidy,graph-group,graph-promote-intermediates,"
         "graph-select-tile-sizes,dce,graph-mark-in-place,convert-graph-to-tile,tidy,"
@@ -67,11 +65,11 @@ PIPELINES: Mapping[str, str] = {
         "convert-mem-to-triton"
     ),
 }
-"""The pipelines for a chip with the three levels that the presets have."""
+"""Pipelines by name, for the three memory levels of the target presets."""
 
 
 def pipelines_for(target: TargetSpec | None) -> Mapping[str, str]:
-    """The pipelines for a target, whose levels `npu-pipeline` follows."""
+    """Return the pipelines for a target; `npu-pipeline` tiles once per memory level."""
     if target is None:
         return PIPELINES
     levels = [level.name for level in target.tile_levels]

@@ -1,4 +1,4 @@
 """
-Timing of an NPU: the arithmetic that its simulator and the compiler's cost model share.
-Numbers only: no program, no IR.
+Timing model of an NPU, shared by its simulator and the compiler's cost model. Plain
+numbers: no program, no IR.
 """

@@ -14,9 +14,9 @@ def bus_bytes(
     burst: int,
 ) -> int:
     """
-    Bytes that a bus with bursts of `burst` bytes moves for a strided array, walked in
-    order: every contiguous run is rounded out to whole bursts, and a repeated dimension
-    (stride 0) is moved once.
+    Return the bytes that a bus with bursts of `burst` bytes moves for a strided array,
+    walked in order. Every contiguous run is rounded out to whole bursts; a repeated
+    dimension (stride 0) is moved once.
 
     `phase` is the base address modulo the burst.
     """

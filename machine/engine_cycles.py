@@ -1,8 +1,8 @@
 """
 Closed-form cycle counts of one instruction on its engine.
 
-Those of the array without a pipeline are the formulae of SCALE-Sim: per pass, the array
-is filled, `T` steps run through it, and it is drained.
+A systolic array without a pipeline follows the formulae of SCALE-Sim: each pass fills
+the array, runs `T` steps through it and drains it.
 """
 
 from math import ceil
@@ -15,11 +15,11 @@ TRANSCENDENTAL = frozenset(
         "log log10 log1p log2 pow rem rsqrt sin sinh sqrt tan tanh"
     ).split()
 )
-"""The elementwise operations that cost `transcendental` times an addition."""
+"""Elementwise operations that cost `transcendental` times an addition."""
 
 
 def transfer_cycles(nbytes: int, bandwidth: float) -> int:
-    """Cycles to move `nbytes` at `bandwidth` bytes per cycle."""
+    """Return the cycles to move `nbytes` at `bandwidth` bytes per cycle."""
     return int(-(-nbytes // bandwidth))
 
 
@@ -36,13 +36,13 @@ def matmul_cycles(
     pipelined: bool = True,
 ) -> int:
     """
-    Cycles that `batch` products of `m x k` by `k x n` occupy an array of `rows` by
-    `cols` whose steps take `cycles` each.
+    Return the cycles that `batch` products of `m x k` by `k x n` occupy an array of
+    `rows` by `cols` whose steps take `cycles` each.
 
-    The array is over m and n where outputs stay (`os`), over k and n where weights do
-    (`ws`), over k and m where inputs do (`is`), and passes over tiles of these. With
-    a pipeline, passes follow each other without a gap: the next weights or inputs come
-    in, a row per step, while the last ones are at work.
+    The array spans m and n if outputs are stationary (`os`), k and n if weights are
+    (`ws`), and k and m if inputs are (`is`); one pass computes one tile of these two
+    dimensions. With a pipeline, passes follow each other without a gap: the next
+    weights or inputs are loaded, one row per step, during the current pass.
     """
     down, across, steps = {"os": (m, n, k), "ws": (k, n, m), "is": (k, m, n)}[dataflow]
     if pipelined:
@@ -55,5 +55,7 @@ def matmul_cycles(
 
 
 def vector_cycles(elements: int, *, lanes: int, factor: float = 1) -> int:
-    """Cycles of an elementwise operation or a reduction of `elements` elements."""
+    """
+    Return the cycles of an elementwise operation or a reduction of `elements` elements.
+    """
     return ceil(-(-elements // lanes) * factor)

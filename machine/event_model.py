@@ -1,9 +1,9 @@
 """
 Event model of an NPU: a max-plus system of engines, channels and semaphores.
 
-Every time below is the greatest of some earlier times, plus a constant: a max-plus
-system. So a machine with a faster part never takes longer for a program, and a loop
-whose iterations cost the same settles into a period.
+Every time is the maximum of earlier times plus constants. Hence a machine with a faster
+part never takes longer for a program, and a loop whose iterations have equal costs
+becomes periodic.
 """
 
 from collections import deque
@@ -19,32 +19,33 @@ ISSUE = "issue"
 @dataclass(slots=True)
 class EventModel:
     """
-    The time of a machine's parts, in cycles from the start.
+    Times of a machine's control processor, engines and channels, in cycles from the
+    start.
 
-    The control processor never waits; it issues to queues without a limit. An engine
-    takes what is in its queue in order.
+    The control processor never waits: it issues to unbounded queues. Each engine
+    executes its queue in order.
     """
 
     names: Sequence[str]
     """
-    The engines, then the levels of the channels, then `issue`: why an engine may stall.
-    An engine of several cores stands there for each.
+    Engines, then the levels of the channels, then `issue`: the causes for which an
+    engine may stall. An engine of several cores has one entry per core.
     """
     free: list[int]
-    """By engine, when its next instruction may start."""
+    """Cycle at which each engine can start its next instruction."""
     done: list[int]
-    """By engine, when all its results are there."""
+    """Cycle at which all results of each engine are available."""
     channels: list[int]
-    """By shared channel, when it has done its last move."""
+    """Cycle at which each shared channel completes its last transfer."""
     semaphores: list[deque[tuple[int, int]]]
-    """By semaphore and core, the signals not waited for: time, engine."""
+    """Pending signals by semaphore and core: cycle, signalling engine."""
     stalls: list[list[int]]
-    """By engine, the cycles it stood still, by cause."""
+    """Stall cycles by engine and cause."""
     cores: int = 1
     time: int = 0
-    """Of the control processor."""
+    """Time of the control processor, in cycles."""
     event_time_sum: int = 0
-    """The sum of the times of all events so far."""
+    """Sum of the times of all events so far."""
     _issue: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -52,7 +53,7 @@ class EventModel:
 
     @staticmethod
     def of(costs: InstructionCosts, semaphores: int) -> "EventModel":
-        """A machine at rest."""
+        """Return the model of an idle machine."""
         machine, channels = costs.machine, costs.channel_levels
         engines = [name for name, _ in machine.units]
         names = [*engines, *channels, ISSUE]
@@ -67,7 +68,7 @@ class EventModel:
         )
 
     def _ready_time(self, queue: int) -> int:
-        """Return when the engine can take what the control processor issues now."""
+        """Return the cycle at which an engine can accept the instruction issued now."""
         free, time = self.free[queue], self.time
         if time > free:
             self.stalls[queue][self._issue] += time - free
@@ -78,7 +79,6 @@ class EventModel:
     def execute(self, cost: Cost) -> int:
         """
         Execute an instruction on its engine and return the cycle at which it ends.
-        Return when it ends.
         """
         queue = cost.queue
         start = self._ready_time(queue)
@@ -99,27 +99,27 @@ class EventModel:
         self, queues: Sequence[int], semaphore: int, core: int | None = None
     ) -> None:
         """
-        Signal a semaphore of a core once all earlier work of some engines has taken
-        effect; None for all cores.
+        Signal a semaphore of a core, or of all cores if `core` is None, once all
+        earlier work of the engines `queues` has taken effect.
         """
         time = self.time
         for queue in queues:
             time = max(time, self.free[queue], self.done[queue])
         self.event_time_sum += time
-        for number in self._semaphores_of(semaphore, core):
-            self.semaphores[number].append((time, queues[0]))
+        for index in self._semaphores_of(semaphore, core):
+            self.semaphores[index].append((time, queues[0]))
 
     def wait(
         self, queues: Sequence[int], semaphore: int, core: int | None = None
     ) -> bool:
         """
-        Hold engines until the first signal of a core's semaphore that was not waited
-        for; None waits for those of all cores. Return whether there is one.
+        Block the engines `queues` until the first pending signal of a core's semaphore,
+        or of all cores' if `core` is None. Return `False` if no signal is pending.
         """
-        numbers = self._semaphores_of(semaphore, core)
-        if not all(self.semaphores[number] for number in numbers):
+        indices = self._semaphores_of(semaphore, core)
+        if not all(self.semaphores[index] for index in indices):
             return False
-        signals = [self.semaphores[number].popleft() for number in numbers]
+        signals = [self.semaphores[index].popleft() for index in indices]
         time, cause = max(time for time, _ in signals), signals[0][1]
         for queue in queues:
             ready = self._ready_time(queue)
@@ -138,22 +138,20 @@ class EventModel:
 
     @property
     def end(self) -> int:
-        """Time at which everything issued so far is over."""
+        """Cycle at which everything issued so far is complete, issuing included."""
         return max([self.time, self.completion_time])
 
     @property
     def completion_time(self) -> int:
-        """
-        Return the cycle at which all engines have completed everything issued so far.
-        """
+        """Cycle at which all engines have completed everything issued so far."""
         return max([*self.done, *self.free])
 
     def stall_cycles(self) -> dict[str, dict[str, int]]:
         """Return the stall cycles of each engine by cause, summed over cores."""
-        found: dict[str, dict[str, int]] = {}
+        result: dict[str, dict[str, int]] = {}
         for queue, row in enumerate(self.stalls):
-            causes = found.setdefault(self.names[queue], {})
+            causes = result.setdefault(self.names[queue], {})
             for name, cycles in zip(self.names, row, strict=True):
                 if cycles:
                     causes[name] = causes.get(name, 0) + cycles
-        return found
+        return result

@@ -16,35 +16,33 @@ from tlf.machine.machine_spec import (
 )
 
 Key = tuple[str, str]
-"""Quantity that is counted, and its subject: such as `busy` of `matrix`."""
+"""Counted quantity and its subject, such as `busy` of `matrix`."""
 
 Sizes = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """
-    The cost of one instruction on an engine; all times are cycles.
-    """
+    """Cost of one instruction on an engine; all times are in cycles."""
 
     queue: int
-    """Number of the engine, in the order of the machine; of the first core's."""
+    """Index of the engine in the order of the machine; of the first core's engine."""
     cycles: int
-    """Cycles that it occupies the engine, if it need not wait for a shared channel."""
+    """Cycles that the engine is occupied if it does not wait for a shared channel."""
     latency: int
-    """From its end until its results are there."""
+    """Cycles from the end of the instruction until its results are available."""
     shared: tuple[tuple[int, int], ...]
-    """The shared channels that it needs, by number, and for how long."""
+    """Shared channels that are occupied: index of the channel, cycles."""
     tally: tuple[tuple[Key, int], ...]
-    """Increments of the totals."""
+    """Increments of the counters."""
 
 
 @dataclass(frozen=True, slots=True)
 class TransferEnd:
-    """One end of a move: a strided array in a level, in bytes."""
+    """One end of a transfer: a strided array in a level, in bytes."""
 
     base: int
-    """The address, or the address modulo the burst."""
+    """Address, or address modulo the burst."""
     shape: Sizes
     strides: Sizes
 
@@ -52,18 +50,18 @@ class TransferEnd:
 @dataclass(frozen=True, slots=True)
 class Indices:
     """
-    Indices of rows at one end of a move: a strided array of indices, in bytes. The
+    Row indices of an indexed transfer: a strided array of indices, in bytes. The
     elements behind the last dimension along which indices change form a row. The
-    locations of rows in the table are not known in advance, except that they are
-    multiples of `step` from its start.
+    positions of the rows in the table are unknown, except that they are multiples of
+    `step` from its start.
     """
 
     list: TransferEnd
-    """The indices, at the nearer or the farther level; strides of 0 along rows."""
+    """The array of indices, in `level`; its strides are 0 along rows."""
     itemsize: int
     level: str
     step: int
-    """Bytes between neighbours in the table."""
+    """Distance of neighbouring rows in the table, in bytes."""
     scatter: bool
     """True if the table is the destination, else it is the source."""
     accumulate: bool = False
@@ -72,37 +70,40 @@ class Indices:
 
 class InstructionCosts:
     """
-    Compute the costs of instructions on `machine`.
+    Costs of instructions on `machine`.
 
-    Engines have numbers, in the order of the machine; those of several cores follow
-    each other. So do its channels: the shared levels, and the ports at levels of the
-    chip that the engines of several cores share.
+    Engines are numbered in the order of the machine, with the copies of the cores next
+    to each other. Channels are numbered likewise: first the shared levels, then the
+    ports of on-chip levels that engines of several cores share.
     """
 
     machine: Machine
     queues: Mapping[str, int]
-    """By engine, its number, or that of the first core's."""
+    """Index of each engine, or of its first core's copy."""
     channels: Mapping[tuple[str, str], int]
-    """By level and engine; all engines have the channel of a shared level."""
+    """
+    Index of the channel by level and engine; all engines use the channel of a shared
+    level.
+    """
     channel_levels: Sequence[str]
-    """By channel, its level."""
+    """Level of each channel."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self.queues = {}
-        for number, (name, _) in enumerate(machine.units):
-            self.queues.setdefault(name, number)
+        for index, (name, _) in enumerate(machine.units):
+            self.queues.setdefault(name, index)
         self.channels, self.channel_levels = _assign_channels(machine)
         self._move = lru_cache(maxsize=1 << 16)(self._compute_move_cost)
         self._on = lru_cache(maxsize=1 << 16)(_shift_to_core)
 
     def queues_of(self, engine: str) -> range:
-        """The numbers of an engine, by core."""
+        """Return the indices of an engine, by core."""
         first = self.queues[engine]
         return range(first, first + self.machine.copies(engine))
 
     def on_core(self, cost: Cost, core: int) -> Cost:
-        """Return the same cost on the engine of another core than the first."""
+        """Return the cost on the engine of another core than the first."""
         return self._on(cost, core) if core else cost
 
     def cost_of_move(
@@ -114,9 +115,9 @@ class InstructionCosts:
         indices: Indices | None = None,
     ) -> Cost:
         """
-        Return the cost of a move by a DMA engine. The shape at the source is what is
-        read, which may be nothing; that at the destination has elements. With `indices`
-        the rows of one end are where these say.
+        Return the cost of a transfer by a DMA engine. The shape at the source is the
+        part that is read, which may be empty; the shape at the destination is not
+        empty. With `indices`, the rows at one end are addressed indirectly.
         """
         queue = self.machine.engines[engine]
         assert isinstance(queue, DmaEngine)
@@ -156,11 +157,11 @@ class InstructionCosts:
                 payload, bus = _bytes_of_rows(level, end, itemsize, indices)
             tally += [((verb, name), payload), ((f"bus {verb}", name), bus)]
             if indices is not None and indices.level == level.name:
-                listed = _bytes_of_end(level, indices.list, indices.itemsize)
+                index_bytes = _bytes_of_end(level, indices.list, indices.itemsize)
                 if verb == "read":
                     keys = (verb, name), (f"bus {verb}", name)
-                    tally += zip(keys, listed, strict=True)
-                bus += listed[1]
+                    tally += zip(keys, index_bytes, strict=True)
+                bus += index_bytes[1]
             cycles = transfer_cycles(bus, level.bandwidth)
             if (
                 cycles
@@ -181,11 +182,11 @@ class InstructionCosts:
 
     def is_faster_swapped(self, batch: int, m: int, n: int, k: int, kind: str) -> bool:
         """
-        Return `True` if the array takes fewer cycles for the transposed product, `n x
-        k` by `k x m`.
+        Return `True` if the array takes fewer cycles for the transposed product,
+        `n x k` by `k x m`.
         """
-        exchanged = self.cost_of_matmul(batch, n, m, k, kind)
-        return exchanged.cycles < self.cost_of_matmul(batch, m, n, k, kind).cycles
+        transposed = self.cost_of_matmul(batch, n, m, k, kind)
+        return transposed.cycles < self.cost_of_matmul(batch, m, n, k, kind).cycles
 
     def cost_of_fastest_matmul(
         self, batch: int, m: int, n: int, k: int, kind: str
@@ -193,11 +194,11 @@ class InstructionCosts:
         """
         Return the cost of a matmul, or of its transpose if that takes fewer cycles.
         """
-        ways = (
+        candidates = (
             self.cost_of_matmul(batch, m, n, k, kind),
             self.cost_of_matmul(batch, n, m, k, kind),
         )
-        return min(ways, key=lambda cost: cost.cycles)
+        return min(candidates, key=lambda cost: cost.cycles)
 
     def cost_of_matmul(self, batch: int, m: int, n: int, k: int, kind: str) -> Cost:
         """
@@ -220,7 +221,10 @@ class InstructionCosts:
         return self._cost_of_compute(unit, cycles, (("macs", kind), batch * m * n * k))
 
     def cost_of_elementwise(self, elements: int, slow: bool = False) -> Cost:
-        """An operation on so many elements; `slow` if it is transcendental."""
+        """
+        Return the cost of an operation on `elements` elements; `slow` if it is
+        transcendental.
+        """
         unit = self.machine.engines["vector"]
         assert isinstance(unit, VectorEngine)
         factor = unit.transcendental if slow else 1
@@ -240,9 +244,11 @@ def _shift_to_core(cost: Cost, core: int) -> Cost:
 
 
 def _assign_channels(machine: Machine) -> tuple[dict[tuple[str, str], int], list[str]]:
-    """The channels by level and engine, and the level of each."""
+    """
+    Return the index of the channel by level and engine, and the level of each channel.
+    """
     levels = [level.name for level in machine.levels.values() if level.shared]
-    numbers = {name: number for number, name in enumerate(levels)}
+    indices = {name: index for index, name in enumerate(levels)}
     channels: dict[tuple[str, str], int] = {}
     for engine in machine.engines.values():
         if not isinstance(engine, DmaEngine):
@@ -250,7 +256,7 @@ def _assign_channels(machine: Machine) -> tuple[dict[tuple[str, str], int], list
         for name in (engine.source, engine.destination):
             level = machine.levels[name]
             if level.shared:
-                channels[name, engine.name] = numbers[name]
+                channels[name, engine.name] = indices[name]
             elif machine.copies(engine.name) > 1 and not level.of_core:
                 channels[name, engine.name] = len(levels)
                 levels.append(name)
@@ -258,7 +264,7 @@ def _assign_channels(machine: Machine) -> tuple[dict[tuple[str, str], int], list
 
 
 def _index_cycles(queue: DmaEngine, indices: Indices | None) -> int:
-    """Return the cycles that a DMA engine takes to follow the indices of all rows."""
+    """Return the cycles that a DMA engine takes to process the indices of all rows."""
     if indices is None or queue.indexed is None:
         return 0
     return queue.indexed * _row_count(indices)
@@ -266,12 +272,14 @@ def _index_cycles(queue: DmaEngine, indices: Indices | None) -> int:
 
 def _rank_of_rows(indices: Indices) -> int:
     """
-    Return the number of dimensions along which rows are counted: up to the last with
-    own indices.
+    Return the number of dimensions along which rows are counted: up to the last
+    dimension along which the indices change.
     """
     axes = zip(indices.list.shape, indices.list.strides, strict=True)
-    named = [n for n, (extent, stride) in enumerate(axes, 1) if stride and extent > 1]
-    return max(named, default=0)
+    indexed_dims = [
+        n for n, (extent, stride) in enumerate(axes, 1) if stride and extent > 1
+    ]
+    return max(indexed_dims, default=0)
 
 
 def _row_count(indices: Indices) -> int:
@@ -285,16 +293,16 @@ def _bytes_of_rows(
     level: Level, table: TransferEnd, itemsize: int, indices: Indices
 ) -> tuple[int, int]:
     """
-    Return the bytes of the rows of a table: payload, and on the bus, each row as it
-    lies in bursts where that takes most of them.
+    Return the bytes of the rows of a table: payload, and bytes on the bus for the row
+    alignment that takes the most bursts.
     """
     if 0 in table.shape:
         return 0, 0
     rank = _rank_of_rows(indices)
     shape, strides = table.shape[rank:], table.strides[rank:]
     steps = indices.step, *table.strides[:rank]
-    apart = gcd(level.burst, *steps)
-    starts = range(table.base % apart, level.burst, apart)
+    grain = gcd(level.burst, *steps)
+    starts = range(table.base % grain, level.burst, grain)
     rows = [
         _bytes_of_end(level, TransferEnd(at, shape, strides), itemsize) for at in starts
     ]
@@ -304,7 +312,7 @@ def _bytes_of_rows(
 
 
 def _bytes_of_end(level: Level, end: TransferEnd, itemsize: int) -> tuple[int, int]:
-    """Return the bytes at one end of a move: payload, on the bus."""
+    """Return the bytes at one end of a transfer: payload, bytes on the bus."""
     if 0 in end.shape:
         return 0, 0
     extents = [n for n, stride in zip(end.shape, end.strides, strict=True) if stride]

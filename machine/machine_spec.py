@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias, get_args
 
 Dataflow: TypeAlias = Literal["os", "ws", "is"]
 """
-Operand that stays in the array: the outputs, the weights (`b`) or the inputs (`a`).
+Stationary operand of the array: the outputs, the weights (`b`) or the inputs (`a`).
 """
 
 DATAFLOWS: tuple[Dataflow, ...] = get_args(Dataflow)
@@ -13,38 +13,46 @@ DATAFLOWS: tuple[Dataflow, ...] = get_args(Dataflow)
 
 @dataclass(frozen=True)
 class Level:
-    """One memory."""
+    """One memory of the machine."""
 
     name: str
     capacity: int
     """Bytes."""
     bandwidth: float
-    """Bytes per cycle: of each queue, or of all together where the level is shared."""
+    """
+    Bytes per cycle: of each queue, or of all queues together if the level is shared.
+    """
     latency: int
     """Cycles from the end of a transfer until its data has arrived."""
     burst: int
-    """Bytes; what the bus moves at least, at multiples of itself."""
+    """Smallest unit that the bus moves, in bytes; bursts start at multiples of it."""
     alignment: int
-    """Bytes; the address of a declared buffer is a multiple of it."""
+    """Alignment of declared buffers, in bytes."""
     shared: bool = False
-    """True if it is one channel, which serves one move at a time, in program order."""
+    """
+    True if the level is one channel that serves one transfer at a time, in program
+    order.
+    """
     of_core: bool = False
-    """True if every core has its own."""
+    """True if every core has its own copy."""
 
 
 @dataclass(frozen=True)
 class MatrixEngine:
-    """The systolic array, which multiplies and accumulates."""
+    """Systolic array that multiplies and accumulates."""
 
     name: str
     level: str
-    """The memory it reads and writes."""
+    """Memory that it reads and writes."""
     rows: int
     cols: int
     cycles: dict[str, float]
     """Cycles of one step of the array, by element type of the inputs."""
     startup: int = 0
-    """Cycles from the end of a product until its result is there: filling, draining."""
+    """
+    Cycles from the end of a product until its result is available: filling and
+    draining.
+    """
     dataflow: Dataflow = "os"
     pipelined: bool = True
     """True if the array accepts the next operands while the previous ones drain."""
@@ -52,27 +60,27 @@ class MatrixEngine:
 
 @dataclass(frozen=True)
 class VectorEngine:
-    """The engine for elementwise operations and reductions."""
+    """Engine for elementwise operations and reductions."""
 
     name: str
     level: str
-    """The memory it reads and writes."""
+    """Memory that it reads and writes."""
     lanes: int
     transcendental: float
-    """Cycles of an operation such as `exp`, as a multiple of those of an addition."""
+    """Cycles of an operation such as `exp`, relative to an addition."""
     startup: int = 0
-    """Cycles from the end of an operation until its result is there."""
+    """Cycles from the end of an operation until its result is available."""
 
 
 @dataclass(frozen=True)
 class DmaEngine:
-    """A queue of moves from one level to another."""
+    """Queue of transfers from one level to another."""
 
     name: str
     source: str
     destination: str
     indexed: int | None = None
-    """Cycles for each row that an index names; None where it cannot follow indices."""
+    """Cycles per indexed row; None if indirect transfers are unsupported."""
 
 
 Engine = MatrixEngine | VectorEngine | DmaEngine
@@ -80,7 +88,7 @@ Engine = MatrixEngine | VectorEngine | DmaEngine
 
 @dataclass(frozen=True)
 class Machine:
-    """The machine that a program is for."""
+    """Target machine of a program: levels, engines and cores."""
 
     name: str = "npu"
     clock_ghz: float = 1.0
@@ -92,7 +100,8 @@ class Machine:
 
     def copies(self, engine: str) -> int:
         """
-        Return the number of copies of an engine: one per core, if it works in a core.
+        Return the number of copies of an engine: one per core if it accesses a level of
+        a core, else one.
         """
         match self.engines[engine]:
             case DmaEngine(source=source, destination=destination):
@@ -104,7 +113,7 @@ class Machine:
 
     @property
     def units(self) -> tuple[tuple[str, int], ...]:
-        """All engines, those of the cores as often as there are cores: name, core."""
+        """All engine copies, in order: engine name, core."""
         return tuple(
             (name, core) for name in self.engines for core in range(self.copies(name))
         )

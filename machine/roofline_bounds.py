@@ -13,18 +13,23 @@ from tlf.machine.machine_spec import DmaEngine, Machine, MatrixEngine
 
 @dataclass(frozen=True)
 class RooflineBound:
-    """Roofline lower bounds on the cycles of a task, whatever program computes it."""
+    """
+    Roofline lower bounds on the cycles of a task, for any program that computes it.
+    """
 
     memory: int
-    """To move what must be moved."""
+    """Cycles to move the compulsory traffic."""
     compute: int
-    """To multiply, with no cell of the array ever idle."""
+    """Cycles of the multiplications with all cells of the array busy."""
     array: int
-    """To multiply in whole passes of the array, as the program does."""
+    """
+    Cycles of the multiplications in whole passes of the array, as the program runs
+    them.
+    """
 
     @property
     def cycles(self) -> int:
-        """The least time of any program."""
+        """Lower bound on the cycles of any program."""
         return max(self.memory, self.compute)
 
 
@@ -33,13 +38,13 @@ class CompulsoryTraffic:
     """Compulsory traffic of one level: bytes that every program for a task moves."""
 
     read: int
-    """The inputs, once."""
+    """Bytes of the inputs, each read once."""
     written: int
-    """The outputs, once."""
+    """Bytes of the outputs, each written once."""
 
     @property
     def total(self) -> int:
-        """Both."""
+        """Bytes read and written."""
         return self.read + self.written
 
 
@@ -68,9 +73,10 @@ def roofline_bound(
 
 def lower_bounds(machine: Machine, totals: Mapping[Key, int]) -> dict[str, int]:
     """
-    Cycles that no order of instructions with these totals can beat: per shared level
-    the bytes on its bus over its bandwidth, per DMA engine the same at the slower of
-    its ends, per compute engine its work over the peak of all cores.
+    Return lower bounds on the cycles of any order of instructions with these totals:
+    per shared level, its bus bytes over its bandwidth; per DMA engine, its bus bytes
+    over the bandwidth of its slower end; per compute engine, its work over the peak of
+    all cores.
     """
     result: dict[str, int] = {}
     for name, level in machine.levels.items():

@@ -2,21 +2,21 @@
 Skip the steady state of a repeated body: detect its period and extrapolate.
 
 Between the state `x` of a machine before a body of instructions and the state `f(x)`
-after it, every time is the greatest of some entries of `x` plus constants: `f` is
-convex, and so is the time of every event in the body. Let states one period apart
-differ by `d`, twice in a row:
+after it, every time is the maximum of entries of `x` plus constants: `f` is convex, and
+so is the time of every event in the body. Let states one period apart differ by `d`,
+twice in a row:
 
     f(x - d) = x,  f(x) = x + d
 
 Convexity gives `f(x + s d) >= x + (s + 1) d` for all `s >= 0`. If equality holds for
 `s = n`, it gives `f(x + s d) <= x + (s + 1) d` for all `s` up to `n`. So the `n - 1`
-periods in between need not be done: they add `d` each. No entry is left out of the
-state, and those that grow at different rates may do so.
+periods in between need not be executed: they add `d` each. The state contains all
+entries, and entries may grow at different rates.
 
-The same holds for the sum of the times of all events of the body (`moments`): it is a
-sum of convex functions, and linear where it is at `s = -1, 0, n`, only if each of them
-is. So the waiting times in between, differences of such times, change linearly too; and
-as their totals by cause are the same for `s = -1` and `s = 0`, those do not change.
+The same holds for the sum of the times of all events of the body (`event_time_sum`): it
+is a sum of convex functions, and linear at `s = -1, 0, n` only if each of them is. So
+the stall cycles in between, which are differences of such times, change linearly too;
+and as their totals by cause are equal for `s = -1` and `s = 0`, they are constant.
 """
 
 from collections import deque
@@ -26,21 +26,21 @@ from dataclasses import dataclass
 from tlf.machine.event_model import EventModel
 
 _MAX_PERIOD = 16
-"""Repetitions in a period that is looked for, at most."""
+"""Maximum number of iterations in a detected period."""
 
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """Snapshot of a model's state at one moment."""
+    """Snapshot of a model's state."""
 
     times: tuple[int, ...]
-    """Control processor, engines, channels, signals."""
+    """Times of the control processor, engines, channels and pending signals."""
     causes: tuple[tuple[int, ...], ...]
-    """By semaphore, the engines of the signals."""
+    """Signalling engines of the pending signals, by semaphore."""
     stalls: tuple[int, ...]
     event_time_sum: int
     total: int
-    """The sum of all times, to tell apart quickly."""
+    """Sum of all times, for a fast comparison."""
 
     @staticmethod
     def capture(model: EventModel) -> "_State":
@@ -55,7 +55,7 @@ class _State:
         )
 
     def restore_to(self, model: EventModel) -> None:
-        """Make this the state of the model."""
+        """Set the state of the model to this one."""
         times = iter(self.times)
         model.time = next(times)
         for group in (model.free, model.done, model.channels):
@@ -79,7 +79,7 @@ class _Change:
 
     @staticmethod
     def between(before: _State, after: _State) -> "_Change | None":
-        """The change, if the same signals are there before and after."""
+        """Return the change, or None if the pending signals before and after differ."""
         if before.causes != after.causes:
             return None
         return _Change(
@@ -89,9 +89,7 @@ class _Change:
         )
 
     def has_same_rates(self, other: "_Change") -> bool:
-        """
-        Return `True` if `other` changes everything but the moments in the same way.
-        """
+        """Return `True` if `other` has the same changes, except of `event_time_sum`."""
         return self.times == other.times and self.stalls == other.stalls
 
     def extrapolate(self, state: _State, count: int, growth: int) -> _State:
@@ -117,24 +115,25 @@ def _add_scaled(a: tuple[int, ...], b: tuple[int, ...], count: int) -> tuple[int
 
 def repeat(model: EventModel, body: Callable[[], None], count: int) -> None:
     """
-    Do `body` on `model` `count` times, with the same result as if each was done.
+    Execute `body` on `model` `count` times, skipping periods of the steady state; the
+    result is that of `count` executions.
 
-    The body may only issue, work, signal and wait, and does the same every time.
+    The body may only issue, execute, signal and wait, and must do the same every time.
     """
-    done, seen, patience = 0, 0, 0
+    done, captured, patience = 0, 0, 0
     states: deque[_State] = deque(maxlen=2 * _MAX_PERIOD + 1)
     while count - done > 1:
         states.append(_State.capture(model))
-        seen += 1
-        if seen > patience:
+        captured += 1
+        if captured > patience:
             skipped = _skip_periods(model, body, states, count - done)
             if skipped:
                 done += skipped
-                seen, patience = 0, 0
+                captured, patience = 0, 0
                 states.clear()
                 continue
             if skipped is None:
-                patience = 2 * seen
+                patience = 2 * captured
         body()
         done += 1
     if done < count:
@@ -145,8 +144,8 @@ def _skip_periods(
     model: EventModel, body: Callable[[], None], states: Sequence[_State], left: int
 ) -> int | None:
     """
-    Skip as many periods as convexity proves equal; return the iterations skipped.
-    Return how many; None if there seemed to be a period, but it does not last.
+    Skip as many periods as convexity proves equal. Return the number of iterations
+    skipped: 0 if there is no period, None if a period was found but does not persist.
     """
     for period in range(1, min((len(states) - 1) // 2, _MAX_PERIOD, left // 2) + 1):
         last, middle, first = (states[-1 - n * period] for n in range(3))
@@ -175,15 +174,16 @@ def _try_skip(
     after: _Change,
 ) -> bool:
     """
-    Skip all but the last of so many periods, do that one, and see whether it is like
-    those `before`; else go back.
+    Extrapolate over all but the last of `periods` periods, execute the last one, and
+    return `True` if it changes the state as predicted from `before` and `after`; else
+    restore the state.
     """
     growth = after.event_time_sum - before.event_time_sum
-    far = after.extrapolate(state, periods - 1, growth)
-    far.restore_to(model)
+    skipped = after.extrapolate(state, periods - 1, growth)
+    skipped.restore_to(model)
     for _ in range(period):
         body()
-    change = _Change.between(far, _State.capture(model))
+    change = _Change.between(skipped, _State.capture(model))
     if (
         change is not None
         and change.has_same_rates(after)

@@ -16,11 +16,11 @@ class Evaluator(Protocol):
     """
     Cost evaluation by trial lowering on one target.
 
-    An evaluator lowers the module that it is given, which is used up, and returns the
-    cycles of its functions by the event model; `None` where the module cannot be
-    lowered, or its cycles are not known. What it learned of one module serves the next.
-    It is limited by the instructions that it runs for all modules, not by time, so that
-    every machine gets the same answers.
+    An evaluator lowers the given module in place and returns the cycles of its
+    functions by the event model, or None if the module cannot be lowered or its cycles
+    are unknown. Its results are memoized across modules. Its budget is a number of
+    instructions over all modules, not a time, so that results do not depend on the
+    machine.
     """
 
     def evaluate_program(self, module: ModuleOp) -> int | None:
@@ -38,26 +38,26 @@ class Evaluator(Protocol):
 
 class Memo:
     """
-    Results of planning, for the length of one compilation. Each table holds those of
-    groups by their structure, under one set of circumstances.
+    Results of planning during one compilation. Each table holds the results of groups
+    by their structure, under one set of circumstances.
     """
 
     def __init__(self) -> None:
         self._tables: defaultdict[Hashable, dict[Hashable, Any]] = defaultdict(dict)
 
     def table(self, *circumstances: Hashable) -> dict[Hashable, Any]:
-        """Return the table for some circumstances, which is empty at first."""
+        """Return the table for some circumstances, which is initially empty."""
         return self._tables[circumstances]
 
 
 EvaluatorFactory: TypeAlias = Callable[[TargetSpec, int, Memo], Evaluator]
-"""Makes an evaluator that runs so many instructions at most."""
+"""Factory of an evaluator for a target, with a maximum number of instructions."""
 
 
 class PlanningContext(Context):
     """
-    A context from which passes get the memo of the compilation, and an evaluator where
-    its owner gives one.
+    Context that gives passes the memo of the compilation, and an evaluator if its owner
+    provides one.
     """
 
     def __init__(
@@ -72,14 +72,14 @@ class PlanningContext(Context):
 
 
 def memo_of(context: Context) -> Memo:
-    """Return the memo of a context; an empty one for a context that has none."""
+    """Return the memo of a context, or an empty one if the context has none."""
     return context.memo if isinstance(context, PlanningContext) else Memo()
 
 
 def evaluator_of(context: Context, target: TargetSpec, steps: int) -> Evaluator | None:
     """
-    Return an evaluator on a target that runs at most `steps` instructions; `None` for a
-    context without one.
+    Return an evaluator on a target that runs at most `steps` instructions, or None if
+    the context has none.
     """
     if not isinstance(context, PlanningContext) or context.evaluator is None:
         return None

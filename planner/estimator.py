@@ -9,17 +9,20 @@ from tlf.dialects import graph
 
 
 class Estimator(Protocol):
-    """Tells what groups cost whose tiles are brought to one level of memory."""
+    """Cost model of groups whose tiles are loaded to one memory level."""
 
     @property
     def can_estimate_cascades(self) -> bool:
-        """True if the model has a price for several reductions in one loop."""
+        """True if the model supports several reductions in one loop."""
         ...
 
     def find_plan(self, members: GroupMembers) -> graph.PlanAttr | None:
-        """The plan of least cost, or None where none of those tried fits."""
+        """Return the plan of least cost, or None if no candidate fits."""
         ...
 
     def estimate_cycles(self, members: GroupMembers) -> int | None:
-        """About the cycles of a group by itself with its best tiles, if it has some."""
+        """
+        Return an estimate of the cycles of a group by itself with its best tiles, or
+        None if it has none.
+        """
         ...

@@ -17,8 +17,8 @@ def estimator_of(
     memo: Memo | None = None,
 ) -> Estimator | None:
     """
-    The estimator for tiles in a level: that of the machine whose figures the target
-    describes. None where it does not say enough for either.
+    Return the estimator for tiles in a level: that of the machine kind whose parameters
+    the target describes. None if the target describes neither fully.
     """
-    timed = NpuEstimator.of(target, level, freedom, memo)
-    return timed or GpuEstimator.of(target, level, freedom, memo)
+    npu = NpuEstimator.of(target, level, freedom, memo)
+    return npu or GpuEstimator.of(target, level, freedom, memo)

@@ -1,4 +1,4 @@
-"""Search space of tile plans, restricted to measure the worth of each dimension."""
+"""Search space of tile plans; restrictions measure the benefit of each dimension."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ from tlf.analysis.tiling.tileable_axes import TileableAxes
 
 @dataclass(frozen=True)
 class SearchSpace:
-    """Search space of plans; unrestricted unless given."""
+    """Search space of plans; unrestricted by default."""
 
     sliding: bool = True
-    """True if tiles may keep what they share with the next one along an axis."""
+    """
+    True if tiles may keep the elements that they share with the next tile along an
+    axis.
+    """
     stages: int | None = None
-    """The most iterations in flight."""
+    """Maximum number of iterations in flight."""
     axes: tuple[int, ...] | None = None
-    """The axes of the first result that tiles may cut; others stay whole."""
+    """Axes of the first result that may be tiled; other axes stay whole."""
 
     def restrict_axes(self, axes: TileableAxes) -> TileableAxes:
         """Return the axes of a group with only those free that may be tiled."""
@@ -25,7 +28,7 @@ class SearchSpace:
         return replace(axes, free=tuple(free))
 
     def can_tile(self, axis: int) -> bool:
-        """Return `True` if tiles may cut an axis, provided that is legal."""
+        """Return `True` if an axis may be tiled, provided that is legal."""
         return self.axes is None or axis in self.axes
 
     def restrict_stages(self, stages: Sequence[int]) -> tuple[int, ...]:

@@ -1,1 +1,1 @@
-"""TLF."""
+"""Runtimes of compiled programs: the NPU simulator and Triton."""

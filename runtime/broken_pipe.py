@@ -1,4 +1,4 @@
-"""Exit cleanly when nobody reads the output of a program, as with `head`."""
+"""Clean exit when the reader of the output closes the pipe, as with `head`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from contextlib import contextmanager
 
 @contextmanager
 def exit_on_broken_pipe() -> Generator[None]:
-    """End the program with status 1, in silence, once nobody reads its output."""
+    """Exit with status 1 and without a message if the output pipe is closed."""
     try:
         yield
         sys.stdout.flush()
     except BrokenPipeError:
-        # The rest of the buffer goes nowhere.
+        # Discard the rest of the buffer.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)

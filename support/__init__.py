@@ -1,1 +1,1 @@
-"""Algorithms and data structures that know no IR."""
+"""Algorithms and data structures without IR."""

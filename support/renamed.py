@@ -1,4 +1,4 @@
-"""Former names of passes, options and plan keys, for errors that say the new ones."""
+"""Former names of passes, options and plan keys, for errors that name the new ones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PASSES: Mapping[str, str] = MappingProxyType(
         "tile-predict": "tile-estimate-cycles",
     }
 )
-"""The present name of each pass that had another one in version 0.1.0."""
+"""Current name of each pass that was renamed after version 0.1.0."""
 
 OPTIONS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
@@ -57,7 +57,7 @@ OPTIONS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         },
     }
 )
-"""The present name of each option of a pass that had another one in version 0.1.0."""
+"""Current name of each pass option that was renamed after version 0.1.0."""
 
 PLAN_KEYS: Mapping[str, str] = MappingProxyType(
     {
@@ -68,4 +68,4 @@ PLAN_KEYS: Mapping[str, str] = MappingProxyType(
         "roll": "sliding",
     }
 )
-"""The present name of each key of a plan that had another one in version 0.1.0."""
+"""Current name of each plan key that was renamed after version 0.1.0."""

@@ -1,1 +1,1 @@
-"""The TLF command-line tools and what they share."""
+"""Command-line tools of TLF and their common parts."""

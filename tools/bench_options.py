@@ -1,4 +1,4 @@
-"""The command line of `tlf-bench`. Imports nothing of xDSL, so that help is quick."""
+"""Command line of `tlf-bench`. Imports nothing of xDSL, so that help is quick."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import NoReturn
 
 from tlf.tools.command_line import CommandLine, end_tool
 
-DESCRIPTION = "Compare ways to compile programs, on a simulated NPU."
+DESCRIPTION = "Compare compilation variants of programs on a simulated NPU."
 
 SUBCOMMANDS = {
-    "baselines": "each operation by itself, groups, and what the compiler does",
-    "ablate": "the compiler without one of its means each",
-    "strategies": "searches for groups that run as one",
+    "baselines": "unfused operations, groups, and the default pipeline",
+    "ablate": "the default pipeline with one optimization disabled each",
+    "strategies": "partition searches",
     "sweep-l2": "traffic over the capacity of L2",
-    "targets": "the distance from what no schedule beats, on several chips",
+    "targets": "gaps to the lower bounds, on several chips",
 }
 
 
 class BenchOptions(argparse.Namespace):
-    """The command line, as parsed."""
+    """The parsed command line."""
 
     experiment: str
     files: list[str]
@@ -37,12 +37,12 @@ class BenchOptions(argparse.Namespace):
 
 
 def fail(message: str) -> NoReturn:
-    """End the tool with one line."""
+    """Exit with an error on one line."""
     end_tool("tlf-bench", message)
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> BenchOptions:
-    """Read the command line; a wrong one ends the tool."""
+    """Parse the command line; exit with an error if it is invalid."""
     parser = CommandLine("tlf-bench", description=DESCRIPTION)
     commands = parser.add_subparsers(
         dest="experiment", required=True, metavar="EXPERIMENT"
@@ -56,22 +56,22 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> BenchOptions:
             )
         if name == "sweep-l2":
             command.add_argument(
-                "--plot", type=Path, metavar="FILE", help="for a picture in SVG"
+                "--plot", type=Path, metavar="FILE", help="file for an SVG plot"
             )
         if name == "strategies":
             command.add_argument(
                 "--model",
                 action="store_true",
-                help="by the model alone, which is quick",
+                help="by the cost model only, which is quick",
             )
             command.add_argument(
                 "--brief",
                 action="store_true",
-                help="a row for each program, by the model alone",
+                help="a row for each program, by the cost model only",
             )
         if name == "targets":
             command.add_argument(
-                "--only", action="store_true", help="the target as it is, and no other"
+                "--only", action="store_true", help="only the unmodified target"
             )
     return parser.parse_args(arguments, namespace=BenchOptions())
 
@@ -88,15 +88,17 @@ def _add_common(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--layout",
         choices=["any"],
-        help="let arguments and results lie in any order in memory",
+        help="allow any axis order of arguments and results in memory",
     )
-    command.add_argument("--json", action="store_true", help="print JSON, no table")
+    command.add_argument(
+        "--json", action="store_true", help="print JSON instead of a table"
+    )
     command.add_argument(
         "--jobs",
         type=_parse_positive,
         default=1,
         metavar="NUMBER",
-        help="processes that compile at once (default: 1)",
+        help="number of parallel processes (default: 1)",
     )
 
 

@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 
 class CommandLine(argparse.ArgumentParser):
     """
-    The options of a tool. A wrong command line ends it with one line; `--version` says
-    which version it is.
+    Argument parser of a tool. An invalid command line exits with one line; `--version`
+    prints the version.
     """
 
     def __init__(self, prog: str, **options: Any) -> None:
@@ -23,17 +23,17 @@ class CommandLine(argparse.ArgumentParser):
 
     @property
     def tool(self) -> str:
-        """The name of the tool, without that of a command of it."""
+        """Name of the tool, without a subcommand."""
         return self.prog.partition(" ")[0]
 
     def error(self, message: str) -> NoReturn:
-        """End the tool."""
+        """Exit with an error."""
         end_tool(self.tool, message)
 
 
 class _Version(argparse.Action):
     def __init__(self, option_strings: Sequence[str], dest: str) -> None:
-        text = "show the version, and stop"
+        text = "print the version and exit"
         super().__init__(option_strings, argparse.SUPPRESS, nargs=0, help=text)
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
@@ -43,6 +43,6 @@ class _Version(argparse.Action):
 
 
 def end_tool(where: str, message: str) -> NoReturn:
-    """End a tool with one line that says where what was wrong."""
+    """Exit with one line that states the location and the error."""
     print(f"{where}: error: {' '.join(message.split())}", file=sys.stderr)
     sys.exit(1)

@@ -1,4 +1,4 @@
-"""Implementation of `tlf-explain` behind its command line."""
+"""Implementation of `tlf-explain`, apart from its command line."""
 
 from __future__ import annotations
 
@@ -54,19 +54,19 @@ from tlf.passes.plan.graph_partition import GraphPartitionPass
 from tlf.tools.explain_options import ExplainOptions
 
 PassLimit: TypeAlias = "Callable[[Sequence[ModulePass]], int]"
-"""Function that gives the number of passes to run, from all passes."""
+"""Function from all passes to the number of passes to run."""
 
 NO_GROUPS = "expected a program with groups that have plans, got none"
 
 
 class ExplainError(Exception):
-    """Something that cannot be explained; the message is one line."""
+    """A program or question that cannot be explained; the message is one line."""
 
 
 def explain(options: ExplainOptions) -> str:
     """
-    Return the report that `options` ask for, as text. Raises `ExplainError`, and
-    `CompileError` for a wrong program.
+    Return the report that `options` request, as text. Raises `ExplainError`, and
+    `CompileError` for an invalid program.
     """
     try:
         return _explain(options)
@@ -78,7 +78,7 @@ def explain(options: ExplainOptions) -> str:
 
 @dataclass
 class _Compilation:
-    """One compilation of a program, with the reports and choices recorded in it."""
+    """One compilation of a program, with the reports and choices recorded during it."""
 
     source_module: ModuleOp
     """The program before all passes."""
@@ -89,26 +89,26 @@ class _Compilation:
         default_factory=lambda: CompilationRecords(keeps_stages=False)
     )
     partitioner: RecordingPartitionPass | None = None
-    """The pass that put groups together, if there was one."""
+    """Partition pass with its recorded choices, if the pipeline has one."""
     functions: Sequence[Function] = ()
-    """Reports on functions whose groups have plans."""
+    """Reports on functions with planned groups."""
     context: Context = field(default_factory=new_context)
     module: ModuleOp = field(init=False)
-    """The program after all passes that ran."""
+    """The program after all executed passes."""
 
     def run(self, until: PassLimit) -> Signature:
-        """Run the pipeline of the target, or the first of its passes."""
+        """Run the pipeline of the target, up to the limit `until`."""
 
         def manager(passes: Sequence[ModulePass]) -> PassManager:
-            chosen = [self._with_recording(each) for each in passes[: until(passes)]]
-            return self.records.make_manager(chosen, self._report_plans)
+            selected = [self._with_recording(each) for each in passes[: until(passes)]]
+            return self.records.make_manager(selected, self._report_plans)
 
         self.module = self.source_module.clone()
         return self.backend.lower(self.context, self.module, manager)
 
     @property
     def choices(self) -> Sequence[Choice]:
-        """The choices of groups, with their alternatives."""
+        """Partitions chosen by the search, with their alternatives."""
         return () if self.partitioner is None else self.partitioner.choices
 
     def _with_recording(self, each: ModulePass) -> ModulePass:
@@ -119,7 +119,7 @@ class _Compilation:
         return recording
 
     def _report_plans(self, module: ModuleOp) -> None:
-        """Report on a module whose groups have plans, before they become loops."""
+        """Report on a module with planned groups, before they are lowered to loops."""
         if has_kernel_model(self.backend.target):
             return
         with locate_errors(module, "the report"):
@@ -155,21 +155,21 @@ def _report_functions(
     options: ExplainOptions, compilation: _Compilation
 ) -> Sequence[Function]:
     """Return the report on each function, from one compilation."""
-    is_alone = options.group is not None
+    is_single_group = options.group is not None
     until = (
         len
         if options.simulate
         else count_until_planned
-        if is_alone
+        if is_single_group
         else count_until_last_remark
     )
     signature = compilation.run(until)
     functions = compilation.functions
     if not functions:
         raise ExplainError(NO_GROUPS)
-    if not is_alone:
-        said = collect_remarks(compilation.records)
-        functions = [replace(e, remarks=said.get(e.name, ())) for e in functions]
+    if not is_single_group:
+        remarks = collect_remarks(compilation.records)
+        functions = [replace(e, remarks=remarks.get(e.name, ())) for e in functions]
     if options.simulate:
         outcome = _simulate_program(compilation, signature)
         target = compilation.backend.target
@@ -178,14 +178,14 @@ def _report_functions(
 
 
 def _explain_kernels(options: ExplainOptions, compilation: _Compilation) -> str:
-    """Return the report on the kernels for a GPU, with the remarks of passes."""
-    given = {
+    """Return the report on GPU kernels, with the remarks of passes."""
+    unsupported = {
         "--group": options.group is not None,
         "--why-not-fuse": options.why_not_fuse is not None,
         "--simulate": options.simulate,
         "--json": options.json,
     }
-    for option, is_given in given.items():
+    for option, is_given in unsupported.items():
         if is_given:
             raise ExplainError(
                 f"expected a target of the backend npu for {option}, "
@@ -201,16 +201,16 @@ def _explain_kernels(options: ExplainOptions, compilation: _Compilation) -> str:
 def _parse_pair(
     words: str | None, module: ModuleOp, names: SourceNames
 ) -> tuple[str, str] | None:
-    """The two names in `A,B`, if they are asked for."""
+    """Return the two names in `A,B`, or `None`."""
     if words is None:
         return None
-    found = [each.strip() for each in words.split(",")]
-    if len(found) != 2:
+    parts = [each.strip() for each in words.split(",")]
+    if len(parts) != 2:
         raise ExplainError(f"expected two names `A,B`, got `{words}`")
-    for name in found:
+    for name in parts:
         if not any(names.is_named(op, name) for op in module.walk()):
             raise _unknown_name_error(name)
-    return found[0], found[1]
+    return parts[0], parts[1]
 
 
 def _unknown_name_error(name: str) -> ExplainError:
@@ -221,7 +221,7 @@ def _unknown_name_error(name: str) -> ExplainError:
 
 
 def _select_target(options: ExplainOptions, module: ModuleOp) -> tuple[TargetSpec, str]:
-    """The target, and what it is called."""
+    """Return the target and its display name."""
     if options.target is None and TargetSpec.is_attached_to(module):
         target, name = TargetSpec.of(module), TargetSpec.of(module).name
     else:
@@ -234,7 +234,7 @@ def _select_target(options: ExplainOptions, module: ModuleOp) -> tuple[TargetSpe
 
 
 def _select_group(function: Function, number: int | None) -> Function:
-    """A function with one of its groups."""
+    """Return a function restricted to one of its groups."""
     if number is None:
         return function
     if not 0 <= number < len(function.groups):
@@ -254,9 +254,7 @@ def _format_function(function: Function, number: int | None) -> str:
 
 
 def _simulate_program(compilation: _Compilation, signature: Signature) -> Outcome:
-    """
-    Return the cost of the compiled program on the simulator, preparations left out.
-    """
+    """Return the simulated cost of the compiled program, without preparations."""
     executable = compilation.backend.build(
         compilation.context, compilation.module, signature
     )
@@ -270,20 +268,20 @@ def _simulate_program(compilation: _Compilation, signature: Signature) -> Outcom
 def _with_simulation(
     function: Function, outcome: Outcome, target: TargetSpec
 ) -> Function:
-    """A function with what a simulated run of it took."""
+    """Return a function with the cost of a simulated run."""
     figures, level = outcome.figures, target.outermost.name
     moved = figures.get(f"{level}.read", 0) + figures.get(f"{level}.written", 0)
-    places = [
+    locations = [
         frozenset(each.place for each in group.operations if each.place is not None)
         for group in function.groups
     ]
-    spent = attribute_cycles(places, outcome.segments)
+    group_cycles = attribute_cycles(locations, outcome.segments)
     groups = [
-        replace(group, simulated_cycles=spent.get(group.number))
+        replace(group, simulated_cycles=group_cycles.get(group.number))
         for group in function.groups
     ]
-    whole = Cost(int(figures["cycles"]), int(moved))
-    return replace(function, groups=groups, simulated=whole)
+    total = Cost(int(figures["cycles"]), int(moved))
+    return replace(function, groups=groups, simulated=total)
 
 
 def _explain_why_not_fused(
@@ -314,27 +312,27 @@ def _verdict_to_dict(verdict: Verdict) -> dict[str, object]:
 def _find_operations(
     compilation: _Compilation, before: ModuleOp, name: str
 ) -> Sequence[Operation]:
-    """The operations that come from what is called so, before groups are merged."""
-    found = find_named_operations(
+    """Return the operations that originate from a name, before groups are merged."""
+    operations = find_named_operations(
         compilation.source_module, before, compilation.names, name
     )
-    if not found:
+    if not operations:
         raise _unknown_name_error(name)
-    return found
+    return operations
 
 
 def _closest_pair(
     first: Sequence[Operation], second: Sequence[Operation]
 ) -> tuple[Operation, Operation]:
     """Return the closest pair of operations from two locations, in program order."""
-    order = {op: number for number, op in enumerate(_walk_module(first[0]))}
+    order = {op: index for index, op in enumerate(_walk_module(first[0]))}
     if order[first[-1]] <= order[second[-1]]:
         return first[-1], second[0]
     return first[0], second[-1]
 
 
 def _walk_module(op: Operation) -> list[Operation]:
-    """All operations of a module in order."""
+    """Return all operations of a module, in order."""
     top = op
     while (parent := top.parent_op()) is not None:
         top = parent

@@ -1,4 +1,4 @@
-"""The command line of `tlf-explain`. Imports nothing of xDSL, so that help is quick."""
+"""Command line of `tlf-explain`. Imports nothing of xDSL, so that help is quick."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import NoReturn
 
 from tlf.tools.command_line import CommandLine, end_tool
 
-DESCRIPTION = "Say how a program is planned for a target, what that costs, and why."
+DESCRIPTION = "Report the plan of a program for a target, its cost, and the reasons."
 
 
 class ExplainOptions(argparse.Namespace):
-    """The command line, as parsed."""
+    """The parsed command line."""
 
     file: str
     entry: str | None
@@ -26,18 +26,18 @@ class ExplainOptions(argparse.Namespace):
 
 
 def fail(message: str) -> NoReturn:
-    """End the tool with a message that concerns no place in a program."""
+    """Exit with an error that has no source location."""
     end_tool("tlf-explain", message)
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> ExplainOptions:
-    """Read the command line; a wrong one ends the tool."""
+    """Parse the command line; exit with an error if it is invalid."""
     parser = CommandLine("tlf-explain", description=DESCRIPTION)
-    parser.add_argument("file", help="program of graph to explain")
+    parser.add_argument("file", help="program of the dialect graph")
     parser.add_argument("--entry", metavar="NAME", help="function to explain")
     parser.add_argument(
         "--target",
-        help="a target description with a model (default: the program's, npu)",
+        help="a target description with a cost model (default: the program's, npu)",
     )
     parser.add_argument(
         "--l2", metavar="SIZE", help="capacity of the target's L2, such as 512K"
@@ -46,18 +46,18 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> ExplainOptions:
         "-p",
         "--passes",
         metavar="PIPELINE",
-        help="passes instead of the pipeline that belongs to the target",
+        help="passes instead of the default pipeline of the target",
     )
     parser.add_argument(
-        "--group", type=int, metavar="N", help="tell of one group alone"
+        "--group", type=int, metavar="N", help="report on one group only"
     )
     parser.add_argument(
         "--why-not-fuse",
         metavar="A,B",
-        help="why two operations do not run together: names of results, or places",
+        help="why two operations are not fused: names of results, or locations",
     )
     parser.add_argument(
-        "--simulate", action="store_true", help="compile the program and time it, too"
+        "--simulate", action="store_true", help="also compile and simulate the program"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     return parser.parse_args(arguments, namespace=ExplainOptions())

@@ -1,4 +1,4 @@
-"""The command line of `tlf-import`. Imports nothing heavy, so that help is quick."""
+"""Command line of `tlf-import`. Imports nothing heavy, so that help is quick."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from tlf.tools.command_line import CommandLine, end_tool
 
-DESCRIPTION = "Write a module of PyTorch as a program, and its weights to a side file."
+DESCRIPTION = "Write a PyTorch module as a program, and its weights to a side file."
 SOURCE = (
     "a saved program (`.pt2`), or a function as `package.module:name` that returns a "
     "module and its example inputs"
@@ -17,7 +17,7 @@ SOURCE = (
 
 
 class ImportOptions(argparse.Namespace):
-    """The command line, as parsed."""
+    """The parsed command line."""
 
     source: str
     output: Path
@@ -27,12 +27,12 @@ class ImportOptions(argparse.Namespace):
 
 
 def fail(message: str) -> NoReturn:
-    """End the tool with a message that concerns no place in a program."""
+    """Exit with an error that has no source location."""
     end_tool("tlf-import", message)
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> ImportOptions:
-    """Read the command line; a wrong one ends the tool."""
+    """Parse the command line; exit with an error if it is invalid."""
     parser = CommandLine("tlf-import", description=DESCRIPTION)
     parser.add_argument("source", help=SOURCE)
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE.mlir")
@@ -40,17 +40,17 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> ImportOptions:
         "--weights",
         type=Path,
         metavar="FILE.safetensors",
-        help="where weights go (default: the output's name)",
+        help="side file for weights (default: the output's name)",
     )
     parser.add_argument(
         "--arguments",
         action="store_true",
-        help="leave weights arguments of the function, not constants in the side file",
+        help="keep weights as function arguments, not constants in the side file",
     )
     parser.add_argument(
         "--no-locations",
         dest="locations",
         action="store_false",
-        help="do not write from which part of the module an operation comes",
+        help="omit the parts of the module that operations originate from",
     )
     return parser.parse_args(arguments, namespace=ImportOptions())

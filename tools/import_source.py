@@ -15,8 +15,8 @@ from tlf.frontend.torch import ImportedProgram, ImportFailure, from_torch
 
 def import_source(source: str) -> ImportedProgram:
     """
-    Import a `.pt2` file, or the module that a function `package.module:name` makes; the
-    current folder is searched first. Raises `ImportFailure`.
+    Import a `.pt2` file, or the module returned by a function `package.module:name`;
+    the current folder is searched first. Raises `ImportFailure`.
     """
     if source.endswith(".pt2"):
         return from_torch(_load_exported(source))
@@ -44,16 +44,16 @@ def _load_exported(path: str) -> torch.export.ExportedProgram:
 def _call_factory(
     source: str,
 ) -> tuple[torch.nn.Module, tuple[Any, ...], dict[str, Any]]:
-    """The module, the inputs in order and those by name that a function returns."""
+    """Return the module, the positional inputs and the named inputs from a function."""
     package, colon, name = source.partition(":")
     if not colon:
         raise ImportFailure(f"expected `package.module:name` or a `.pt2`, got {source}")
     function = _import_function(package, name)
     try:
-        made: Any = function()
+        returned: Any = function()
     except Exception as error:
         raise ImportFailure(f"{source}: {type(error).__name__}: {error}") from error
-    parts: list[Any] = [*made] if type(made).__name__ == "tuple" else [made]
+    parts: list[Any] = [*returned] if type(returned).__name__ == "tuple" else [returned]
     if len(parts) not in (2, 3) or not isinstance(parts[0], torch.nn.Module):
         kind = type(parts[0]).__name__
         raise ImportFailure(
@@ -66,12 +66,12 @@ def _call_factory(
 def _import_function(package: str, name: str) -> Any:
     sys.path.insert(0, str(Path.cwd()))
     try:
-        found = importlib.import_module(package)
+        module = importlib.import_module(package)
     except Exception as error:
         raise ImportFailure(f"cannot import `{package}`: {error}") from error
     finally:
         sys.path.pop(0)
-    function = getattr(found, name, None)
+    function = getattr(module, name, None)
     if not callable(function):
         raise ImportFailure(f"expected a function `{name}` in `{package}`, got none")
     return function

@@ -14,7 +14,7 @@ def _has_attributes(attributes: DictionaryAttr) -> bool:
 
 
 def weights_to_constants(imported: ImportedProgram, path: str) -> None:
-    """Replace the arguments that hold weights by constants in the file `path`."""
+    """Replace weight arguments by constants in the file `path`."""
     function = entry_point(imported.module)
     block = function.body.block
     first = block.first_op

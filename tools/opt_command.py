@@ -1,4 +1,4 @@
-"""Implementation of `tlf-opt` behind its command line."""
+"""Implementation of `tlf-opt`, apart from its command line."""
 
 from __future__ import annotations
 
@@ -41,15 +41,13 @@ from tlf.tools.opt_options import OptOptions
 
 
 class UsageError(Exception):
-    """
-    Something asked for on the command line that cannot be had.
-    """
+    """An invalid request on the command line."""
 
 
 def run(options: OptOptions) -> bool:
     """
-    Do what `options` say; return whether all went as it should, the rest having been
-    said on stderr. Raises `UsageError`.
+    Execute `options`; return `True` on success. Problems are printed to stderr. Raises
+    `UsageError`.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -78,9 +76,7 @@ def run(options: OptOptions) -> bool:
 
 @dataclass
 class OptRun:
-    """
-    One run of `tlf-opt`: what the command line chose, and what came of it.
-    """
+    """One run of `tlf-opt`: its resolved options and its outputs."""
 
     options: OptOptions
     passes: Sequence[ModulePass]
@@ -88,13 +84,13 @@ class OptRun:
     target: descriptions.TargetSpec | None
     timing: Timing = field(default_factory=Timing)
     outputs: list[str] = field(default_factory=list[str])
-    """The printed pieces that had no errors."""
+    """Printed parts of the source that had no errors."""
 
     @classmethod
     def from_options(cls, options: OptOptions) -> OptRun:
         """
-        Look up what `options` name. Raises `PipelineError`, and `DiagnosticException`
-        for a target description.
+        Resolve the names in `options`. Raises `PipelineError`, and
+        `DiagnosticException` for a target description.
         """
         target = _load_target(options)
         known = pipelines_for(target)
@@ -104,30 +100,28 @@ class OptRun:
         return cls(options, passes, output, target)
 
     def process(self, source: Source) -> bool:
-        """Process all of `source`; return whether all went as it should."""
-        pieces = source.split() if self.options.split_input_file else [source]
-        problems = [
-            problem for piece in pieces for problem in self._process_piece(piece)
-        ]
+        """Process all of `source`; return `True` if there were no problems."""
+        parts = source.split() if self.options.split_input_file else [source]
+        problems = [problem for part in parts for problem in self._process_piece(part)]
         for problem in problems:
             print(problem, file=sys.stderr)
         return not problems
 
     def _process_piece(self, piece: Source) -> Sequence[object]:
-        """Process `piece`; return what is wrong with it."""
+        """Process one part of the source; return its problems."""
         expects = self.options.verify_diagnostics
         try:
             expectations = find_expectations(piece) if expects else []
         except ExpectationError as error:
             return [error]
-        found: list[Diagnostic] = []
+        diagnostics: list[Diagnostic] = []
         try:
             self.outputs.append(self._compile(piece))
         except CompileError as error:
             if self.options.traceback:
                 traceback.print_exception(error)
-            found.append(error.diagnostic)
-        return match_diagnostics(expectations, found) if expects else found
+            diagnostics.append(error.diagnostic)
+        return match_diagnostics(expectations, diagnostics) if expects else diagnostics
 
     def _compile(self, piece: Source) -> str:
         options = self.options
@@ -152,8 +146,8 @@ class OptRun:
     def _run_with_groups(
         self, context: Context, module: ModuleOp, piece: Source
     ) -> None:
-        """Run the passes, and tell on stderr what groups are to cost."""
-        # It takes passes that the program may not need.
+        """Run the passes, and print the predicted costs of groups to stderr."""
+        # Imported late because it loads passes that the program may not need.
         from tlf.compiler.driver.pipeline_taps import with_watcher
         from tlf.compiler.explain.group_costs import GroupTable
 
@@ -192,7 +186,10 @@ def _load_target(options: OptOptions) -> descriptions.TargetSpec | None:
 
 
 def _list_names() -> str:
-    """The names that `-p`, `-t` and `--target` take; passes of others last."""
+    """
+    Return the names that `-p`, `-t` and `--target` accept, with passes of xDSL and
+    plugins last.
+    """
     groups = {
         "passes": TLF_UNIVERSE.all_passes,
         "pipelines": PIPELINES,

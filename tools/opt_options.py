@@ -1,4 +1,4 @@
-"""The command line of `tlf-opt`. Imports nothing of xDSL, so that help is quick."""
+"""Command line of `tlf-opt`. Imports nothing of xDSL, so that help is quick."""
 
 from __future__ import annotations
 
@@ -12,26 +12,24 @@ DESCRIPTION = "Run passes over a program and print it."
 EPILOG = "`--list` names the passes, pipelines, formats and target descriptions."
 
 FLAGS = {
-    "split-input-file": "process the pieces between lines `// -----` one by one",
-    "verify-diagnostics": "expect the errors that `// expected-error {{...}}` says",
-    "print-ir-after-all": "show the program after every pass, on stderr",
-    "print-ir-after-change": "show the program after every pass that changed it",
-    "groups": "tell of each group what it takes at least and by the model, on stderr",
-    "timing": "report the seconds that each pass took, on stderr",
+    "split-input-file": "process the parts between lines `// -----` separately",
+    "verify-diagnostics": "match errors with comments `// expected-error {{...}}`",
+    "print-ir-after-all": "print the program after every pass to stderr",
+    "print-ir-after-change": "print the program after every pass that changed it",
+    "groups": "print the lower bound and the predicted cost of each group to stderr",
+    "timing": "print the seconds of each pass to stderr",
     "print-op-generic": "print all operations in their generic form",
     "print-debuginfo": "print the locations of operations",
     "allow-unregistered-dialect": "read operations of unknown dialects",
     "no-implicit-module": "require a `builtin.module` at the top",
-    "disable-verify": "do not check the program, neither before nor after passes",
-    "traceback": "show where in the tool an error was raised",
-    "list": "list what `-p`, `-t` and `--target` know, and stop",
+    "disable-verify": "do not verify the program, neither before nor after passes",
+    "traceback": "print the Python traceback of errors",
+    "list": "list the names for `-p`, `-t` and `--target`, and exit",
 }
 
 
 class OptOptions(argparse.Namespace):
-    """
-    The command line, as parsed.
-    """
+    """The parsed command line."""
 
     input: str | None
     output: str | None
@@ -56,16 +54,16 @@ class OptOptions(argparse.Namespace):
 
 
 def fail(message: str) -> NoReturn:
-    """End the tool with a message that concerns no place in a program."""
+    """Exit with an error that has no source location."""
     end_tool("tlf-opt", message)
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> OptOptions:
-    """Read the command line; a wrong one ends the tool."""
+    """Parse the command line; exit with an error if it is invalid."""
     parser = CommandLine("tlf-opt", description=DESCRIPTION, epilog=EPILOG)
-    parser.add_argument("input", nargs="?", help="file to read, stdin if left out")
+    parser.add_argument("input", nargs="?", help="input file, stdin by default")
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="file to write instead of stdout"
+        "-o", "--output", metavar="FILE", help="output file, stdout by default"
     )
     parser.add_argument(
         "-p",
@@ -80,12 +78,12 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> OptOptions:
         "--emit",
         metavar="FORMAT",
         default="mlir",
-        help="what to print: `mlir`, `triton`, `npu`, ... (default: mlir)",
+        help="output format: `mlir`, `triton`, `npu`, ... (default: mlir)",
     )
     parser.add_argument(
         "--target",
         metavar="NAME|FILE.toml",
-        help="description of the target chip, to be attached to the module",
+        help="description of the target chip, attached to the module",
     )
     parser.add_argument(
         "--l2", metavar="SIZE", help="capacity of the target's L2, such as 512K"
@@ -95,7 +93,7 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> OptOptions:
         metavar="PASS",
         action="append",
         default=[],
-        help="show the program after this pass, on stderr",
+        help="print the program after this pass to stderr",
     )
     for name, text in FLAGS.items():
         parser.add_argument(f"--{name}", action="store_true", help=text)

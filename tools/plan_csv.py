@@ -1,17 +1,18 @@
 """
 Static allocation problems as comma-separated values.
 
-The first line names the columns, every other one is a buffer:
+The first line names the columns, every other line is a buffer:
 
-- `id`: its name. `lower`, `upper`: the steps it is live in, [lower, upper); with `end`
-  in place of `upper`, up to that step and with it. `size`: bytes.
+- `id`: its name. `lower`, `upper`: its lifetime in steps, [lower, upper); with `end`
+  instead of `upper`, the last step is included. `size`: bytes.
 - `alignment`, `hint`, `offset`: bytes, may be empty.
-- `gaps`: lifetimes within its own in which it is not live, `3-5 8-9`; with `@0:64`, in
-  which only these of its bytes are.
-- `period`: the steps after which its lifetime repeats, which may then pass their end.
-- `within`: the buffer whose place it shares, as `id` or `id+bytes`.
+- `gaps`: intervals of its lifetime in which it is not live, `3-5 8-9`; with `@0:64`, in
+  which only this range of its bytes is live.
+- `period`: number of steps after which its lifetime repeats; the lifetime may wrap
+  around the end of the period.
+- `within`: the buffer that contains it, as `id` or `id+bytes`.
 
-The first two lines are the format of MiniMalloc, the last two are ours.
+The format is that of MiniMalloc; `period` and `within` are extensions.
 """
 
 from __future__ import annotations
@@ -46,60 +47,58 @@ class CSVError(Exception):
 
 @dataclass(frozen=True)
 class Cell:
-    """A value of a line, with its place. Lines and columns count from 1."""
+    """A value of a line, with its location. Lines and columns count from 1."""
 
     text: str
     line: int
     column: int
 
     def make_error(self, expected: str) -> CSVError:
-        """An error that tells what was expected here."""
+        """Return an error that states what was expected here."""
         return CSVError(
             self.line, self.column, f"expected {expected}, got `{self.text}`"
         )
 
     def to_integer(self, least: int = 0) -> int:
-        """The integer that this is."""
+        """Return the value as an integer of at least `least`."""
         if not re.fullmatch(r"-?\d{1,18}", self.text) or int(self.text) < least:
             raise self.make_error(f"an integer of at least {least}")
         return int(self.text)
 
     def to_integer_or_none(self) -> int | None:
-        """The integer that this is, or none if it is empty."""
+        """Return the value as an integer, or `None` if it is empty."""
         return self.to_integer() if self.text else None
 
 
 @dataclass(frozen=True)
 class Problem:
-    """
-    The buffers of a file, and its lines as they were.
-    """
+    """Buffers of a file, with its original lines."""
 
     header: str
     lines: Sequence[str]
     names: Sequence[str]
     line_numbers: Sequence[int]
-    """The line of each buffer."""
+    """Line of each buffer."""
     buffers: Sequence[Buffer]
     columns: Sequence[str]
 
     def with_offsets(self, offsets: Sequence[int]) -> str:
-        """The file with these offsets as its last column."""
-        keep = [at for at, name in enumerate(self.columns) if name != "offset"]
+        """Return the file with the offsets as its last column."""
+        columns = [index for index, name in enumerate(self.columns) if name != "offset"]
         rows = [
             (self.header, "offset"),
             *zip(self.lines, map(str, offsets), strict=True),
         ]
-        found = [
-            ",".join([*(line.split(",")[at].strip() for at in keep), last])
+        output = [
+            ",".join([*(line.split(",")[index].strip() for index in columns), last])
             for line, last in rows
         ]
-        return "\n".join(found) + "\n"
+        return "\n".join(output) + "\n"
 
 
 @dataclass
 class _Reader:
-    """Reads one line after the other."""
+    """Reader of a file, line by line."""
 
     alignment: int
     replan: bool
@@ -135,8 +134,10 @@ class _Reader:
             raise row["id"].make_error("a name of its own")
         self.indices[row["id"].text] = len(self.buffers)
         self.line_numbers.append(line)
-        home = row.get("within")
-        self.containers.append(home if home is not None and home.text else None)
+        container = row.get("within")
+        self.containers.append(
+            container if container is not None and container.text else None
+        )
         self.buffers.append(self.make_buffer(row))
 
     def make_buffer(self, row: Mapping[str, Cell]) -> Buffer:
@@ -157,7 +158,7 @@ class _Reader:
         upper = row["upper"].to_integer() + self.is_inclusive
         if upper < lower:
             raise row["upper"].make_error(f"a step from {lower} on")
-        found: list[Span] = []
+        spans: list[Span] = []
         gaps = row.get("gaps")
         for start, end, low, high in self.parse_gaps(gaps, size) if gaps else ():
             if not lower <= start <= end <= upper:
@@ -165,30 +166,30 @@ class _Reader:
                 raise gaps.make_error(
                     f"gaps within {lower} to {upper}, one after the other"
                 )
-            found.append(Span(lower, start, 0, size))
-            found.append(Span(start, end, low, high))
+            spans.append(Span(lower, start, 0, size))
+            spans.append(Span(start, end, low, high))
             lower = end
-        found.append(Span(lower, upper, 0, size))
+        spans.append(Span(lower, upper, 0, size))
         live = [
-            span for span in found if span.start < span.end and span.low < span.high
+            span for span in spans if span.start < span.end and span.low < span.high
         ]
         period = row.get("period")
         return _wrap_spans(live, period) if period and period.text else live
 
     def parse_gaps(self, cell: Cell, size: int) -> list[tuple[int, int, int, int]]:
-        found: list[tuple[int, int, int, int]] = []
+        parsed: list[tuple[int, int, int, int]] = []
         for text in cell.text.split():
             if (match := GAP.fullmatch(text)) is None:
                 raise cell.make_error("gaps such as `3-5` or `3-5@0:64`")
             start, end, low, high = (int(each or 0) for each in match.groups())
             if not low <= high <= size:
                 raise cell.make_error(f"bytes within {size}")
-            found.append((start, end + self.is_inclusive, low, high))
-        return found
+            parsed.append((start, end + self.is_inclusive, low, high))
+        return parsed
 
     def resolve_buffers(self) -> list[Buffer]:
-        """Return the buffers, each with the index of the one that contains it."""
-        found: list[Buffer] = []
+        """Return the buffers, each with the index of its containing buffer."""
+        resolved: list[Buffer] = []
         for buffer, cell in zip(self.buffers, self.containers, strict=True):
             within = None
             if cell is not None:
@@ -196,7 +197,7 @@ class _Reader:
                 if match is None or match["id"] not in self.indices:
                     raise cell.make_error("the `id` of a buffer, or `id+bytes`")
                 within = self.indices[match["id"]], int(match["bytes"] or 0)
-            found.append(
+            resolved.append(
                 Buffer(
                     buffer.size,
                     buffer.spans,
@@ -206,13 +207,13 @@ class _Reader:
                     buffer.hint,
                 )
             )
-        return found
+        return resolved
 
 
 def read_problem(text: str, alignment: int = 1, replan: bool = False) -> Problem:
     """
-    Read a problem; buffers without an `alignment` get this one, and with `replan` none
-    has an offset. Raises `CSVError`.
+    Read a problem. Buffers without an `alignment` get the given one, and with `replan`
+    offsets are ignored. Raises `CSVError`.
     """
     reader = _Reader(alignment, replan)
     header = ""
@@ -249,7 +250,7 @@ def _split_cells(line: int, text: str) -> list[Cell]:
 
 
 def _wrap_spans(spans: Sequence[Span], period: Cell) -> list[Span]:
-    """The spans modulo a period."""
+    """Return the spans modulo a period."""
     steps = period.to_integer(1)
     first, last = spans[0].start if spans else 0, spans[-1].end if spans else 0
     if last - first > steps:

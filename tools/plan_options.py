@@ -1,4 +1,4 @@
-"""The command line of `tlf-plan`. Imports nothing heavy, so that help is quick."""
+"""Command line of `tlf-plan`. Imports nothing heavy, so that help is quick."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import NoReturn
 
 from tlf.tools.command_line import CommandLine, end_tool
 
-DESCRIPTION = "Place buffers with lifetimes in a memory, and say how well."
+DESCRIPTION = "Allocate buffers with lifetimes in a memory, and report the result."
 
 
 class PlanOptions(argparse.Namespace):
-    """The command line, as parsed."""
+    """The parsed command line."""
 
     csv: Path
     capacity: int | None
@@ -26,12 +26,12 @@ class PlanOptions(argparse.Namespace):
 
 
 def fail(message: str, where: str = "tlf-plan") -> NoReturn:
-    """End the tool with one line."""
+    """Exit with an error on one line."""
     end_tool(where, message)
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> PlanOptions:
-    """Read the command line; a wrong one ends the tool."""
+    """Parse the command line; exit with an error if it is invalid."""
     parser = CommandLine("tlf-plan", description=DESCRIPTION)
     parser.add_argument(
         "--csv", type=Path, required=True, metavar="FILE.csv", help="the buffers"
@@ -40,43 +40,49 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> PlanOptions:
         "--capacity",
         type=_parse_size,
         metavar="SIZE",
-        help="of the memory, such as 64K",
+        help="capacity of the memory, such as 64K",
     )
     parser.add_argument(
         "--alignment",
         type=_parse_size,
         default=1,
         metavar="SIZE",
-        help="of buffers that give none (default: 1)",
+        help="default alignment of buffers (default: 1)",
     )
     parser.add_argument(
         "--budget",
         type=_parse_seconds,
         default=60.0,
         metavar="SECONDS",
-        help="for the search (default: 60)",
+        help="time limit of the search (default: 60)",
     )
     parser.add_argument(
         "--minimize",
         action="store_true",
-        help="go on below the capacity, as without one: look for the lowest peak",
+        help="search for the lowest peak, even below the capacity",
     )
     parser.add_argument(
         "--replan",
         action="store_true",
-        help="choose anew the offsets that the file gives",
+        help="ignore the offsets in the file",
     )
     parser.add_argument(
-        "--out", type=Path, metavar="FILE.csv", help="the buffers with their offsets"
+        "--out",
+        type=Path,
+        metavar="FILE.csv",
+        help="file for the buffers with their offsets",
     )
     parser.add_argument(
-        "--render", type=Path, metavar="FILE.svg", help="a picture, bytes over steps"
+        "--render",
+        type=Path,
+        metavar="FILE.svg",
+        help="file for an SVG picture, bytes over steps",
     )
     return parser.parse_args(arguments, namespace=PlanOptions())
 
 
 def _parse_size(text: str) -> int:
-    # Only who gives a size waits for what reads it.
+    # Imported late, because only sizes need it.
     from xdsl.utils.exceptions import DiagnosticException
 
     from tlf.dialects.target import parse_bytes

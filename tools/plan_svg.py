@@ -1,4 +1,4 @@
-"""An SVG picture of a static allocation: bytes over steps."""
+"""SVG picture of a static allocation: bytes over steps."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from html import escape
 from tlf.support.allocation import Allocation, Buffer
 
 WIDTH, HEIGHT, MARGIN = 1200.0, 600.0, 40.0
-"""Of the picture in units of SVG; the margin is around what is drawn."""
+"""Size of the picture and the margin around the drawing, in SVG units."""
 
 GOLDEN_ANGLE = 137.5
-"""Degrees between the hues of one buffer and the next, which keeps neighbours apart."""
+"""Degrees between the hues of consecutive buffers, which keeps them distinguishable."""
 
 
 def render_allocation(
@@ -45,10 +45,10 @@ def _svg_elements(
         'font-family="sans-serif" font-size="12">'
     )
     yield f'<rect width="{WIDTH:g}" height="{HEIGHT:g}" fill="white"/>'
-    for number, (name, buffer) in enumerate(zip(names, buffers, strict=True)):
-        offset = placement.offsets[number]
+    for index, (name, buffer) in enumerate(zip(names, buffers, strict=True)):
+        offset = placement.offsets[index]
         title = escape(f"{name}: bytes {offset} to {offset + buffer.size}")
-        hue = number * GOLDEN_ANGLE % 360
+        hue = index * GOLDEN_ANGLE % 360
         for span in buffer.spans:
             yield (
                 f'<rect x="{MARGIN + (span.start - first) * across:.2f}" '
@@ -67,7 +67,7 @@ def _svg_elements(
             f'y2="{height(offset):.2f}" stroke="black" stroke-dasharray="4"/>'
         )
         yield f'<text x="{MARGIN:g}" y="{height(offset) - 4:.2f}">{label}</text>'
-    place = f'y="{HEIGHT - MARGIN + 16:g}"'
-    yield f'<text x="{MARGIN:g}" {place}>step {first}</text>'
-    yield f'<text x="{WIDTH - MARGIN:g}" {place} text-anchor="end">step {last}</text>'
+    y_text = f'y="{HEIGHT - MARGIN + 16:g}"'
+    yield f'<text x="{MARGIN:g}" {y_text}>step {first}</text>'
+    yield f'<text x="{WIDTH - MARGIN:g}" {y_text} text-anchor="end">step {last}</text>'
     yield "</svg>"

@@ -18,39 +18,39 @@ TOLERANCES: Mapping[np.dtype[np.generic], float] = {
     np.dtype(np.float16): 2e-3,
     np.dtype(ml_dtypes.bfloat16): 1e-2,
 }
-"""The largest relative error ||d|| / ||reference||, by dtype; others must be equal."""
+"""Maximum relative error ||d|| / ||reference||, by dtype; others must be equal."""
 
 MAX_ELEMENT_RATIO = 8.0
-"""The largest relative error of one element, as a multiple of the tolerance."""
+"""Maximum relative error of one element, as a multiple of the tolerance."""
 
 
 @dataclass(frozen=True)
 class Comparison:
     """
-    The error of one result. It is infinite where the two are not alike: in shape or
-    dtype, or because one side has a NaN or an infinity that the other has not.
+    Error of one result. It is infinite if shapes or dtypes differ, or if only one of
+    both arrays has a NaN or an infinity at some element.
     """
 
     name: str
     relative: float
-    """||d|| / ||reference||; of a dtype without tolerance, the share that differs."""
+    """||d|| / ||reference||; without a tolerance, the fraction that differs."""
     largest: float
     """
-    The largest |d| of an element, relative to its magnitude or, for small ones, to the
-    root mean square of the reference.
+    Largest |d| of an element, relative to its magnitude or, for small ones, to the root
+    mean square of the reference.
     """
     tolerance: float
     note: str = ""
-    """Further remark on the two, empty if there is none."""
+    """Further remark on the comparison, empty if there is none."""
 
     @property
     def is_within_tolerance(self) -> bool:
-        """True if the result is as close as its dtype allows."""
+        """True if the result is within the tolerance of its dtype."""
         bound = MAX_ELEMENT_RATIO * self.tolerance
         return self.relative <= self.tolerance and self.largest <= bound
 
     def to_row(self) -> tuple[str, str]:
-        """The comparison as a row of a table."""
+        """Return the comparison as a row of a table."""
         errors = (
             f"{self.relative:.1e} relative (at most {self.tolerance:g}), "
             f"{self.largest:.1e} at most in one element"
@@ -63,17 +63,17 @@ class Comparison:
 def compare(name: str, result: Array, reference: Array) -> Comparison:
     """Compare a result with its reference."""
     tolerance = TOLERANCES.get(reference.dtype)
-    expected, found = _describe_array(reference), _describe_array(result)
-    if found != expected:
-        note = f"expected {expected}, got {found}"
+    expected, actual = _describe_array(reference), _describe_array(result)
+    if actual != expected:
+        note = f"expected {expected}, got {actual}"
         return Comparison(name, inf, inf, tolerance or 0.0, note)
     if tolerance is None:
         return _compare_exactly(name, result, reference)
     left, right = result.astype(np.float64), reference.astype(np.float64)
     finite = np.isfinite(right)
     same = (left == right) | (np.isnan(left) & np.isnan(right))
-    if apart := np.count_nonzero(~np.where(finite, np.isfinite(left), same)):
-        note = f"{apart} of {left.size} NaN or infinite on one side only"
+    if mismatches := np.count_nonzero(~np.where(finite, np.isfinite(left), same)):
+        note = f"{mismatches} of {left.size} NaN or infinite on one side only"
         return Comparison(name, inf, inf, tolerance, note)
     special = left.size - np.count_nonzero(finite)
     note = f"{special} of {left.size} NaN or infinite on both sides" if special else ""
@@ -94,8 +94,8 @@ def _relative_errors(
     left: NDArray[np.float64], right: NDArray[np.float64], step: float
 ) -> tuple[float, float]:
     """
-    The relative error of all elements, and of the worst, where all are finite. An error
-    of `step`, the distance between the smallest numbers, is none.
+    Return the relative error of all elements, and of the worst one, for finite arrays.
+    An error of `step`, the distance between the smallest numbers, is ignored.
     """
     with np.errstate(over="ignore"):
         difference = np.maximum(np.abs(left - right) - step, 0.0)
@@ -104,7 +104,7 @@ def _relative_errors(
         return 0.0, 0.0
     if (scale := float(magnitude.max())) == 0:
         return inf, inf
-    # Relative to the largest, so that squares neither overflow nor vanish.
+    # Scale by the largest magnitude, so that squares neither overflow nor underflow.
     difference, magnitude = difference / scale, magnitude / scale
     mean = float(np.sqrt(np.mean(magnitude**2)))
     relative = np.linalg.norm(difference) / np.linalg.norm(magnitude)

@@ -1,4 +1,4 @@
-"""Implementation of `tlf-run` behind its command line."""
+"""Implementation of `tlf-run`, apart from its command line."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ NO_RESULTS = (
 
 
 class RunError(Exception):
-    """A run that cannot be done; the message is one line."""
+    """A run that failed; the message is one line."""
 
 
 def run(options: RunOptions) -> bool:
     """
-    Do what `options` say and print a table; return whether the results were right.
-    Raises `RunError`, and `CompileError` for a wrong program.
+    Execute `options` and print a table; return `True` if the results are correct.
+    Raises `RunError`, and `CompileError` for an invalid program.
     """
     try:
         return _run(options)
@@ -99,12 +99,12 @@ def _run(options: RunOptions) -> bool:
         raise InputError(NO_RESULTS)
     inputs = make_inputs(function, options.input, options.seed)
     references = _compute_references(module, inputs, options) if options.check else None
-    checked = RuntimeChecks.insert_into(function) if options.check_indices else None
+    checks = RuntimeChecks.insert_into(function) if options.check_indices else None
     started = time.perf_counter()
     signature = _lower_and_record(backend, context, module, options, table)
     outcome = backend.build(context, module, signature)(inputs)
-    if checked is not None:
-        outcome.results = checked.verify_and_strip(outcome.results)
+    if checks is not None:
+        outcome.results = checks.verify_and_strip(outcome.results)
     elapsed = time.perf_counter() - started
     comparisons = [
         compare(name, result, reference)
@@ -133,7 +133,7 @@ def _lower_and_record(
     options: RunOptions,
     table: GroupTable,
 ) -> Signature:
-    """Compile, and take down on the way what groups are to cost, if wanted."""
+    """Lower the module, and record the predicted costs of groups if requested."""
     if not options.groups:
         return backend.lower(context, module)
     return backend.lower(
@@ -176,7 +176,7 @@ def _run_timing(
 
 
 def _default_target(module: ModuleOp) -> str | TargetSpec:
-    """The target that a program was given before, or the usual one."""
+    """Return the target attached to a program, or the default target."""
     return TargetSpec.of(module) if TargetSpec.is_attached_to(module) else "npu"
 
 
@@ -211,12 +211,12 @@ def _format_rows(rows: Sequence[Row]) -> str:
 
 
 def _check_folder(folder: Path) -> None:
-    """Find out before anything is compiled whether a folder can be made."""
-    there = next(each for each in (folder, *folder.parents) if each.exists())
-    if not there.is_dir():
-        raise InputError(f"expected a folder for `--dump-dir`, got the file {there}")
-    if not os.access(there, os.W_OK):
-        raise InputError(f"cannot write in `{there}`: Permission denied")
+    """Check before compilation that a folder can be created."""
+    existing = next(each for each in (folder, *folder.parents) if each.exists())
+    if not existing.is_dir():
+        raise InputError(f"expected a folder for `--dump-dir`, got the file {existing}")
+    if not os.access(existing, os.W_OK):
+        raise InputError(f"cannot write in `{existing}`: Permission denied")
 
 
 def _dump_files(folder: Path, outcome: Outcome, module: ModuleOp) -> None:

@@ -19,18 +19,19 @@ ValueT = TypeVar("ValueT")
 
 
 class InputError(Exception):
-    """An input that cannot be used; the message says which and why."""
+    """An input that cannot be used; the message states the input and the reason."""
 
 
 def make_inputs(
     function: func.FuncOp, given: Sequence[str], seed: int
 ) -> dict[str, Array]:
     """
-    An array for every argument of a function, by name.
+    Return an array for every argument of a function, by name.
 
     `given` has words `name=file.npy`. Other arguments are random, uniform in the range
-    of the argument's attribute `tlf.range`, or else floats in [-1, 1) and integers from
-    -8 to 7. Raises `InputError`, and `CompileError` for arguments that have no arrays.
+    of the argument's attribute `tlf.range`; the default is floats in [-1, 1) and
+    integers from -8 to 7. Raises `InputError`, and `CompileError` for arguments that
+    are not arrays.
     """
     with locate_errors(function, "the arguments"):
         names, ranges = argument_names(function), declared_ranges(function)
@@ -58,16 +59,16 @@ def collect_by_name(
     pairs: Iterable[tuple[str, ValueT]], repeated: Callable[[str, ValueT, ValueT], str]
 ) -> dict[str, ValueT]:
     """
-    Return the value that is given for each name.
+    Return the value given for each name.
 
-    Raises `InputError` with what `repeated` says of a name that is given twice.
+    Raises `InputError` with the message of `repeated` for a name that is given twice.
     """
-    found: dict[str, ValueT] = {}
+    values: dict[str, ValueT] = {}
     for name, value in pairs:
-        if name in found:
-            raise InputError(repeated(name, found[name], value))
-        found[name] = value
-    return found
+        if name in values:
+            raise InputError(repeated(name, values[name], value))
+        values[name] = value
+    return values
 
 
 def _parse_input(word: str) -> tuple[str, str]:
@@ -88,14 +89,14 @@ def _load_input(name: str, file: str, model: Array) -> Array:
 
 
 def _read_npy(name: str, file: str, stream: BinaryIO) -> Array:
-    wanted = f"expected a .npy file of an array for input `{name}`, got {file}"
+    expected = f"expected a .npy file of an array for input `{name}`, got {file}"
     if stream.read(len(MAGIC_PREFIX)) != MAGIC_PREFIX:
-        raise InputError(wanted)
+        raise InputError(expected)
     stream.seek(0)
     try:
         return cast(Array, read_array(stream, allow_pickle=False))
     except (EOFError, ValueError) as error:
-        raise InputError(f"{wanted}: {_read_error_reason(error)}") from error
+        raise InputError(f"{expected}: {_read_error_reason(error)}") from error
 
 
 def _read_error_reason(error: Exception) -> str:
@@ -108,7 +109,10 @@ def _read_error_reason(error: Exception) -> str:
 
 
 def _match_model(name: str, array: Array, model: Array) -> Array:
-    """The array, if it is like the model. Files of numpy do not tell bf16 by name."""
+    """
+    Return the array if its dtype and shape match the model. Files of numpy have no name
+    for bf16.
+    """
     if array.dtype.kind == "V" and array.dtype.itemsize == model.dtype.itemsize:
         array = array.view(model.dtype)
     if array.shape != model.shape or array.dtype != model.dtype:

@@ -1,4 +1,4 @@
-"""Layouts of arguments and results, from the command line."""
+"""Layouts of arguments and results, given on the command line."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ def declare_layouts(function: func.FuncOp, given: Sequence[str]) -> None:
     Declare layouts of the arguments and results of a function.
 
     `given` has words `NAME=0,2,3,1` with the axes of an argument or a result, outermost
-    first, `NAME=any`, and `any` for all that declare nothing. Raises `InputError`, and
-    `CompileError` for a wrong declaration that the function has.
+    first, `NAME=any`, and `any` for all without a declared layout. Raises `InputError`,
+    and `CompileError` for an invalid layout that the function declares.
     """
-    named = collect_by_name(
+    by_name = collect_by_name(
         (_parse_layout(word) for word in given if word != ANY_LAYOUT),
         lambda name, _one, _two: f"expected one layout of {name}, got two",
     )
     inputs, outputs = argument_names(function), result_names(function)
-    for name, layout in named.items():
+    for name, layout in by_name.items():
         if name not in (*inputs, *outputs):
             known = ", ".join(dict.fromkeys((*inputs, *outputs))) or "none"
             raise InputError(f"expected a layout of one of {known}, got `{name}`")
         _check_layout(function, name, layout)
     with locate_errors(function, "the layouts"):
         before = get_argument_layouts(function), get_result_layouts(function)
-    everything = ANY_LAYOUT in given
-    arguments = _layouts_by_index(inputs, named, before[0], everything)
-    results = _layouts_by_index(outputs, named, before[1], everything)
+    is_default_any = ANY_LAYOUT in given
+    arguments = _layouts_by_index(inputs, by_name, before[0], is_default_any)
+    results = _layouts_by_index(outputs, by_name, before[1], is_default_any)
     set_argument_layouts(function, arguments)
     set_result_layouts(function, results)
 
@@ -54,13 +54,13 @@ def _layouts_by_index(
     everything: bool,
 ) -> dict[int, Layout]:
     """Return the layouts that are declared for some names, by their index."""
-    found: dict[int, Layout] = {}
-    for number, (name, before) in enumerate(zip(names, declared, strict=False)):
+    layouts: dict[int, Layout] = {}
+    for index, (name, before) in enumerate(zip(names, declared, strict=False)):
         if name in named:
-            found[number] = named[name]
+            layouts[index] = named[name]
         elif everything and before is None:
-            found[number] = ANY_LAYOUT
-    return found
+            layouts[index] = ANY_LAYOUT
+    return layouts
 
 
 def _parse_layout(word: str) -> tuple[str, Layout]:

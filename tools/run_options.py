@@ -1,4 +1,4 @@
-"""The command line of `tlf-run`. Imports nothing of xDSL, so that help is quick."""
+"""Command line of `tlf-run`. Imports nothing of xDSL, so that help is quick."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import NoReturn
 
 from tlf.tools.command_line import CommandLine, end_tool
 
-DESCRIPTION = "Compile a program, run it, and say what came of it."
+DESCRIPTION = "Compile a program, run it, and report its results and cost."
 TARGET = "reference, npu, triton, or a target description by name or file"
 
 
 class RunOptions(argparse.Namespace):
-    """The command line, as parsed."""
+    """The parsed command line."""
 
     file: str
     entry: str | None
@@ -32,12 +32,12 @@ class RunOptions(argparse.Namespace):
 
 
 def fail(message: str) -> NoReturn:
-    """End the tool with a message that concerns no place in a program."""
+    """Exit with an error that has no source location."""
     end_tool("tlf-run", message)
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> RunOptions:
-    """Read the command line; a wrong one ends the tool."""
+    """Parse the command line; exit with an error if it is invalid."""
     parser = CommandLine("tlf-run", description=DESCRIPTION)
     parser.add_argument("file", help="program to run, of graph, tile or mem")
     parser.add_argument("--entry", metavar="NAME", help="function to run")
@@ -51,7 +51,7 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> RunOptions:
         "-p",
         "--passes",
         metavar="PIPELINE",
-        help="passes instead of the pipeline that belongs to the target",
+        help="passes instead of the default pipeline of the target",
     )
     parser.add_argument(
         "--input",
@@ -65,32 +65,32 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> RunOptions:
         action="append",
         default=[],
         metavar="any|NAME=ORDER",
-        help="order of axes in memory of an argument or result, as 0,2,3,1 or any",
+        help="axis order in memory of an argument or result, as 0,2,3,1 or any",
     )
-    parser.add_argument("--seed", type=int, default=0, help="of random arrays")
+    parser.add_argument("--seed", type=int, default=0, help="seed of random arrays")
     parser.add_argument(
-        "--check", action="store_true", help="compare with the reference"
+        "--check", action="store_true", help="compare the results with the reference"
     )
     parser.add_argument(
         "--check-indices",
         action="store_true",
-        help="refuse indices out of range, and integers divided by 0",
+        help="check indices for bounds and integer divisors for 0",
     )
     parser.add_argument(
         "--timing",
         action="store_true",
-        help="find time and traffic on the simulated NPU, without data",
+        help="compute time and traffic on the simulated NPU, without data",
     )
     parser.add_argument(
         "--groups",
         action=argparse.BooleanOptionalAction,
         default=True,
-        help="tell of each group what it takes at least, by the model, and did",
+        help="report the lower bound, predicted and simulated cost of each group",
     )
     parser.add_argument(
         "--dump-dir",
         type=Path,
         metavar="FOLDER",
-        help="folder for the results and for what was compiled",
+        help="folder for the results and the compiled texts",
     )
     return parser.parse_args(arguments, namespace=RunOptions())

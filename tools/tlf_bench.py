@@ -1,8 +1,8 @@
 """
 `tlf-bench`: measure the compiler against baselines and ablations.
 
-Errors are one line on stderr, and the exit status is 1. A way that does not compile a
-program is a row of the table.
+Errors are one line on stderr, and the exit status is 1. A variant that does not compile
+a program is a row of the table.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ OCTAVES = range(16, 27)
 
 @exit_on_broken_pipe()
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The `tlf-bench` command."""
+    """Run the `tlf-bench` command."""
     options = parse_arguments(arguments)
 
     # Modules that need xDSL are imported only now, so that `--help` is quick.
@@ -87,7 +87,7 @@ def _run_experiment(options: BenchOptions) -> Table:
 def _targets_by_size(
     options: BenchOptions, target: TargetSpec
 ) -> Mapping[str, TargetSpec]:
-    """The target with each capacity that was asked for, by what it is called."""
+    """Return the target with each requested capacity, by display name."""
     from tlf.dialects.target import parse_bytes
 
     if options.l2 is None:

@@ -15,7 +15,7 @@ from tlf.tools.explain_options import fail, parse_arguments
 
 @exit_on_broken_pipe()
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The `tlf-explain` command."""
+    """Run the `tlf-explain` command."""
     options = parse_arguments(arguments)
 
     # Modules that need xDSL are imported only now, so that `--help` is quick.

@@ -1,7 +1,7 @@
 """
-`tlf-import`: write a module of PyTorch as a program, and its weights beside it.
+`tlf-import`: write a PyTorch module as a program, and its weights to a side file.
 
-Errors are one line on stderr, and the exit status is 1; no file is left half-written.
+Errors are one line on stderr, and the exit status is 1; files are written atomically.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @exit_on_broken_pipe()
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The `tlf-import` command."""
+    """Run the `tlf-import` command."""
     options = parse_arguments(arguments)
     if find_spec("torch") is None:
         fail("PyTorch is needed; install the extra 'torch': pip install -e '.[torch]'")

@@ -1,8 +1,8 @@
 """
-`tlf-plan`: place buffers with lifetimes in a memory.
+`tlf-plan`: static allocation of buffers with lifetimes in a memory.
 
 Reads and writes comma-separated values, see `plan_csv`. Errors are one line on stderr,
-and the exit status is 1; no file is left half-written.
+and the exit status is 1; files are written atomically.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from tlf.tools.plan_csv import Problem
 
 UNLIMITED = 1 << 62
-"""Visits of a search that time alone limits."""
+"""Number of visits of a search that is limited by time only."""
 
 
 @exit_on_broken_pipe()
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The `tlf-plan` command."""
+    """Run the `tlf-plan` command."""
     options = parse_arguments(arguments)
     problem = _read_csv(options)
     start = monotonic()
@@ -36,10 +36,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.render is not None:
         from tlf.tools.plan_svg import render_allocation
 
-        drawn = render_allocation(
+        picture = render_allocation(
             problem.names, problem.buffers, placement, options.capacity
         )
-        _write_file(options.render, drawn)
+        _write_file(options.render, picture)
     for title, value in _report_rows(options, problem, placement, seconds).items():
         print(f"{title:<13}  {value}")
 
@@ -59,17 +59,15 @@ def _read_csv(options: PlanOptions) -> Problem:
 
 
 def _allocate(options: PlanOptions, problem: Problem) -> Allocation:
-    """Return a placement that was checked and fits; else the tool ends."""
+    """Return a verified allocation that fits; exit with an error if there is none."""
     from tlf.support.allocation import Budget, Fault, find_faults, max_live_bytes, pack
 
-    enough = None if options.minimize else options.capacity
+    sufficient_peak = None if options.minimize else options.capacity
     budget = Budget(UNLIMITED, monotonic() + options.budget)
     try:
-        placement = pack(problem.buffers, budget, enough)
+        placement = pack(problem.buffers, budget, sufficient_peak)
     except Fault as fault:
-        line = max(
-            (problem.line_numbers[number] for number in fault.buffers), default=1
-        )
+        line = max((problem.line_numbers[index] for index in fault.buffers), default=1)
         fail(fault.format_with_names(problem.names), f"{options.csv}:{line}:1")
     if fault := next(find_faults(problem.buffers, placement.offsets), None):
         fail(f"internal error: {fault}", str(options.csv))
@@ -93,15 +91,15 @@ def _report_rows(
 
     live = max_live_bytes(problem.buffers)
     ratio = placement.peak / live if live else 1.0
-    known = f"{'' if placement.is_optimal else 'not '}known to be the least"
+    optimality = f"{'' if placement.is_optimal else 'not '}known to be the least"
     if placement.method == "given":
-        known = "as the file says"
+        optimality = "as the file says"
     rows: dict[str, str] = {}
     if options.capacity is not None:
         rows["capacity"] = f"{options.capacity:,} bytes"
     rows["buffers"] = f"{len(problem.buffers):,}"
     rows["live at once"] = f"{live:,} bytes"
-    rows["arena"] = f"{placement.peak:,} bytes, {known}"
+    rows["arena"] = f"{placement.peak:,} bytes, {optimality}"
     rows["arena / live"] = f"{ratio:.4f}"
     rows["fragmentation"] = f"{placement.peak - live:,} bytes"
     rows["method"] = placement.method

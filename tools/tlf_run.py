@@ -1,7 +1,7 @@
 """
 `tlf-run`: compile a program, run it, and report cost and errors.
 
-Errors are one line on stderr; the exit status is 1 for them, and for wrong results.
+Errors are one line on stderr. The exit status is 1 for errors and for wrong results.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tlf.tools.run_options import fail, parse_arguments
 
 @exit_on_broken_pipe()
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The `tlf-run` command."""
+    """Run the `tlf-run` command."""
     options = parse_arguments(arguments)
 
     # Modules that need xDSL are imported only now, so that `--help` is quick.
@@ -24,13 +24,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from tlf.tools.run_command import RunError, run
 
     try:
-        right = run(options)
+        is_correct = run(options)
     except (CheckedValueError, CompileError) as error:
         print(error.diagnostic, file=sys.stderr)
         sys.exit(1)
     except RunError as error:
         fail(str(error))
-    if not right:
+    if not is_correct:
         sys.exit(1)
 
 

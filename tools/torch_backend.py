@@ -1,4 +1,4 @@
-"""The former path of `tlf.backend` and `tlf.REPORT`."""
+"""Former module of `tlf.backend` and `tlf.REPORT`."""
 
 from tlf.compiler.api.torch_backend import tlf
 from tlf.compiler.api.torch_report import REPORT

@@ -17,14 +17,14 @@ from tlf.support.affine.linear_access import access_functions
 
 @dataclass(frozen=True)
 class BoxAccess:
-    """The box of tensor elements that one execution of an operation accesses."""
+    """Box of tensor elements that one execution of an operation accesses."""
 
     op: Operation
     starts: tuple[AffineSum, ...]
-    """Per axis, the first index, in terms of induction variables."""
+    """First index per axis, in terms of induction variables."""
     extents: tuple[int, ...]
     shape: tuple[int, ...]
-    """The extents of the tensor."""
+    """Shape of the tensor."""
     is_write: bool = False
 
 
@@ -37,7 +37,8 @@ def write_access_of(op: tile.DesliceOp) -> BoxAccess:
 
 def read_access_of(op: Operation, value: SSAValue) -> BoxAccess | None:
     """
-    Return a box over all that an operation reads of a tensor; None for other uses.
+    Return a box that contains all elements that an operation reads of a tensor; None
+    for other uses.
     """
     shape = tensor_type(value).get_shape()
     match op:
@@ -57,12 +58,14 @@ def read_access_of(op: Operation, value: SSAValue) -> BoxAccess | None:
 def _boxes_of_move(
     offsets: Sequence[tile.Index], extents: Sequence[int], map_: AffineMap | None
 ) -> list[tuple[AffineSum, int]]:
-    """Start and extent per axis of what a move through a map reads."""
+    """
+    Return the start and extent per axis of the box that a move reads through a map.
+    """
     starts = [affine_sum_of(offset) for offset in offsets]
     if map_ is None:
         return list(zip(starts, extents, strict=True))
-    found: list[tuple[AffineSum, int]] = []
+    boxes: list[tuple[AffineSum, int]] = []
     for start, access in zip(starts, access_functions(map_), strict=True):
         low, high = access.bounds(extents)
-        found.append((start + low, high - low + 1))
-    return found
+        boxes.append((start + low, high - low + 1))
+    return boxes

@@ -20,8 +20,8 @@ from tlf.support.affine.linear_access import Linear as Row
 
 def affine_sum_of(index: Index) -> AffineSum:
     """
-    Return an index as an affine sum; a value that is not affine stands for itself.
-    Where it is not computed linearly, a value stands for itself.
+    Return an index as an affine sum of SSA values. A value that is not computed by
+    affine operations becomes a symbol.
     """
     if isinstance(index, int):
         return AffineSum(index)
@@ -64,7 +64,7 @@ def _affine_sum_of_apply(op: ApplyOp) -> AffineSum | None:
 
 
 def value_of_symbol(symbol: Hashable) -> SSAValue:
-    """The value that a symbol is."""
+    """Return the SSA value of a symbol."""
     assert isinstance(symbol, SSAValue)
     return cast(SSAValue, symbol)
 

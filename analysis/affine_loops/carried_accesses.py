@@ -23,14 +23,14 @@ class CarriedAccesses:
 
     @property
     def write_accesses(self) -> list[BoxAccess]:
-        """The tiles that are put in."""
+        """Accesses that store a tile."""
         return [each for each in self.accesses if each.is_write]
 
 
 def carried_accesses_of(nest: tile.WhileOp, number: int) -> CarriedAccesses | None:
     """
-    The accesses to the carried value of a number, those of nests inside included; None
-    where it is not a tensor that tiles are put into, one after the other.
+    Return the accesses to a carried value by its index, including those of inner nests;
+    None if the value is not a tensor that tiles are stored into, one after another.
     """
     chain = CarriedAccesses()
     value: SSAValue = nest.carried_values[number]
@@ -44,29 +44,32 @@ def carried_accesses_of(nest: tile.WhileOp, number: int) -> CarriedAccesses | No
 def _next_value(
     value: SSAValue, chain: CarriedAccesses, nest: tile.WhileOp, number: int
 ) -> SSAValue | None:
-    """The next value of a chain, the same at its end, or None where it is none."""
+    """
+    Return the next value of a chain, the value itself at the end of the chain, or None
+    if there is no chain.
+    """
     chain.values.append(value)
-    found: list[SSAValue] = []
+    next_values: list[SSAValue] = []
     for use in value.uses:
         match use.operation:
             case tile.DesliceOp() as op if op.destination is value:
                 if op.source is value:
                     return None
                 chain.accesses.append(write_access_of(op))
-                found.append(op.result)
+                next_values.append(op.result)
             case tile.WhileOp() as op if value in op.inits:
                 position = use.index - len(op.lower) - len(op.upper)
                 if (inner := carried_accesses_of(op, position)) is None:
                     return None
                 chain.accesses.extend(inner.accesses)
                 chain.values.extend(inner.values)
-                found.append(op.outputs[position])
+                next_values.append(op.outputs[position])
             case tile.YieldOp() as op if op.parent is nest.body.block:
                 if use.index != number:
                     return None
-                found.append(value)
+                next_values.append(value)
             case op:
                 if (access := read_access_of(op, value)) is None:
                     return None
                 chain.accesses.append(access)
-    return found[0] if len(found) == 1 else None
+    return next_values[0] if len(next_values) == 1 else None

@@ -1,4 +1,4 @@
-"""Legality of the fusion of two nests, and the treatment of the tensors they share."""
+"""Legality of the fusion of two nests, and the treatment of their shared tensors."""
 
 from __future__ import annotations
 
@@ -27,26 +27,32 @@ from tlf.dialects.types import tensor_type
 from tlf.support.affine.index_access import AffineSum
 
 DIFFERENT_KINDS = "the nests differ in kind, mapping, order, stages or attributes"
-DIFFERENT_TRIP_COUNTS = "the nests run differently often"
+DIFFERENT_TRIP_COUNTS = "the nests have different trip counts"
 NEEDS_WHOLE_RESULT = "the second nest needs a result of the first as a whole"
-NEEDED_ELSEWHERE = "what the second nest overwrites is needed elsewhere"
+NEEDED_ELSEWHERE = "the tensor that the second nest overwrites has other uses"
 READ_IN_OTHER_SHAPE = (
-    "the first nest reads what the second overwrites, in another shape"
+    "the first nest reads a tensor that the second overwrites, in another shape"
 )
-BOTH_WRITE = "both nests write into one tensor, each from what it held before"
-READ_AS_BEFORE = "the second nest reads what the first overwrites, as it was before"
+BOTH_WRITE = "both nests write to one tensor, starting from the same value"
+READ_AS_BEFORE = (
+    "the second nest reads the original value of a tensor that the first overwrites"
+)
 NO_COMMON_TILE = (
-    "the second nest reads what no tile of the same iteration of the first holds"
+    "the second nest reads elements that no tile of the same iteration of the first "
+    "contains"
 )
-NEEDS_SUBVIEW = "the second nest reads part of a tile that the target keeps as a value"
+NEEDS_SUBVIEW = (
+    "the second nest reads a subview of a tile that is a value, not a buffer"
+)
 READS_OTHER_BOX = (
-    "the first nest reads of what the second overwrites another box than it writes"
+    "the first nest reads a box other than its own tile of a tensor that the second "
+    "overwrites"
 )
-UNDECIDED = "a dependence is too hard to decide"
+UNDECIDED = "a dependence is undecided"
 
 
 class ObjectionError(Exception):
-    """Raised with the reason why nests cannot be fused."""
+    """Error: nests cannot be fused. The message is the reason."""
 
 
 @dataclass
@@ -56,31 +62,34 @@ class NestFusion:
     first: tile.WhileOp
     second: tile.WhileOp
     has_views: bool
-    """True if subviews of tiles may be taken."""
+    """True if tiles may be accessed through subviews."""
     loops: Sequence[FusedLoop] = ()
     merged: dict[int, int] = field(default_factory=dict[int, int])
     """
-    Carried values of the second nest that start from results of the first: the index of
-    the result by that of the carried value.
+    Index of the result of the first nest, by the index of the carried value of the
+    second nest that is initialized with this result.
     """
     forwards: list[ForwardedSlice] = field(default_factory=list[ForwardedSlice])
     rereads: list[tuple[Operation, int]] = field(
         default_factory=list[tuple[Operation, int]]
     )
-    """Reads of the first that are to see what the second carries, by its number."""
+    """
+    Reads of the first nest that must read the carried value of the second nest, by its
+    index.
+    """
 
     def __post_init__(self) -> None:
         self.pair = NestPair(self.first, self.second)
 
     def find_objection(self) -> str | None:
-        """Return why the nests cannot be fused, or None if they can."""
+        """Return the reason why the nests cannot be fused; None if they can."""
         try:
             self._check_loops()
-            for number in range(len(self.second.inits)):
-                self._check_destination(number)
-            for number in range(len(self.first.results)):
-                if number not in self.merged.values():
-                    self._check_result(number)
+            for index in range(len(self.second.inits)):
+                self._check_destination(index)
+            for index in range(len(self.first.results)):
+                if index not in self.merged.values():
+                    self._check_result(index)
         except ObjectionError as reason:
             return str(reason)
         except UndecidedError:
@@ -98,11 +107,11 @@ class NestFusion:
             raise ObjectionError(DIFFERENT_KINDS)
         if len(first.steps) != len(second.steps):
             raise ObjectionError(DIFFERENT_TRIP_COUNTS)
-        if (shared := match_loops(first, second)) is None:
+        if (loops := match_loops(first, second)) is None:
             raise ObjectionError(DIFFERENT_TRIP_COUNTS)
-        self.loops = shared
+        self.loops = loops
 
-    # What the second nest carries
+    # Carried values of the second nest
 
     def _check_destination(self, number: int) -> None:
         init, chain = (
@@ -113,14 +122,17 @@ class NestFusion:
             self._check_merged(number, chain)
             return
         if self.first.is_parallel:
-            place = storage_root_of(init)
-            if any(storage_root_of(each) is place for each in self.first.inits):
+            storage = storage_root_of(init)
+            if any(storage_root_of(each) is storage for each in self.first.inits):
                 raise ObjectionError(BOTH_WRITE)
         if chain is not None:
             self._check_overwritten(init, number, chain)
 
     def _check_merged(self, number: int, chain: CarriedAccesses | None) -> None:
-        """A tensor that the first nest writes, and the second writes on."""
+        """
+        Check a tensor that both nests write, the second after the first. Raises
+        `ObjectionError`.
+        """
         init = self.second.inits[number]
         position = list[SSAValue](self.first.results).index(init)
         before = carried_accesses_of(self.first, position)
@@ -147,13 +159,13 @@ class NestFusion:
         writes: Sequence[BoxAccess] = (),
     ) -> None:
         """
-        Check the reads by the first nest of a tensor that the second, and maybe the
-        first itself, writes to. Raises `ObjectionError`.
+        Check reads by the first nest of a tensor that the second nest, and possibly
+        also the first, writes. Raises `ObjectionError`.
         """
-        place = storage_root_of(init)
-        others = values_used_by(self.first) - {init, *self.first.inits}
+        storage = storage_root_of(init)
+        used_values = values_used_by(self.first) - {init, *self.first.inits}
         if self.first.is_parallel and any(
-            storage_root_of(each) is place for each in others
+            storage_root_of(each) is storage for each in used_values
         ):
             raise ObjectionError(READ_IN_OTHER_SHAPE)
         if not (reads := self._collect_reads(init, self.first)):
@@ -170,33 +182,36 @@ class NestFusion:
         """
         Return `True` if a slice reads exactly the tile that its own iteration writes.
         """
-        cut, first = access.op, self.first
-        if not isinstance(cut, tile.SliceOp) or cut.parent is not first.body.block:
+        slice_op, first = access.op, self.first
+        if (
+            not isinstance(slice_op, tile.SliceOp)
+            or slice_op.parent is not first.body.block
+        ):
             return False
-        extents = tensor_type(cut.result).get_shape()
+        extents = tensor_type(slice_op.result).get_shape()
         starts = [normalize_to_counters(each, first) for each in access.starts]
         for each in writes:
-            put, nest = each.op, each.op.parent_op()
-            if not isinstance(put, tile.DesliceOp) or not isinstance(
+            deslice, nest = each.op, each.op.parent_op()
+            if not isinstance(deslice, tile.DesliceOp) or not isinstance(
                 nest, tile.WhileOp
             ):
                 continue
-            there = [normalize_to_counters(start, nest) for start in each.starts]
-            if extents == tensor_type(put.source).get_shape() and all(
+            write_starts = [normalize_to_counters(start, nest) for start in each.starts]
+            if extents == tensor_type(deslice.source).get_shape() and all(
                 one - other == AffineSum()
-                for one, other in zip(starts, there, strict=True)
+                for one, other in zip(starts, write_starts, strict=True)
             ):
                 return True
         return False
 
-    # What the first nest results in
+    # Results of the first nest
 
     def _check_result(self, number: int) -> None:
         result, init = self.first.results[number], self.first.inits[number]
         if self.first.is_parallel:
-            place = storage_root_of(init)
+            storage = storage_root_of(init)
             used = values_used_by(self.second) - {*self.first.results}
-            if any(storage_root_of(each) is place for each in used):
+            if any(storage_root_of(each) is storage for each in used):
                 raise ObjectionError(READ_AS_BEFORE)
         if not (reads := self._collect_reads(result, self.second)):
             return
@@ -206,17 +221,22 @@ class NestFusion:
         self._collect_forwards(reads, number)
 
     def _collect_forwards(self, reads: Sequence[BoxAccess], number: int) -> None:
-        """Find the tiles that slices of a result read."""
+        """
+        Collect the tiles that slices of a result can read directly. Raises
+        `ObjectionError` if a slice of parallel nests cannot be forwarded.
+        """
         end = self.first.yield_op.arguments[number]
         for each in reads:
-            cut = each.op
-            found = None
-            if isinstance(cut, tile.SliceOp):
-                found = find_forward(cut, end, self.pair)
-            if found is not None and (found.is_whole or self.has_views):
-                self.forwards.append(found)
+            slice_op = each.op
+            forward = None
+            if isinstance(slice_op, tile.SliceOp):
+                forward = find_forward(slice_op, end, self.pair)
+            if forward is not None and (forward.is_whole or self.has_views):
+                self.forwards.append(forward)
             elif self.first.is_parallel:
-                raise ObjectionError(NO_COMMON_TILE if found is None else NEEDS_SUBVIEW)
+                raise ObjectionError(
+                    NO_COMMON_TILE if forward is None else NEEDS_SUBVIEW
+                )
 
     # Dependences
 
@@ -225,14 +245,14 @@ class NestFusion:
         Return the accesses by which the body of a nest reads a value from outside, one
         per slice. Raises `ObjectionError` if a read has no known access.
         """
-        found: list[BoxAccess] = []
+        accesses: list[BoxAccess] = []
         for use in value.uses:
             if use.operation is nest or not nest.is_ancestor(use.operation):
                 continue
             if (access := read_access_of(use.operation, value)) is None:
                 raise ObjectionError(NEEDS_WHOLE_RESULT)
-            found.append(access)
-        return found
+            accesses.append(access)
+        return accesses
 
     def _check_dependences(
         self, ones: Sequence[BoxAccess], others: Sequence[BoxAccess]
@@ -252,7 +272,7 @@ class NestFusion:
 
 
 def _describe_dependence(one: BoxAccess, other: BoxAccess) -> str:
-    """The name of a dependence."""
+    """Return the text of a dependence."""
     if one.is_write and other.is_write:
         return "both nests write an element (WAW)"
     if one.is_write:

@@ -1,4 +1,4 @@
-"""Value ranges of indices over the iterations of the loops around them."""
+"""Value ranges of indices over the iterations of the enclosing loops."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from tlf.support.affine.index_access import AffineSum
 
 def range_of(index: Index | AffineSum) -> tuple[int, int] | None:
     """
-    The least and the greatest value of an index, or None where it depends on more than
-    loops whose bounds are numbers.
+    Return the smallest and the largest value of an index; None if it depends on
+    anything but loops with constant bounds.
     """
     form = index if isinstance(index, AffineSum) else affine_sum_of(index)
     ranges: dict[Hashable, tuple[int, int]] = {}
     for symbol, _ in form.terms:
-        if (found := _range_of_variable(symbol)) is None:
+        if (variable_range := _range_of_variable(symbol)) is None:
             return None
-        ranges[symbol] = found
+        ranges[symbol] = variable_range
     return form.bounds(ranges)
 
 
 def _range_of_variable(symbol: Hashable) -> tuple[int, int] | None:
-    """The values of an induction variable, were its loop to run at least once."""
-    if (found := loop_of_variable(symbol)) is None:
+    """Return the range of an induction variable, assuming at least one iteration."""
+    if (owner := loop_of_variable(symbol)) is None:
         return None
-    nest, number = found
-    loop = loop_bounds_of(nest)[number]
+    nest, index = owner
+    loop = loop_bounds_of(nest)[index]
     if loop.trips is None or loop.lower.terms:
         return None
     first = loop.lower.constant
@@ -40,11 +40,14 @@ def is_within_bounds(
     offsets: Sequence[Index], extents: Sequence[int], shape: Sequence[int]
 ) -> bool:
     """
-    Return `True` if a box lies within a tensor in every iteration of the loops around
-    it.
+    Return `True` if a box is inside a tensor in every iteration of the enclosing loops.
     """
     for offset, extent, bound in zip(offsets, extents, shape, strict=True):
-        found = range_of(offset)
-        if found is None or found[0] < 0 or found[1] + extent > bound:
+        offset_range = range_of(offset)
+        if (
+            offset_range is None
+            or offset_range[0] < 0
+            or offset_range[1] + extent > bound
+        ):
             return False
     return True

@@ -1,10 +1,10 @@
 """
 Satisfiability of linear inequalities over bounded integers by branch and bound.
 
-The systems that loops over boxes give are small: an inequality or two per axis, a
-variable per loop. Bounds are propagated through the inequalities, a domain that is left
-open is halved. The test of the greatest common divisor settles strides that never meet
-(Allen and Kennedy, Optimizing Compilers for Modern Architectures, section 3.3).
+The systems of loops over boxes are small: one or two inequalities per axis, one
+variable per loop. Bounds are propagated through the inequalities; a domain that remains
+undecided is halved. The GCD test resolves strides that never meet (Allen and Kennedy,
+Optimizing Compilers for Modern Architectures, section 3.3).
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from math import gcd
 from tlf.support.affine.index_access import AffineSum
 
 Domains = dict[Hashable, tuple[int, int]]
-"""The least and the greatest value of each variable."""
+"""Smallest and largest value of each variable."""
 
 UNBOUNDED = 1 << 40
-"""Bound of a variable of which nothing is known: beyond every index."""
+"""Bound of an unconstrained variable, beyond every index."""
 
 MAX_BRANCHES = 2000
 """Maximum number of domains examined before a system counts as undecided."""
@@ -29,12 +29,12 @@ MAX_PROPAGATIONS = 16
 
 
 class UndecidedError(Exception):
-    """A system is too large to be decided."""
+    """Error: a system is too large to be decided."""
 
 
 @dataclass(frozen=True)
 class Constraint:
-    """`low <= form <= high`."""
+    """Constraint `low <= form <= high`."""
 
     form: AffineSum
     low: int
@@ -46,7 +46,7 @@ def find_solution(
 ) -> dict[Hashable, int] | None:
     """
     Return an assignment that satisfies all constraints; None if there is none. Raises
-    `UndecidedError` where this takes too long to find out.
+    `UndecidedError` after `MAX_BRANCHES` domains.
     """
     forms = _merge_constraints([_divide_by_gcd(each) for each in constraints])
     pending: list[Domains] = [dict(domains)]
@@ -69,7 +69,7 @@ def find_solution(
 
 
 def _divide_by_gcd(constraint: Constraint) -> Constraint:
-    """The constraint with the common divisor of its factors taken out."""
+    """Return the constraint divided by the greatest common divisor of its factors."""
     form = constraint.form
     divisor = gcd(*(factor for _, factor in form.terms)) if form.terms else 1
     low, high = constraint.low - form.constant, constraint.high - form.constant
@@ -78,21 +78,24 @@ def _divide_by_gcd(constraint: Constraint) -> Constraint:
 
 
 def _merge_constraints(constraints: Sequence[Constraint]) -> list[Constraint]:
-    """One constraint for all that bound the same form, or its opposite."""
-    found: dict[frozenset[tuple[Hashable, int]], Constraint] = {}
+    """Merge constraints on the same form, or on its negation."""
+    merged: dict[frozenset[tuple[Hashable, int]], Constraint] = {}
     for each in constraints:
         opposite = frozenset((each.form * -1).terms)
-        if opposite in found:
+        if opposite in merged:
             each = Constraint(each.form * -1, -each.high, -each.low)
         key = frozenset(each.form.terms)
-        known = found.get(key, each)
+        known = merged.get(key, each)
         low, high = max(known.low, each.low), min(known.high, each.high)
-        found[key] = Constraint(known.form, low, high)
-    return list(found.values())
+        merged[key] = Constraint(known.form, low, high)
+    return list(merged.values())
 
 
 def _propagate_bounds(domains: Domains, constraints: Sequence[Constraint]) -> bool:
-    """Narrow the domains, as far as is quick; whether none becomes empty."""
+    """
+    Narrow the domains in at most `MAX_PROPAGATIONS` rounds. Return `False` if one
+    becomes empty.
+    """
     changed, rounds = True, 0
     while changed and rounds < MAX_PROPAGATIONS:
         changed, rounds = False, rounds + 1
@@ -124,23 +127,25 @@ def _narrow_domain(
     greatest: int,
 ) -> tuple[int, int]:
     """
-    Return the domain that a constraint leaves to one variable when the others take any
-    of their values.
+    Return the domain of one variable under a constraint, for any values of the others.
     """
     low, high = domain
     ends = (factor * low, factor * high)
-    below = constraint.high - (least - min(ends))
-    above = constraint.low - (greatest - max(ends))
+    max_term = constraint.high - (least - min(ends))
+    min_term = constraint.low - (greatest - max(ends))
     if factor > 0:
-        return max(low, -(-above // factor)), min(high, below // factor)
-    return max(low, -(below // -factor)), min(high, (-above) // -factor)
+        return max(low, -(-min_term // factor)), min(high, max_term // factor)
+    return max(low, -(max_term // -factor)), min(high, (-min_term) // -factor)
 
 
 def _select_branch_variable(
     domains: Domains, constraints: Sequence[Constraint]
 ) -> Hashable | None:
-    """A variable of a constraint that not all values satisfy, the narrowest one."""
-    found: Hashable | None = None
+    """
+    Return the variable with the narrowest domain in constraints that not all values
+    satisfy; None if there is none.
+    """
+    narrowest: Hashable | None = None
     width = 0
     for each in constraints:
         least, greatest = each.form.bounds(domains)
@@ -148,6 +153,6 @@ def _select_branch_variable(
             continue
         for variable, _ in each.form.terms:
             low, high = domains[variable]
-            if high > low and (found is None or high - low < width):
-                found, width = variable, high - low
-    return found
+            if high > low and (narrowest is None or high - low < width):
+                narrowest, width = variable, high - low
+    return narrowest

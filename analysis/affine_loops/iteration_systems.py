@@ -1,4 +1,4 @@
-"""Constraint systems over loop counters: which iterations access a common element."""
+"""Constraint systems over loop counters: iterations that access a common element."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tlf.support.affine.index_access import AffineSum
 
 @dataclass(frozen=True)
 class LoopBounds:
-    """One loop of a nest: its first value, the one it stays below, its step."""
+    """Lower bound, exclusive upper bound and step of one loop of a nest."""
 
     lower: AffineSum
     upper: AffineSum
@@ -35,7 +35,7 @@ class LoopBounds:
 
 
 def loop_bounds_of(op: tile.WhileOp) -> tuple[LoopBounds, ...]:
-    """The loops of a nest, outermost first."""
+    """Return the bounds of the loops of a nest, outermost first."""
     bounds = zip(op.mixed_lower, op.mixed_upper, op.step_values, strict=True)
     return tuple(
         LoopBounds(affine_sum_of(lower), affine_sum_of(upper), step)
@@ -44,7 +44,10 @@ def loop_bounds_of(op: tile.WhileOp) -> tuple[LoopBounds, ...]:
 
 
 def loop_of_variable(value: Hashable) -> tuple[tile.WhileOp, int] | None:
-    """The nest that an induction variable counts, and the number of the loop."""
+    """
+    Return the nest of an induction variable, and the index of its loop; None for other
+    values.
+    """
     if not isinstance(value, BlockArgument):
         return None
     op = value.block.parent_op()
@@ -56,15 +59,15 @@ def loop_of_variable(value: Hashable) -> tuple[tile.WhileOp, int] | None:
 @dataclass
 class IterationSystem:
     """
-    Linear constraints over the normalized counters of nests. Those of one nest are told
-    apart by a name, `at`; loops around the nest count the same for all.
+    Linear constraints over the normalized loop counters of nests. A name, `at`,
+    distinguishes two executions of a nest; they share the counters of enclosing loops.
     """
 
     domains: Domains = field(default_factory=dict[Hashable, tuple[int, int]])
     constraints: list[Constraint] = field(default_factory=list[Constraint])
 
     def normalize_form(self, form: AffineSum, nest: tile.WhileOp, at: str) -> AffineSum:
-        """Return a form in terms of normalized loop counters of one execution."""
+        """Rewrite a form in terms of the normalized loop counters of one execution."""
         total = AffineSum(form.constant)
         for symbol, factor in form.terms:
             total += self._normalize_symbol(symbol, nest, at) * factor
@@ -73,7 +76,7 @@ class IterationSystem:
     def _normalize_symbol(
         self, symbol: Hashable, nest: tile.WhileOp, at: str
     ) -> AffineSum:
-        if (found := loop_of_variable(symbol)) is None:
+        if (owner := loop_of_variable(symbol)) is None:
             key = (
                 (at, symbol)
                 if _is_defined_in(value_of_symbol(symbol), nest)
@@ -81,11 +84,11 @@ class IterationSystem:
             )
             self.domains.setdefault(key, (-UNBOUNDED, UNBOUNDED))
             return AffineSum.of(key)
-        op, number = found
+        op, index = owner
         inside = nest.is_ancestor(op)
-        loop = loop_bounds_of(op)[number]
+        loop = loop_bounds_of(op)[index]
         key = (
-            counter_symbol(number, at) if op is nest else (at if inside else "", symbol)
+            counter_symbol(index, at) if op is nest else (at if inside else "", symbol)
         )
         lower = self.normalize_form(loop.lower, nest, at)
         value = lower + AffineSum.of(key) * loop.step
@@ -98,24 +101,27 @@ class IterationSystem:
         return value
 
     def require_overlap(self, first: TensorBox, second: TensorBox) -> None:
-        """Demand that two boxes have an element of their tensor in common."""
+        """Require that two boxes have an element of their tensor in common."""
         axes = zip(first.starts, second.starts, strict=True)
         for axis, (one, other) in enumerate(axes):
-            size, length = first.extents[axis], second.extents[axis]
-            self.constraints.append(Constraint(other - one, 1 - length, size - 1))
-            for start, extent in ((one, size), (other, length)):
+            size, other_size = first.extents[axis], second.extents[axis]
+            self.constraints.append(Constraint(other - one, 1 - other_size, size - 1))
+            for start, extent in ((one, size), (other, other_size)):
                 bound = first.shape[axis]
                 self.constraints.append(Constraint(start, 1 - extent, bound - 1))
 
     def box_of_access(
         self, access: BoxAccess, nest: tile.WhileOp, at: str
     ) -> TensorBox:
-        """The box of an access in an execution of a nest."""
+        """Return the box of an access in one execution of a nest."""
         starts = tuple(self.normalize_form(start, nest, at) for start in access.starts)
         return TensorBox(starts, access.extents, access.shape)
 
     def substitute_variable(self, variable: Hashable, form: AffineSum) -> None:
-        """Put a form in the place of a variable that keeps its bounds."""
+        """
+        Substitute a form for a variable; the bounds of the variable become a
+        constraint.
+        """
         low, high = self.domains.pop(variable)
         self.constraints = [
             Constraint(each.form.substitute({variable: form}), each.low, each.high)
@@ -126,13 +132,16 @@ class IterationSystem:
         ]
 
     def find_solution(self) -> dict[Hashable, int] | None:
-        """Values for all variables, or None; raises `UndecidedError`."""
+        """
+        Return values for all variables; None if there is no solution. Raises
+        `UndecidedError`.
+        """
         return find_solution(self.domains, self.constraints)
 
 
 @dataclass(frozen=True)
 class TensorBox:
-    """A box of a tensor, by its first index and extent per axis."""
+    """Box of a tensor, as first index and extent per axis."""
 
     starts: tuple[AffineSum, ...]
     extents: Sequence[int]
@@ -141,8 +150,7 @@ class TensorBox:
 
 def counter_symbol(number: int, at: str) -> Hashable:
     """
-    Return the symbol for the number of earlier iterations of a loop of a nest in the
-    execution `at`.
+    Return the symbol of the normalized counter of a loop of a nest in execution `at`.
     """
     return at, number
 

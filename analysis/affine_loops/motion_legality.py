@@ -1,4 +1,4 @@
-"""Legality of moving the operations between two nests out of the way."""
+"""Legality of moving the operations between two nests."""
 
 from __future__ import annotations
 
@@ -13,37 +13,41 @@ from tlf.analysis.affine_loops.storage_roots import (
     values_used_by,
 )
 
-SIDE_EFFECTS = "an operation may do more than compute its results"
+SIDE_EFFECTS = "an operation may have side effects"
 DEPENDENCE_PATH = "an operation in between needs the first nest and feeds the second"
 OVERWRITES_READ = "an operation in between overwrites what the first nest reads"
 READS_OVERWRITTEN = "an operation in between reads what the second nest overwrites"
 
 
 def dependents_between(first: Operation, second: Operation) -> list[Operation]:
-    """The operations between two of one block that need the first, in order."""
-    found, needed = list[Operation](), set[Operation]([first])
+    """
+    Return the operations between two of one block that depend on the first, in order.
+    """
+    dependents, producers = list[Operation](), set[Operation]([first])
     for op in operations_between(first, second):
-        if any(value.owner in needed for value in values_used_by(op)):
-            found.append(op)
-            needed.add(op)
-    return found
+        if any(value.owner in producers for value in values_used_by(op)):
+            dependents.append(op)
+            producers.add(op)
+    return dependents
 
 
 def find_motion_barrier(first: Operation, second: Operation) -> str | None:
-    """Return why a nest cannot be moved down to another one; None if it can."""
+    """
+    Return the reason why a nest cannot be moved down to another one; None if it can.
+    """
     if not _is_side_effect_free(first) or not _is_side_effect_free(second):
         return SIDE_EFFECTS
-    later = dependents_between(first, second)
-    if any(value.owner in later for value in values_used_by(second)):
+    dependents = dependents_between(first, second)
+    if any(value.owner in dependents for value in values_used_by(second)):
         return DEPENDENCE_PATH
-    if not all(map(_is_side_effect_free, later)):
+    if not all(map(_is_side_effect_free, dependents)):
         return SIDE_EFFECTS
-    read = {storage_root_of(value) for value in values_used_by(first)}
+    read_roots = {storage_root_of(value) for value in values_used_by(first)}
     for op in operations_between(first, second):
-        if op not in later and not read.isdisjoint(roots_overwritten_by(op)):
+        if op not in dependents and not read_roots.isdisjoint(roots_overwritten_by(op)):
             return OVERWRITES_READ
     overwritten = roots_overwritten_by(second)
-    for op in later:
+    for op in dependents:
         if not overwritten.isdisjoint(
             storage_root_of(value) for value in values_used_by(op)
         ):
@@ -52,7 +56,7 @@ def find_motion_barrier(first: Operation, second: Operation) -> str | None:
 
 
 def operations_between(first: Operation, second: Operation) -> Iterator[Operation]:
-    """The operations of one block between two."""
+    """Yield the operations between two of one block."""
     op = first.next_op
     while op is not None and op is not second:
         yield op
@@ -61,7 +65,7 @@ def operations_between(first: Operation, second: Operation) -> Iterator[Operatio
 
 def _is_side_effect_free(op: Operation) -> bool:
     """
-    Return `True` if an operation has no effect other than its results, which may be new
+    Return `True` if the only effects of an operation are its results, which may be new
     allocations.
     """
     effects = get_effects(op)

@@ -9,7 +9,7 @@ from tlf.dialects.interfaces import ViewInterface
 
 
 def storage_root_of(value: SSAValue) -> SSAValue:
-    """Return the value whose storage another one is a view of, or is written into."""
+    """Return the value whose storage `value` is a view of, or is written into."""
     while isinstance(owner := value.owner, Operation):
         match owner:
             case tile.WhileOp():
@@ -30,7 +30,7 @@ def _level_of(value: SSAValue) -> str | None:
 
 
 def values_used_by(op: Operation) -> set[SSAValue]:
-    """The values from outside that an operation uses, also those used inside of it."""
+    """Return the outside values that an operation or its nested operations use."""
     return {
         operand
         for inner in op.walk()
@@ -40,17 +40,17 @@ def values_used_by(op: Operation) -> set[SSAValue]:
 
 
 def roots_overwritten_by(op: Operation) -> set[SSAValue]:
-    """The origins of what an operation may overwrite in its place."""
-    found = set[SSAValue]()
+    """Return the storage roots that an operation may overwrite in place."""
+    roots = set[SSAValue]()
     for inner in op.walk():
         match inner:
             case tile.WhileOp():
-                found.update(storage_root_of(init) for init in inner.inits)
+                roots.update(storage_root_of(init) for init in inner.inits)
             case tile.DesliceOp():
-                found.add(storage_root_of(inner.destination))
+                roots.add(storage_root_of(inner.destination))
             case _:
                 pass
-    return found
+    return roots
 
 
 def _is_defined_inside(value: SSAValue, op: Operation) -> bool:

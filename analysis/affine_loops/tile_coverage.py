@@ -1,4 +1,4 @@
-"""Coverage of tensors by the tiles that nests write: elements written and left out."""
+"""Coverage of tensors by the tiles that nests write: written and missing elements."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ from tlf.dialects import tile
 from tlf.dialects.interfaces import ViewInterface
 from tlf.dialects.types import tensor_type
 
-INCOMPLETE = "it is made of a tensor that is not complete"
+INCOMPLETE = "it derives from an incomplete tensor"
 
 
 @dataclass(frozen=True)
 class Destination:
-    """A tensor that a nest writes tiles into, with write counts and conflicts."""
+    """Tensor that a nest writes tiles into, with write counts and conflicts."""
 
     nest: tile.WhileOp
     result_index: int
     sources: tuple[SSAValue, ...] = ()
-    """The tiles."""
+    """Tiles that are stored."""
     write_counts: tuple[WriteCounts, ...] = ()
     conflict: WriteConflict | None = None
     unknown: str | None = None
-    """Reason why nothing can be concluded."""
+    """Reason why the coverage is unknown."""
 
     @property
     def result(self) -> SSAValue:
-        """The tensor after the last tile."""
+        """Tensor after the last tile."""
         return self.nest.results[self.result_index]
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The extents of the tensor."""
+        """Shape of the tensor."""
         return tensor_type(self.result).get_shape()
 
     @property
@@ -59,7 +59,7 @@ class Destination:
 
     @property
     def tile_count(self) -> int:
-        """Number of tiles that are put in."""
+        """Number of stored tiles."""
         return sum(each.tiles for each in self.write_counts)
 
 
@@ -71,39 +71,40 @@ class TileCoverage:
     by_result: dict[SSAValue, Destination] = field(
         default_factory=dict[SSAValue, Destination]
     )
-    """Destinations, by their tensors after the last tile."""
+    """Destinations by the tensor after the last tile."""
 
     @staticmethod
     def of(function: Operation) -> TileCoverage:
         """
-        The destinations of a function, outer ones first. What nests inside put into a
-        tensor that they are handed counts for the outer one.
+        Return the coverage of the destinations of a function, outer ones first. Tiles
+        that inner nests store into a carried tensor of an outer nest count for the
+        outer one.
         """
-        stitching, inner = TileCoverage(), set[SSAValue]()
+        coverage, inner = TileCoverage(), set[SSAValue]()
         for op in function.walk():
             if not isinstance(op, tile.WhileOp):
                 continue
-            for number, init in enumerate(op.inits):
-                chain = None if init in inner else carried_accesses_of(op, number)
+            for index, init in enumerate(op.inits):
+                chain = None if init in inner else carried_accesses_of(op, index)
                 if chain is None or not (chain.write_accesses or op.is_parallel):
                     continue
                 inner.update(chain.values)
-                made = analyze_destination(op, number, chain)
-                stitching.destinations.append(made)
-                stitching.by_result[made.result] = made
-        return stitching
+                destination = analyze_destination(op, index, chain)
+                coverage.destinations.append(destination)
+                coverage.by_result[destination.result] = destination
+        return coverage
 
     def find_missing(self, value: SSAValue) -> tuple[int, ...] | None:
         """
-        An element of a tensor that no tile is put at, or None where there is none.
-        Raises `UncountedError`.
+        Return an element of a tensor that no tile covers; None if there is none. Raises
+        `UncountedError`.
         """
         counts: list[WriteCounts] = []
         shape = tensor_type(value).get_shape()
-        while (before := self._value_before(value, counts)) is not None:
+        while (previous := self._value_before(value, counts)) is not None:
             if find_missing(counts, shape) is None:
                 return None
-            value = before
+            value = previous
         if isinstance(value.owner, tile.EmptyOp):
             return find_missing(counts, shape)
         self._check_complete(value)
@@ -111,15 +112,15 @@ class TileCoverage:
 
     @staticmethod
     def final_value_of(value: SSAValue) -> SSAValue:
-        """A tensor once all tiles behind a nest are put into it, too."""
+        """Return a tensor after all subsequent stores of tiles into it."""
         users = {use.operation for use in value.uses}
-        put = users.pop() if len(users) == 1 else None
-        if not isinstance(put, tile.DesliceOp) or put.destination is not value:
+        user = users.pop() if len(users) == 1 else None
+        if not isinstance(user, tile.DesliceOp) or user.destination is not value:
             return value
-        return TileCoverage.final_value_of(put.result)
+        return TileCoverage.final_value_of(user.result)
 
     def count_tiles(self, value: SSAValue) -> int:
-        """Return the number of tiles that a tensor is made of."""
+        """Return the number of tiles stored into a tensor and its sources."""
         if (destination := self.by_result.get(value)) is not None:
             return destination.tile_count
         match value.owner:
@@ -134,27 +135,27 @@ class TileCoverage:
         self, value: SSAValue, counts: list[WriteCounts]
     ) -> SSAValue | None:
         """
-        A tensor before tiles were put into it, which are counted; None if nothing is
-        known of them. Raises `UncountedError`.
+        Return a tensor before a store or a nest, and add its write counts to `counts`;
+        None if the writes are unknown. Raises `UncountedError`.
         """
         if (destination := self.by_result.get(value)) is not None:
             if destination.unknown is not None:
                 raise UncountedError(destination.unknown)
             counts.extend(destination.write_counts)
             return destination.nest.inits[destination.result_index]
-        if not isinstance(put := value.owner, tile.DesliceOp):
+        if not isinstance(deslice := value.owner, tile.DesliceOp):
             return None
-        if (found := count_single_write(put)) is None:
+        if (write_counts := count_single_write(deslice)) is None:
             return None
-        if self.find_missing(put.source) is not None:
+        if self.find_missing(deslice.source) is not None:
             raise UncountedError(INCOMPLETE)
-        counts.append(found)
-        return put.destination
+        counts.append(write_counts)
+        return deslice.destination
 
     def _check_complete(self, value: SSAValue) -> None:
         """
-        Check that a tensor is computed as a whole, or derived from one that is. Raises
-        `UncountedError`.
+        Check that a tensor is computed as a whole, or derived from a complete one.
+        Raises `UncountedError`.
         """
         match value.owner:
             case tile.SliceOp(source=source):
@@ -164,8 +165,8 @@ class TileCoverage:
             case ViewInterface() as op:
                 source = op.operands[0]
             case tile.WhileOp() as op:
-                number = list[SSAValue](op.results).index(value)
-                source = op.yield_op.arguments[number]
+                index = list[SSAValue](op.results).index(value)
+                source = op.yield_op.arguments[index]
                 if op.is_parallel or isinstance(source, BlockArgument):
                     raise UncountedError("it is not written tile by tile")
             case _:
@@ -177,19 +178,22 @@ class TileCoverage:
 def analyze_destination(
     nest: tile.WhileOp, number: int, chain: CarriedAccesses
 ) -> Destination:
-    """Count what a nest writes of a tensor, and look for what it writes twice."""
+    """
+    Count the writes of a nest to a tensor, and find a conflict if an element is written
+    twice.
+    """
     shape = tensor_type(nest.results[number]).get_shape()
     writes: Sequence[BoxAccess] = chain.write_accesses
     try:
         counts = tuple(count_writes(each, nest) for each in writes)
         is_once = sum(each.total_writes for each in counts) == union_size(counts, shape)
-        found = None if is_once else find_write_conflict(writes, nest)
-        if not is_once and found is None:
+        conflict = None if is_once else find_write_conflict(writes, nest)
+        if not is_once and conflict is None:
             raise UndecidedError
     except UncountedError as reason:
         return Destination(nest, number, unknown=str(reason))
     except UndecidedError:
-        return Destination(nest, number, unknown="its offsets are too hard to decide")
-    puts = (each.op for each in writes)
-    sources = tuple(op.source for op in puts if isinstance(op, tile.DesliceOp))
-    return Destination(nest, number, sources, counts, found)
+        return Destination(nest, number, unknown="its offsets are undecided")
+    operations = (each.op for each in writes)
+    sources = tuple(op.source for op in operations if isinstance(op, tile.DesliceOp))
+    return Destination(nest, number, sources, counts, conflict)

@@ -1,8 +1,8 @@
 """
-Forwarding of a stored tile to a slice of the same iteration, past the tensor.
+Forwarding of a stored tile to a slice of the same iteration, bypassing the tensor.
 
-What a slice reads is then the tile that was put there in the same iteration, or a view
-of it. Elements outside of the tensor, which read as the slice's fill, are masked.
+The slice is replaced by the tile stored in the same iteration, or by a view of it.
+Elements outside of the tensor, which have the slice's fill value, are masked.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tlf.support.affine.index_access import AffineSum
 
 @dataclass(frozen=True)
 class ForwardedSlice:
-    """A slice, and the tile that holds what it reads, at offset `shift`."""
+    """Slice, and the tile that contains its elements at offset `shift`."""
 
     slice_op: tile.SliceOp
     tile: SSAValue
@@ -43,18 +43,18 @@ class ForwardedSlice:
 
     @property
     def is_whole(self) -> bool:
-        """True if the tile is the whole result of the slice, not a superset of it."""
+        """True if the tile is exactly the result of the slice."""
         return self.tile.type == self.slice_op.result.type and not any(
             each.terms or each.constant for each in self.shift
         )
 
     def replace_slice(self) -> None:
-        """Replace the slice."""
+        """Replace the slice by the tile, a view of it, or a mask."""
         builder = Builder(InsertPoint.before(self.slice_op))
-        value, wanted = self.tile, tensor_type(self.slice_op.result)
+        value, result_type = self.tile, tensor_type(self.slice_op.result)
         if not self.is_whole:
             offsets = [materialize_index(builder, each) for each in self.shift]
-            view = tile.SliceOp(value, offsets, wanted)
+            view = tile.SliceOp(value, offsets, result_type)
             view.location = self.slice_op.location
             value = builder.insert(view).result
         if self.is_masked:
@@ -73,34 +73,34 @@ def find_forward(
 ) -> ForwardedSlice | None:
     """
     Return the forwarding of a slice of the second nest: the tile that the same
-    iteration of the first one writes to a tensor, whose last value is `end`, and that
-    contains all that the slice reads. None if there is no such tile.
+    iteration of the first one stores into a tensor, whose last value is `end`, and that
+    contains all elements of the slice. None if there is no such tile.
     """
     access = read_access_of(cut, cut.source)
     if cut.map is not None or access is None:
         return None
-    while isinstance(put := end.owner, tile.DesliceOp):
-        if put.parent is not pair.first.body.block:
+    while isinstance(deslice := end.owner, tile.DesliceOp):
+        if deslice.parent is not pair.first.body.block:
             return None
-        if (found := _forward_from(cut, access, put, pair)) is not None:
-            return found
-        if pair.can_alias_in_iteration(write_access_of(put), access):
+        if (forward := _forward_from(cut, access, deslice, pair)) is not None:
+            return forward
+        if pair.can_alias_in_iteration(write_access_of(deslice), access):
             return None
-        end = put.destination
+        end = deslice.destination
     return None
 
 
 def _forward_from(
     cut: tile.SliceOp, access: BoxAccess, put: tile.DesliceOp, pair: NestPair
 ) -> ForwardedSlice | None:
-    source, wanted = tensor_type(put.source), tensor_type(cut.result)
-    if source.encoding != wanted.encoding:
+    source, result = tensor_type(put.source), tensor_type(cut.result)
+    if source.encoding != result.encoding:
         return None
-    into = write_access_of(put)
+    write = write_access_of(put)
     shift = tuple(
-        normalize_to_counters(theirs, pair.second)
-        - normalize_to_counters(ours, pair.first)
-        for ours, theirs in zip(into.starts, access.starts, strict=True)
+        normalize_to_counters(read_start, pair.second)
+        - normalize_to_counters(write_start, pair.first)
+        for write_start, read_start in zip(write.starts, access.starts, strict=True)
     )
     system = IterationSystem()
     for axis, each in enumerate(shift):
@@ -108,26 +108,31 @@ def _forward_from(
             return None
         form = system.normalize_form(each, pair.second, "")
         low, high = form.bounds(system.domains)
-        room = high + wanted.get_shape()[axis] <= source.get_shape()[axis]
-        if low < 0 or high + access.extents[axis] > into.extents[axis] or not room:
+        is_contained = high + result.get_shape()[axis] <= source.get_shape()[axis]
+        if (
+            low < 0
+            or high + access.extents[axis] > write.extents[axis]
+            or not is_contained
+        ):
             return None
-    masked = cut.fill is not None and not _is_in_bounds(cut, access, pair)
-    return ForwardedSlice(cut, put.source, shift, masked)
+    is_masked = cut.fill is not None and not _is_in_bounds(cut, access, pair)
+    return ForwardedSlice(cut, put.source, shift, is_masked)
 
 
 def normalize_to_counters(form: AffineSum, nest: tile.WhileOp) -> AffineSum:
     """Rewrite a form in terms of the normalized loop counters of a nest."""
     loops = zip(nest.induction_variables, loop_bounds_of(nest), strict=True)
     values: dict[Hashable, AffineSum] = {
-        variable: loop.lower + AffineSum.of(counter_symbol(number, "")) * loop.step
-        for number, (variable, loop) in enumerate(loops)
+        variable: loop.lower + AffineSum.of(counter_symbol(index, "")) * loop.step
+        for index, (variable, loop) in enumerate(loops)
     }
     return form.substitute(values)
 
 
 def _is_in_bounds(cut: tile.SliceOp, access: BoxAccess, pair: NestPair) -> bool:
     """
-    Return `True` if a slice reads nothing outside of its tensor or of its own extents.
+    Return `True` if a slice reads no element outside of its tensor or of its own
+    extents.
     """
     if access.extents != tensor_type(cut.result).get_shape():
         return False

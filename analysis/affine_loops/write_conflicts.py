@@ -25,7 +25,7 @@ class WriteConflict:
     first: str
     second: str
     is_parallel: bool
-    """True if no order between them is known."""
+    """True if the iterations are unordered."""
 
     def __str__(self) -> str:
         return f"iterations {self.first} and {self.second} write the same element"
@@ -35,44 +35,50 @@ def find_write_conflict(
     accesses: Sequence[BoxAccess], nest: tile.WhileOp
 ) -> WriteConflict | None:
     """
-    Return a write conflict in a nest, of parallel iterations if there is one. Raises
-    `UndecidedError`.
+    Return a write conflict in a nest, preferably of parallel iterations; None if there
+    is none. Raises `UndecidedError`.
     """
-    found: WriteConflict | None = None
-    for number, one in enumerate(accesses):
-        for other in accesses[: number + 1]:
+    conflict: WriteConflict | None = None
+    for index, one in enumerate(accesses):
+        for other in accesses[: index + 1]:
             each = _WritePair(one, other, nest).find_conflict()
-            if each is not None and (found is None or each.is_parallel):
-                found = each
-            if found is not None and found.is_parallel:
-                return found
-    return found
+            if each is not None and (conflict is None or each.is_parallel):
+                conflict = each
+            if conflict is not None and conflict.is_parallel:
+                return conflict
+    return conflict
 
 
 @dataclass(frozen=True)
 class _WritePair:
-    """Two operations of a nest, or one of it twice."""
+    """Two writes of a nest, or one write paired with itself."""
 
     one: BoxAccess
     other: BoxAccess
     nest: tile.WhileOp
 
     def find_conflict(self) -> WriteConflict | None:
-        ours, theirs = (
+        first_loops, second_loops = (
             loops_around(each.op, self.nest) for each in (self.one, self.other)
         )
         common = [
-            loop for loop, same in zip(ours, theirs, strict=False) if loop[0] is same[0]
+            loop
+            for loop, same in zip(first_loops, second_loops, strict=False)
+            if loop[0] is same[0]
         ]
         ordered: WriteConflict | None = None
         for level, (loop, _) in enumerate(common):
             for is_later in (True, False)[: 1 if self.one is self.other else 2]:
-                found = self._find_conflict_at(common, level, is_later, ours, theirs)
+                found = self._find_conflict_at(
+                    common, level, is_later, first_loops, second_loops
+                )
                 if found is not None and loop.is_parallel:
                     return found
                 ordered = ordered or found
         if ordered is None and self.one is not self.other:
-            return self._find_conflict_at(common, len(common), True, ours, theirs)
+            return self._find_conflict_at(
+                common, len(common), True, first_loops, second_loops
+            )
         return ordered
 
     def _find_conflict_at(
@@ -83,11 +89,13 @@ class _WritePair:
         ours: Sequence[NestLoop],
         theirs: Sequence[NestLoop],
     ) -> WriteConflict | None:
-        """A collision of iterations that differ first in the loop of a number."""
+        """
+        Return a conflict of iterations that differ first in the common loop at `level`.
+        """
         system = IterationSystem()
         for loops, at in ((ours, ONE), (theirs, OTHER)):
-            for loop, number in loops:
-                variable = loop.induction_variables[number]
+            for loop, index in loops:
+                variable = loop.induction_variables[index]
                 system.normalize_form(AffineSum.of(variable), self.nest, at)
         system.require_overlap(
             system.box_of_access(self.one, self.nest, ONE),
@@ -101,10 +109,10 @@ class _WritePair:
         if level < len(common):
             later, earlier = (ONE, OTHER) if is_later else (OTHER, ONE)
             system.domains[GAP] = (1, UNBOUNDED)
-            ahead = AffineSum.of(
+            shifted = AffineSum.of(
                 self._counter_of(common[level], earlier)
             ) + AffineSum.of(GAP)
-            forms[self._counter_of(common[level], later)] = ahead
+            forms[self._counter_of(common[level], later)] = shifted
         for variable, form in forms.items():
             system.substitute_variable(variable, form)
         if (values := system.find_solution()) is None:
@@ -119,22 +127,22 @@ class _WritePair:
         return WriteConflict(self.one, texts[0], texts[1], parallel)
 
     def _counter_of(self, loop: NestLoop, at: str) -> Hashable:
-        nest, number = loop
+        nest, index = loop
         if nest is self.nest:
-            return counter_symbol(number, at)
-        return at, nest.induction_variables[number]
+            return counter_symbol(index, at)
+        return at, nest.induction_variables[index]
 
     def _describe_iteration(
         self, loops: Sequence[NestLoop], at: str, values: Mapping[Hashable, AffineSum]
     ) -> str:
-        """The induction variables of an iteration."""
+        """Return the values of the induction variables of an iteration as text."""
         names: list[str] = []
-        for nest, number in loops:
-            variable = nest.induction_variables[number]
+        for nest, index in loops:
+            variable = nest.induction_variables[index]
             form = IterationSystem().normalize_form(
                 AffineSum.of(variable), self.nest, at
             )
-            number_at = form.substitute(values)
-            shown = "?" if number_at.terms else str(number_at.constant)
-            names.append(f"%{variable.name_hint or 'i'} = {shown}")
+            value = form.substitute(values)
+            text = "?" if value.terms else str(value.constant)
+            names.append(f"%{variable.name_hint or 'i'} = {text}")
         return f"({', '.join(names)})"

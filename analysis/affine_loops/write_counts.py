@@ -1,9 +1,9 @@
 """
-Exact write counts of tensor elements under loop nests; nothing is sampled.
+Exact write counts of tensor elements under loop nests, without sampling.
 
-The box of an execution is a product of intervals. Axes that follow no common loop are
-independent, so that the counts are a product too, of one array per group of axes. In a
-group, boxes are added up as differences at their corners, clipped to the tensor.
+The box of an execution is a product of intervals. Axes without common loops are
+independent, so the counts are a product of one array per group of axes. Within a group,
+boxes are added as differences at their corners, clipped to the tensor.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from tlf.support.affine.index_access import AffineSum
 CountArray = NDArray[np.int64]
 
 MAX_COUNTED = 1 << 24
-"""Maximum number of boxes or elements that are counted one by one."""
+"""Maximum number of boxes or elements that are counted individually."""
 
 
 class UncountedError(Exception):
-    """Raised with the reason where boxes cannot be counted."""
+    """Error: boxes cannot be counted. The message is the reason."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,12 @@ class WriteCounts:
     """Write counts of the elements of a tensor by one operation."""
 
     groups: tuple[tuple[tuple[int, ...], CountArray], ...]
-    """Some axes, and how often each of their elements is hit, by loops of their own."""
+    """
+    Groups of axes with common loops, and the write count of each of their elements.
+    """
     repeats: int
     """
-    Trip count of the loops that do not move the box: each repeats all of its writes.
+    Trip count of the loops that do not move the box; each iteration repeats all writes.
     """
     tiles: int
     """Number of boxes."""
@@ -60,12 +62,12 @@ class WriteCounts:
         return prod(int(np.count_nonzero(each)) for _, each in self.groups)
 
     def to_mask(self, shape: Sequence[int]) -> NDArray[np.bool_]:
-        """Return a mask of the elements that are written."""
-        found = np.full(shape, self.repeats > 0)
+        """Return a mask of the written elements."""
+        mask = np.full(shape, self.repeats > 0)
         for axes, counts in self.groups:
             sizes = [shape[axis] if axis in axes else 1 for axis in range(len(shape))]
-            found &= (counts > 0).reshape(sizes)
-        return found
+            mask &= (counts > 0).reshape(sizes)
+        return mask
 
 
 def count_single_write(op: tile.DesliceOp) -> WriteCounts | None:
@@ -76,33 +78,35 @@ def count_single_write(op: tile.DesliceOp) -> WriteCounts | None:
     shape = tensor_type(op.destination).get_shape()
     groups: list[tuple[tuple[int, ...], CountArray]] = []
     starts = zip(op.mixed_offsets, op.extents, shape, strict=True)
-    for axis, (start, extent, whole) in enumerate(starts):
+    for axis, (start, extent, bound) in enumerate(starts):
         if not isinstance(start, int):
             return None
-        places = np.arange(whole)
-        written = (places >= start) & (places < start + extent)
+        indices = np.arange(bound)
+        written = (indices >= start) & (indices < start + extent)
         groups.append(((axis,), written.astype(np.int64)))
     return WriteCounts(tuple(groups), 1, 1)
 
 
 def loops_around(op: Operation, nest: tile.WhileOp) -> list[tuple[tile.WhileOp, int]]:
-    """The loops that run an operation in a nest, outermost first, by their numbers."""
-    found: list[tuple[tile.WhileOp, int]] = []
-    around = op.parent_op()
-    while around is not None:
-        if isinstance(around, tile.WhileOp):
-            found[:0] = [(around, number) for number in range(len(around.steps))]
-        if around is nest:
+    """
+    Return the loops of a nest around an operation, outermost first, by their indices.
+    """
+    loops: list[tuple[tile.WhileOp, int]] = []
+    ancestor = op.parent_op()
+    while ancestor is not None:
+        if isinstance(ancestor, tile.WhileOp):
+            loops[:0] = [(ancestor, index) for index in range(len(ancestor.steps))]
+        if ancestor is nest:
             break
-        around = around.parent_op()
-    return found
+        ancestor = ancestor.parent_op()
+    return loops
 
 
 def count_writes(access: BoxAccess, nest: tile.WhileOp) -> WriteCounts:
     """Count the writes of an operation in a nest. Raises `UncountedError`."""
     system = IterationSystem()
-    for loop, number in loops_around(access.op, nest):
-        system.normalize_form(AffineSum.of(loop.induction_variables[number]), nest, "")
+    for loop, index in loops_around(access.op, nest):
+        system.normalize_form(AffineSum.of(loop.induction_variables[index]), nest, "")
     trips = {key: high + 1 for key, (_, high) in system.domains.items()}
     box = system.box_of_access(access, nest, "")
     if system.constraints or len(system.domains) != len(trips):
@@ -112,16 +116,16 @@ def count_writes(access: BoxAccess, nest: tile.WhileOp) -> WriteCounts:
     groups = _group_axes(box)
     moving = {symbol for _, symbols in groups for symbol in symbols}
     repeats = prod(max(0, each) for key, each in trips.items() if key not in moving)
-    counted = tuple(
+    counts = tuple(
         (axes, _count_hits(box, axes, sorted(symbols, key=str), system.domains))
         for axes, symbols in groups
     )
     tiles = prod(max(0, each) for each in trips.values())
-    return WriteCounts(counted, repeats, tiles)
+    return WriteCounts(counts, repeats, tiles)
 
 
 def _group_axes(box: TensorBox) -> list[tuple[tuple[int, ...], set[Hashable]]]:
-    """Axes that follow common loops, with the variables of these."""
+    """Return groups of axes with common loops, with the loop counters of each group."""
     groups: list[tuple[tuple[int, ...], set[Hashable]]] = []
     for axis, start in enumerate(box.starts):
         symbols = {symbol for symbol, _ in start.terms}
@@ -137,8 +141,8 @@ def _count_hits(
     box: TensorBox, axes: Sequence[int], symbols: Sequence[Hashable], domains: Domains
 ) -> CountArray:
     """
-    Return the number of times that the boxes, projected onto some axes, cover each
-    element. Raises `UncountedError`.
+    Return the number of boxes, projected onto some axes, that cover each element.
+    Raises `UncountedError`.
     """
     trips = [max(0, domains[symbol][1] + 1) for symbol in symbols]
     bounds = [box.shape[axis] for axis in axes]
@@ -152,21 +156,21 @@ def _count_hits(
         lasts.append((start + box.extents[axis]).clip(0, bound))
     hits = np.zeros([bound + 1 for bound in bounds], np.int64)
     for corner in product((0, 1), repeat=len(axes)):
-        places = [(firsts, lasts)[end][n] for n, end in enumerate(corner)]
-        np.add.at(hits, tuple(places), (-1) ** sum(corner))
-    for number in range(len(axes)):
-        hits = np.cumsum(hits, axis=number)
+        corners = [(firsts, lasts)[end][i] for i, end in enumerate(corner)]
+        np.add.at(hits, tuple(corners), (-1) ** sum(corner))
+    for position in range(len(axes)):
+        hits = np.cumsum(hits, axis=position)
     return hits[tuple(slice(bound) for bound in bounds)]
 
 
 def _enumerate_values(
     form: AffineSum, symbols: Sequence[Hashable], trips: Sequence[int]
 ) -> CountArray:
-    """The value of a form in all iterations."""
+    """Return the value of a form in all iterations."""
     factors = dict(form.terms)
     total = np.full([1] * len(symbols), form.constant, np.int64)
-    for number, (symbol, trip) in enumerate(zip(symbols, trips, strict=True)):
-        sizes = [trip if n == number else 1 for n in range(len(symbols))]
+    for axis, (symbol, trip) in enumerate(zip(symbols, trips, strict=True)):
+        sizes = [trip if i == axis else 1 for i in range(len(symbols))]
         total = total + factors.get(symbol, 0) * np.arange(trip).reshape(sizes)
     return np.broadcast_to(total, trips).reshape(-1)
 
@@ -175,7 +179,7 @@ def find_missing(
     counts: Sequence[WriteCounts], shape: Sequence[int]
 ) -> tuple[int, ...] | None:
     """
-    An element of a tensor that is never written, or None where all are. Raises
+    Return an element of a tensor that is never written; None if all are written. Raises
     `UncountedError`.
     """
     if len(counts) == 1 and counts[0].repeats:
@@ -197,17 +201,17 @@ def union_size(counts: Sequence[WriteCounts], shape: Sequence[int]) -> int:
 def _union_mask(
     counts: Iterable[WriteCounts], shape: Sequence[int]
 ) -> NDArray[np.bool_]:
-    found = np.zeros(shape, np.bool_)
+    mask = np.zeros(shape, np.bool_)
     for each in counts:
-        found |= each.to_mask(shape)
-    return found
+        mask |= each.to_mask(shape)
+    return mask
 
 
 def _find_missing_in(counts: WriteCounts, rank: int) -> tuple[int, ...] | None:
     for axes, hits in counts.groups:
-        if (place := _first_true(hits == 0)) is not None:
+        if (position := _first_true(hits == 0)) is not None:
             element = [0] * rank
-            for axis, index in zip(axes, place, strict=True):
+            for axis, index in zip(axes, position, strict=True):
                 element[axis] = index
             return tuple(element)
     return None

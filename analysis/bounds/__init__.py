@@ -1,1 +1,1 @@
-"""Lower bounds on the time and the memory traffic of programs over all schedules."""
+"""Lower bounds on the time and the memory traffic of programs, over all schedules."""

@@ -13,13 +13,13 @@ from tlf.support.affine.index_access import Accesses, IndexAccess
 
 @dataclass(frozen=True)
 class AxisFootprint:
-    """The accessed indices of one axis, as a range with gaps."""
+    """Accessed indices of one axis, as a range with gaps."""
 
     count: int
     first: int
     last: int
     step: int
-    """The greatest distance of neighbours."""
+    """Largest distance of neighbouring indices."""
 
 
 NO_INDICES = AxisFootprint(0, 0, 0, 0)
@@ -29,8 +29,8 @@ def axis_footprint_of(
     access: IndexAccess, extents: Sequence[int], extent: int
 ) -> AxisFootprint:
     """
-    The indices of an axis of `extent` elements that iterations of the given extents
-    touch, those that are not there left out.
+    Return the in-bounds indices of an axis of `extent` elements that iterations of the
+    given extents access.
     """
     if access.index is not None:
         return NO_INDICES
@@ -47,15 +47,17 @@ def axis_footprint_of(
     starts = np.arange(first, first + length)
     for factor, count in scattered:
         starts = np.unique(np.add.outer(starts, factor * np.arange(count)))
-    inside = starts[(starts >= 0) & (starts < extent)]
-    if not inside.size:
+    in_bounds = starts[(starts >= 0) & (starts < extent)]
+    if not in_bounds.size:
         return NO_INDICES
-    step = int(np.diff(inside).max()) if inside.size > 1 else 1
-    return AxisFootprint(int(inside.size), int(inside[0]), int(inside[-1]), step)
+    step = int(np.diff(in_bounds).max()) if in_bounds.size > 1 else 1
+    return AxisFootprint(
+        int(in_bounds.size), int(in_bounds[0]), int(in_bounds[-1]), step
+    )
 
 
 def is_in_bounds(access: IndexAccess, extents: Sequence[int], extent: int) -> bool:
-    """Return `True` if every iteration touches only indices within the tensor."""
+    """Return `True` if every iteration accesses only indices within the tensor."""
     last = sum(factor * (extents[each] - 1) for each, factor in access.terms)
     return access.offset >= 0 and access.offset + last + access.width <= extent
 
@@ -64,27 +66,28 @@ def access_footprint_of(
     accesses: Accesses, extents: Sequence[int], shape: Sequence[int]
 ) -> tuple[AxisFootprint, ...]:
     """
-    Return the accessed indices per axis; their product is a lower bound. Where an
-    iterator moves along two axes, as on a diagonal, only the first of them counts, and
-    nothing if it leaves the tensor: the product of the counts is never more than what
-    is touched.
+    Return the accessed indices per axis. The product of the counts is a lower bound on
+    the number of accessed elements: of the axes that share an iterator, as on a
+    diagonal, only the first counts, and nothing if it exceeds the tensor.
     """
-    moving = [
+    iterators_per_axis = [
         {iterator for iterator, _ in access.terms if extents[iterator] > 1}
         for access in accesses
     ]
-    used: set[int] = set()
-    found: list[AxisFootprint] = []
-    for own, access, extent in zip(moving, accesses, shape, strict=True):
-        is_shared = sum(bool(own & other) for other in moving) > 1
+    visited: set[int] = set()
+    footprints: list[AxisFootprint] = []
+    for iterators, access, extent in zip(
+        iterators_per_axis, accesses, shape, strict=True
+    ):
+        is_shared = sum(bool(iterators & other) for other in iterators_per_axis) > 1
         if is_shared and not is_in_bounds(access, extents, extent):
-            found.append(NO_INDICES)
-        elif own & used:
-            found.append(AxisFootprint(1, 0, 0, 1))
+            footprints.append(NO_INDICES)
+        elif iterators & visited:
+            footprints.append(AxisFootprint(1, 0, 0, 1))
         else:
-            found.append(axis_footprint_of(access, extents, extent))
-        used |= own
-    return tuple(found)
+            footprints.append(axis_footprint_of(access, extents, extent))
+        visited |= iterators
+    return tuple(footprints)
 
 
 def footprint_size(reached: Sequence[AxisFootprint]) -> int:
@@ -104,11 +107,11 @@ def min_bursts(
     reached: Sequence[AxisFootprint], shape: Sequence[int], width: int, burst: int
 ) -> int:
     """
-    The least number of bursts of `burst` bytes, of a tensor of elements of `width`
-    bytes, that have a touched element.
+    Return a lower bound on the number of bursts of `burst` bytes with an accessed
+    element, in a tensor of elements of `width` bytes.
 
-    Elements whose distance is no more than a burst leave out no burst between the first
-    and the last of them. Where they lie farther apart, only their bytes count.
+    If accessed elements are at most one burst apart, every burst between the first and
+    the last one is accessed. If they are farther apart, only their bytes count.
     """
     if not (elements := footprint_size(reached)):
         return 0

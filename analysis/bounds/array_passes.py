@@ -23,7 +23,7 @@ from tlf.support.affine.index_access import IndexAccess
 
 @dataclass(frozen=True)
 class ContractionDims:
-    """The iterators of a contraction by role: batch, m, n and k."""
+    """Iterators of a contraction by role: batch, m, n and k."""
 
     batch: tuple[int, ...]
     m: tuple[int, ...]
@@ -32,11 +32,11 @@ class ContractionDims:
 
     @staticmethod
     def of(op: ContractionInterface) -> ContractionDims:
-        """The iterators of an operation."""
+        """Return the iterators of an operation."""
         roles = list(enumerate(OpFacts(op).roles))
         return ContractionDims(
             *(
-                tuple(number for number, role in roles if role == each)
+                tuple(iterator for iterator, role in roles if role == each)
                 for each in MatmulWork._fields
             )
         )
@@ -45,41 +45,43 @@ class ContractionDims:
 @dataclass(frozen=True)
 class ContractionSteps:
     """
-    The steps of a contraction: for every index of `k` some rows times some columns.
+    Steps of a contraction: for every index of `k`, some rows times some columns.
 
-    Windows that reach beyond an image multiply zeros there. That need not be done, and
-    is left out.
+    Windows that extend beyond an image multiply padding zeros there. These products can
+    be skipped, so they are not counted.
     """
 
     copies: int
     """Number of repetitions of all steps: for batches, and for indices of k."""
     rows: tuple[int, ...]
-    """The rows of each step."""
+    """Number of rows of each step."""
     columns: int
     banded: BandedSteps | None = None
-    """Those with neighbouring results as columns, if there are any."""
+    """
+    Steps of banded matmuls, with neighbouring results as columns, if there are windows.
+    """
 
     @staticmethod
     def of(op: ContractionInterface) -> ContractionSteps:
-        """The steps of an operation."""
+        """Return the steps of an operation."""
         sides = ContractionDims.of(op)
         extents = [iterator.extent for iterator in op.iteration_domain()]
         shape = tensor_type(op.operands[0]).get_shape()
         rows, bound = np.ones(1, np.int64), set[int]()
         for access, extent in zip(op.indexing_maps()[0] or (), shape, strict=True):
-            moving = {iterator for iterator, _ in access.terms}
-            if is_in_bounds(access, extents, extent) or not moving <= {
+            iterators = {iterator for iterator, _ in access.terms}
+            if is_in_bounds(access, extents, extent) or not iterators <= {
                 *sides.m,
                 *sides.k,
             }:
                 continue
-            inside = _count_rows_in_bounds(access, extents, extent, sides)
-            rows = np.multiply.outer(rows, inside).reshape(-1)
-            bound |= moving
+            rows_in_bounds = _count_rows_in_bounds(access, extents, extent, sides)
+            rows = np.multiply.outer(rows, rows_in_bounds).reshape(-1)
+            bound |= iterators
         free = prod(extents[each] for each in sides.m if each not in bound)
-        others = [*sides.batch, *(each for each in sides.k if each not in bound)]
+        repeated = [*sides.batch, *(each for each in sides.k if each not in bound)]
         return ContractionSteps(
-            prod(extents[each] for each in others),
+            prod(extents[each] for each in repeated),
             tuple(free * each for each in rows.tolist()),
             prod(extents[each] for each in sides.n),
             BandedSteps.of(op),
@@ -87,37 +89,40 @@ class ContractionSteps:
 
     @property
     def macs(self) -> int:
-        """All multiply-accumulates."""
+        """Total number of multiply-accumulates."""
         return self.copies * self.columns * sum(self.rows)
 
     def min_passes(self, rows: int, cols: int) -> int:
         """
-        The least number of passes of an array of `rows` by `cols` cells.
+        Return a lower bound on the number of passes of an array of `rows` by `cols`
+        cells.
 
-        A pass does one step of k for rows and columns that fit on the array, so that
-        a row of N columns is in ceil(N / cols) passes at least, each of which may have
-        other rows too: in all M * ceil(N / cols) / rows for M rows, however they are
-        put together; and the same with the sides exchanged. A tile may have its sides
-        either way round, which `share` sees to.
+        A pass computes one step of k for rows and columns that fit on the array. A row
+        of N columns needs at least ceil(N / cols) passes, which other rows may share: M
+        rows need at least M * ceil(N / cols) / rows passes for any packing, and
+        likewise with the sides exchanged. `min_cells_of_row` accounts for tiles in both
+        orientations.
         """
         cells, total = rows * cols, 0
         across = min_cells_of_row(self.columns, rows, cols)
         for count, times in Counter(self.rows).items():
             along = self.columns * min_cells_of_row(count, rows, cols)
             total += times * -(-max(count * across, along) // cells)
-        alone, banded = self.copies * total, self.banded
-        return alone if banded is None else min(alone, banded.min_passes(rows, cols))
+        unbanded, banded = self.copies * total, self.banded
+        return (
+            unbanded if banded is None else min(unbanded, banded.min_passes(rows, cols))
+        )
 
     def min_cells_per_mac(self, rows: int, cols: int) -> float:
-        """The least number of cells of a pass that a multiply-accumulate takes."""
-        alone, banded = (
+        """Return a lower bound on the cells of a pass per multiply-accumulate."""
+        unbanded, banded = (
             min_cells_of_row(self.columns, rows, cols) / self.columns,
             self.banded,
         )
         return (
-            alone
+            unbanded
             if banded is None
-            else min(alone, banded.min_cells_per_mac(rows, cols))
+            else min(unbanded, banded.min_cells_per_mac(rows, cols))
         )
 
 
@@ -125,7 +130,7 @@ class ContractionSteps:
 class BandedSteps:
     """
     Steps of a contraction with windows, computed as banded matmuls. Tiles may have any
-    number of them.
+    number of neighbours.
     """
 
     windows: Windows
@@ -133,30 +138,36 @@ class BandedSteps:
 
     @staticmethod
     def of(op: ContractionInterface) -> BandedSteps | None:
-        """Those of an operation, if it has windows."""
+        """Return the banded steps of an operation; None if it has no windows."""
         form = OpFacts(op)
         return None if form.windows is None else BandedSteps(form.windows, form.extents)
 
     def min_passes(self, rows: int, cols: int) -> int:
-        """The least number of passes of an array of `rows` by `cols` cells."""
+        """
+        Return a lower bound on the number of passes of an array of `rows` by `cols`
+        cells.
+        """
         least: list[int] = []
         for batch, m, n, k in self.candidate_matmuls(max(rows, cols)):
-            taken = max(
+            cells = max(
                 m * min_cells_of_row(n, rows, cols), n * min_cells_of_row(m, rows, cols)
             )
-            least.append(batch * k * -(-taken // (rows * cols)))
+            least.append(batch * k * -(-cells // (rows * cols)))
         return min(least)
 
     def min_cells_per_mac(self, rows: int, cols: int) -> float:
-        """The least number of cells of a pass that a multiply-accumulate takes."""
-        whole = MatmulWork.of(self.windows.roles, self.extents).k
+        """Return a lower bound on the cells of a pass per multiply-accumulate."""
+        unbanded_k = MatmulWork.of(self.windows.roles, self.extents).k
         return min(
-            work.k / whole * min_cells_of_row(work.n, rows, cols) / work.n
+            work.k / unbanded_k * min_cells_of_row(work.n, rows, cols) / work.n
             for work in self.candidate_matmuls(max(rows, cols))
         )
 
     def candidate_matmuls(self, most: int) -> tuple[MatmulWork, ...]:
-        """The products with up to so many columns, without neighbours left over."""
+        """
+        Return the banded matmuls with up to `most` columns, without remainders of
+        neighbours.
+        """
         return _candidate_matmuls(self.windows, self.extents, most)
 
 
@@ -164,35 +175,38 @@ class BandedSteps:
 def _candidate_matmuls(
     windows: Windows, extents: tuple[int, ...], most: int
 ) -> tuple[MatmulWork, ...]:
-    whole, found = MatmulWork.of(windows.roles, extents), list[MatmulWork]()
+    whole, matmuls = MatmulWork.of(windows.roles, extents), list[MatmulWork]()
     for counts in windows.neighbour_counts(extents, most):
-        work, several = windows.to_banded_work(extents, counts), prod(counts)
+        work, neighbours = windows.to_banded_work(extents, counts), prod(counts)
         if windows.filter_operand:
-            found.append(work._replace(m=max(1, whole.m // several)))
+            matmuls.append(work._replace(m=max(1, whole.m // neighbours)))
         else:
-            found.append(work._replace(n=max(1, whole.n // several)))
-    return tuple(found)
+            matmuls.append(work._replace(n=max(1, whole.n // neighbours)))
+    return tuple(matmuls)
 
 
 def min_cells_of_row(length: int, rows: int, cols: int) -> int:
     """
-    The least number of cells, of the `rows * cols` of each pass, that a row of `length`
-    products takes: pieces laid along `cols` take `cols` of them, as `rows` rows share
-    the pass, and pieces laid along `rows` take `rows`.
+    Return a lower bound on the cells, of the `rows * cols` of each pass, that a row of
+    `length` products takes. A segment along `cols` takes `cols` cells, as `rows` rows
+    share the pass; a segment along `rows` takes `rows` cells.
     """
     if rows == cols:
         return cols * -(-length // cols)
     least = rows * -(-length // rows)
-    for pieces in range(1, -(-length // cols) + 1):
-        rest = max(0, length - pieces * cols)
-        least = min(least, pieces * cols + rows * -(-rest // rows))
+    for segments in range(1, -(-length // cols) + 1):
+        remainder = max(0, length - segments * cols)
+        least = min(least, segments * cols + rows * -(-remainder // rows))
     return least
 
 
 def _count_rows_in_bounds(
     access: IndexAccess, extents: Sequence[int], extent: int, sides: ContractionDims
 ) -> NDArray[np.int64]:
-    """For each index of k in an access, how many rows it reads an index for."""
+    """
+    Return, for each index of k in an access, the number of rows that read an in-bounds
+    index.
+    """
 
     def offsets_along(iterators: Sequence[int]) -> NDArray[np.int64]:
         found = np.zeros(1, np.int64)

@@ -20,46 +20,47 @@ class BackwardSlice:
 
     engine_work: Sequence[EngineWork]
     read_bytes: int
-    """Of inputs and stored constants."""
+    """Bytes of inputs and stored constants."""
 
 
 @dataclass
 class BackwardSlices:
     """
-    Backward slices of the operations of a dataflow, from boxes at unknown offsets. What
-    an element needs is a box of each tensor at least, of which the size is known but
-    not the place: near a border, where windows reach beyond it, the least that there
-    is. Where several operations need a part of a tensor, the largest of their boxes
-    counts.
+    Backward slices of the operations of a dataflow, from boxes at unknown offsets. The
+    elements needed of each tensor include a box of known size at an unknown offset;
+    near borders, where windows extend beyond a tensor, the size is the minimum. If
+    several operations need a tensor, the largest of their boxes counts.
     """
 
     reads: OperandReads
     op_work: OpWork
     outer_tensors: Collection[SSAValue]
-    """Tensors that lie in the outermost memory."""
+    """Tensors in the outermost memory."""
     _known_work: dict[tuple[ReferenceInterface, RunBox], EngineWork] = field(
         default_factory=dict[tuple[ReferenceInterface, RunBox], EngineWork]
     )
 
     def slice_of(self, number: int, box: RunBox) -> BackwardSlice:
         """
-        Return the backward slice of a box of a result. The result is given by the index
-        of its operation in the order of the dataflow.
+        Return the backward slice of a box of a result. `number` is the index of the
+        operation in the order of the dataflow.
         """
         operations = self.reads.dataflow.operations
         boxes: dict[SSAValue, RunBox] = {operations[number].results[0]: box}
         efforts: list[EngineWork] = []
         for op in reversed(operations[: number + 1]):
             for position, result in enumerate(op.results):
-                if (part := boxes.get(result)) is not None:
-                    efforts.append(self._add_operand_boxes(op, position, part, boxes))
+                if (result_box := boxes.get(result)) is not None:
+                    efforts.append(
+                        self._add_operand_boxes(op, position, result_box, boxes)
+                    )
                     break
-        moved = sum(
+        read_bytes = sum(
             run_box_size(box) * itemsize_of(value)
             for value, box in boxes.items()
             if value in self.outer_tensors
         )
-        return BackwardSlice(efforts, moved)
+        return BackwardSlice(efforts, read_bytes)
 
     def _add_operand_boxes(
         self,
@@ -68,16 +69,19 @@ class BackwardSlices:
         box: RunBox,
         boxes: dict[SSAValue, RunBox],
     ) -> EngineWork:
-        """Add the needs of a box of a result to `boxes`, and return its work."""
+        """
+        Add the operand boxes that a box of a result needs to `boxes`, and return the
+        work of the box.
+        """
         needed = self.reads.operand_boxes_of(op, number, box)
-        for operand, part in zip(
+        for operand, operand_box in zip(
             self.reads.dataflow.operands_of(op), needed, strict=True
         ):
-            if part is None:
+            if operand_box is None:
                 continue
             known = boxes.get(operand)
-            if known is None or run_box_size(known) < run_box_size(part):
-                boxes[operand] = part
+            if known is None or run_box_size(known) < run_box_size(operand_box):
+                boxes[operand] = operand_box
         key = (op, box)
         if key not in self._known_work:
             first = next(iter(needed), None)

@@ -1,4 +1,4 @@
-"""Busy time of the parts of a chip for slices of a program."""
+"""Busy time of the units of a chip for slices of a program."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class ChipRates:
     bandwidth: float
     """Bytes per cycle of the outermost memory."""
     inner_capacity: int
-    """The bytes that can be near the engines."""
+    """Total bytes of the inner memories."""
     latency: HeadTailLatency
 
     def cycles_on_any_engine(
         self, efforts: Sequence[EngineWork], memory: float, margins: LatencyMargins
     ) -> float:
         """
-        Cycles of some work beside those of memory, where the vector engine may do
-        products too.
+        Return the cycles of some work in parallel with memory cycles, if the vector
+        engine may also compute products.
         """
         products = [(each.pass_cycles, each.macs) for each in efforts if each.macs]
         steps = sum(each.vector_steps for each in efforts) / self.engines.vector_rate
@@ -48,16 +48,19 @@ class ChipRates:
 def max_busy_cycles(
     memory: Cycles, matrix: Cycles, vector: Cycles, margins: LatencyMargins
 ) -> FloatArray:
-    """The cycles of the part of a chip that is busy longest, margins added."""
-    parts = zip((memory, matrix, vector), margins, strict=True)
+    """Return the cycles of the busiest unit of a chip, including margins."""
+    units = zip((memory, matrix, vector), margins, strict=True)
     return np.maximum.reduce(
-        [np.where(np.greater(part, 0), np.add(part, more), 0.0) for part, more in parts]
+        [
+            np.where(np.greater(cycles, 0), np.add(cycles, margin), 0.0)
+            for cycles, margin in units
+        ]
     )
 
 
 @dataclass(frozen=True)
 class SliceWork:
-    """Work of several program slices, as one array entry each."""
+    """Work of several program slices, one array entry per slice."""
 
     matrix_cycles: FloatArray
     pass_cycles: FloatArray
@@ -69,7 +72,7 @@ class SliceWork:
     def of(
         relation: Relation, efforts: Sequence[EngineWork], memory: FloatArray
     ) -> SliceWork:
-        """The work of the rows that each column of a relation names."""
+        """Return the work of the rows selected by each column of a relation."""
 
         def sum_over_rows(each: Callable[[EngineWork], float]) -> FloatArray:
             return np.array([each(effort) for effort in efforts], np.float64) @ relation
@@ -84,7 +87,9 @@ class SliceWork:
     def busy_cycles(
         self, engines: Engines, margins: LatencyMargins
     ) -> tuple[FloatArray, FloatArray]:
-        """With an array that is never idle, and with one in whole passes."""
+        """
+        Return the busy cycles with an array that is never idle, and with whole passes.
+        """
         vector = self.vector_steps / engines.vector_rate
         return (
             max_busy_cycles(self.memory_cycles, self.matrix_cycles, vector, margins),

@@ -20,12 +20,12 @@ class DataflowGraph:
     """Operations in program order, with nested groups inlined."""
 
     inputs: tuple[SSAValue, ...]
-    """Tensors that come from outside: arguments."""
+    """Tensor arguments."""
     operations: list[ReferenceInterface] = field(
         default_factory=list[ReferenceInterface]
     )
     outputs: tuple[SSAValue, ...] = ()
-    """Tensors that go outside, each once."""
+    """Result tensors, without duplicates."""
     _aliases: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     _users: dict[SSAValue, list[tuple[ReferenceInterface, int]]] = field(
         default_factory=dict[SSAValue, list[tuple[ReferenceInterface, int]]]
@@ -33,7 +33,7 @@ class DataflowGraph:
 
     @staticmethod
     def of(body: func.FuncOp | GroupOp) -> DataflowGraph:
-        """The dataflow of a function of one block, or of a group."""
+        """Return the dataflow of a function of one block, or of a group."""
         block = body.body.block
         flow = DataflowGraph(tuple(each for each in block.args if is_tensor(each)))
         flow._add_block(block)
@@ -60,15 +60,15 @@ class DataflowGraph:
                     self._users.setdefault(operand, []).append((op, position))
 
     def resolve_value(self, value: SSAValue) -> SSAValue:
-        """Return the value that a value stands for, seen through the groups inside."""
+        """Return the value that a value is an alias of, through nested groups."""
         return self._aliases.get(value, value)
 
     def operands_of(self, op: Operation) -> tuple[SSAValue, ...]:
-        """Return the values that the operands of an operation stand for."""
+        """Return the operands of an operation, resolved through nested groups."""
         return tuple(map(self.resolve_value, op.operands))
 
     def users_of(self, value: SSAValue) -> Sequence[tuple[ReferenceInterface, int]]:
-        """The operations that use a value, with the number of the operand."""
+        """Return the operations that use a value, with the operand index."""
         return self._users.get(value, ())
 
     def is_output(self, value: SSAValue) -> bool:
@@ -76,7 +76,7 @@ class DataflowGraph:
         return value in self.outputs
 
     def stored_constants(self) -> tuple[SSAValue, ...]:
-        """The constants that lie in memory: those of several values."""
+        """Return the constants that are stored in memory: those that are not splats."""
         return tuple(
             op.results[0]
             for op in self.operations
@@ -86,7 +86,7 @@ class DataflowGraph:
         )
 
     def resolve_views(self, value: SSAValue) -> SSAValue:
-        """The value that a value is, under other shapes."""
+        """Return the value that a value is a view of."""
         while isinstance(owner := value.owner, ViewInterface):
             value = self.resolve_value(owner.operands[0])
         return value
@@ -103,5 +103,5 @@ def element_count_of(value: SSAValue) -> int:
 
 
 def itemsize_of(value: SSAValue) -> int:
-    """The bytes of an element."""
+    """Return the bytes per element of a tensor."""
     return dtype_of(tensor_type(value).element_type).itemsize

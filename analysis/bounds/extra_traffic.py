@@ -1,4 +1,4 @@
-"""Traffic beyond one access of every tensor, where it is proven necessary."""
+"""Traffic beyond one access to every tensor, where it is proven necessary."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ class ExtraTraffic:
     """Bytes that must be moved again, and the reason."""
 
     kind: str
-    """`barrier` or `product`."""
+    """Kind of reason: `barrier` or `product`."""
     subject: str
-    """The tensor or the operation."""
+    """Tensor or operation."""
     bytes: int
 
     def __str__(self) -> str:

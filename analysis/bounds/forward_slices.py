@@ -40,32 +40,32 @@ from tlf.support.affine.index_access import Accesses, IndexAccess
 
 @dataclass(frozen=True)
 class ForwardSlice:
-    """Work that depends on some elements of a result, and its traffic."""
+    """Work that depends on elements of a result, and its traffic."""
 
     engine_work: tuple[EngineWork, ...]
     read_bytes: int
-    """Bytes of tensors in the outermost memory, each once."""
+    """Bytes of tensors in the outermost memory, each read once."""
     written_bytes: int
-    """And those of results."""
+    """Bytes of results written to the outermost memory."""
 
 
 @dataclass(frozen=True)
 class SliceStep:
-    """The part of one operation that depends on a box of one operand."""
+    """Part of one operation that depends on a box of one operand."""
 
     engine_work: EngineWork
     results: tuple[RunBox, ...]
     loads: tuple[tuple[SSAValue, int], ...]
-    """Tensors in the outermost memory, and the bytes of them that are read."""
+    """Tensors in the outermost memory, and the bytes read of each."""
 
 
 @dataclass
 class ForwardSlices:
     """
-    Forward slices of the operations of a dataflow, from boxes at unknown offsets. What
-    needs a box is a box of each tensor at least, of which the size is known but not the
-    place. Where an operation needs it by several operands, the one counts by which it
-    does most.
+    Forward slices of the operations of a dataflow, from boxes at unknown offsets. The
+    dependents of a box include a box of known size of each tensor at an unknown offset.
+    If an operation depends on the box through several operands, the operand with the
+    most work counts.
     """
 
     reads: OperandReads
@@ -78,8 +78,8 @@ class ForwardSlices:
 
     def slice_of(self, number: int, box: RunBox) -> ForwardSlice:
         """
-        Return the work that depends on a box of a result. The result is given by the
-        index of its operation in the order of the dataflow.
+        Return the work that depends on a box of a result. `number` is the index of the
+        operation in the order of the dataflow.
         """
         flow = self.reads.dataflow
         boxes: dict[SSAValue, RunBox] = {flow.operations[number].results[0]: box}
@@ -89,25 +89,25 @@ class ForwardSlices:
             steps = [
                 step
                 for position, operand in enumerate(flow.operands_of(op))
-                if (part := boxes.get(operand)) is not None
-                and (step := self._cached_step(op, position, part)) is not None
+                if (operand_box := boxes.get(operand)) is not None
+                and (step := self._cached_step(op, position, operand_box)) is not None
             ]
             if not steps:
                 continue
             efforts.append(max((step.engine_work for step in steps), key=_total_steps))
             for step in steps:
-                for result, part in zip(op.results, step.results, strict=True):
+                for result, operand_box in zip(op.results, step.results, strict=True):
                     known = boxes.get(result)
-                    if known is None or run_box_size(known) < run_box_size(part):
-                        boxes[result] = part
-                for value, moved in step.loads:
-                    loads[value] = max(moved, loads.get(value, 0))
-        stored = sum(
-            min(moved, run_box_size(boxes[value]) * itemsize_of(value))
-            for value, moved in self.written_bytes.items()
+                    if known is None or run_box_size(known) < run_box_size(operand_box):
+                        boxes[result] = operand_box
+                for value, byte_count in step.loads:
+                    loads[value] = max(byte_count, loads.get(value, 0))
+        written = sum(
+            min(byte_count, run_box_size(boxes[value]) * itemsize_of(value))
+            for value, byte_count in self.written_bytes.items()
             if value in boxes
         )
-        return ForwardSlice(tuple(efforts), sum(loads.values()), stored)
+        return ForwardSlice(tuple(efforts), sum(loads.values()), written)
 
     def _cached_step(
         self, op: ReferenceInterface, position: int, box: RunBox
@@ -136,10 +136,10 @@ class ForwardSlices:
         lengths = [run.length if run.step == 1 else 1 for run in box]
         if accesses is None:
             return None
-        touched = min_reading_iterations(accesses, lengths, extents, shape_of(operand))
-        if touched is None or any(_is_diagonal(op, access) for access in accesses):
+        reading = min_reading_iterations(accesses, lengths, extents, shape_of(operand))
+        if reading is None or any(_is_diagonal(op, access) for access in accesses):
             return None
-        runs = [StridedRun(count) for count in touched.values_per_iterator]
+        runs = [StridedRun(count) for count in reading.values_per_iterator]
         results = [
             min_reached_box(accesses, runs, extents, shape_of(result))
             for result, accesses in zip(
@@ -149,7 +149,7 @@ class ForwardSlices:
         boxes = tuple(each for each in results if each is not None)
         if len(boxes) < len(results):
             return None
-        effort, loads = self._work_and_loads(op, position, box, boxes[0], touched)
+        effort, loads = self._work_and_loads(op, position, box, boxes[0], reading)
         return SliceStep(effort, boxes, loads)
 
     def _work_and_loads(
@@ -160,12 +160,15 @@ class ForwardSlices:
         result: RunBox,
         touched: ReadingIterations,
     ) -> tuple[EngineWork, tuple[tuple[SSAValue, int], ...]]:
-        """The work on a box of the result that reads a box of an operand."""
+        """
+        Return the work and loads of the box of the result that reads a box of an
+        operand.
+        """
         operand = self.reads.dataflow.operands_of(op)[position]
-        starts = is_read_in_every_step(
+        is_required = is_read_in_every_step(
             op, position, isinstance(op, ElementwiseInterface)
         )
-        if not starts or not self.op_work.is_fully_needed(op):
+        if not is_required or not self.op_work.is_fully_needed(op):
             return NO_WORK, ()
         if box == whole_run_box(shape_of(operand)):
             effort = self.op_work.work_of(op)
@@ -174,8 +177,8 @@ class ForwardSlices:
                 op, touched.iterations, touched.values_per_iterator
             )
         else:
-            read = _min_elements_read(op.indexing_maps()[position] or (), touched)
-            effort = self.op_work.work_of_elements(op, result, read)
+            elements = _min_elements_read(op.indexing_maps()[position] or (), touched)
+            effort = self.op_work.work_of_elements(op, result, elements)
         return effort, self.step_loads.loads_of_other_operands(
             op, position, touched.values_per_iterator
         )
@@ -195,16 +198,16 @@ def _min_elements_read(accesses: Accesses, touched: ReadingIterations) -> int:
 
 def _is_diagonal(op: TilingInterface, access: IndexAccess) -> bool:
     """
-    Return `True` if several axes of results move along one axis of an operand: the
+    Return `True` if several axes of results move along one axis of an operand. The
     dependents of some of its indices are then not a box.
     """
     iterators = op.iteration_domain()
-    kept = [
+    parallel = [
         each
         for each, _ in access.terms
         if iterators[each].kind is IteratorType.PARALLEL and iterators[each].extent > 1
     ]
-    return len(kept) > 1
+    return len(parallel) > 1
 
 
 def _total_steps(effort: EngineWork) -> float:

@@ -1,7 +1,7 @@
 """
 Head and tail latency: time before engines can start and after they have finished.
 
-As the heads and tails of jobs on one machine: Carlier, The one-machine sequencing
+Source: heads and tails of jobs on one machine, Carlier, The one-machine sequencing
 problem, European Journal of Operational Research 11, 1982.
 """
 
@@ -20,7 +20,7 @@ from tlf.dialects.target.schema import Level
 
 
 class LatencyMargins(NamedTuple):
-    """Extra cycles of each part of a chip, if it is busy at all."""
+    """Extra cycles of each unit of a chip, if it is busy at all."""
 
     memory: float
     matrix: float
@@ -29,25 +29,33 @@ class LatencyMargins(NamedTuple):
 
 @dataclass(frozen=True)
 class HeadTailLatency:
-    """Heads and tails: the time before and after the work of the parts of a chip."""
+    """
+    Head and tail latency of the units of a chip: time before and after their work.
+    """
 
     heads: LatencyMargins
-    """From the start to the first step of an engine; and from the last move out of the
-    outermost memory until engines can start with it."""
+    """
+    For engines, cycles from the start to their first step; for memory, cycles from the
+    last load from the outermost memory until engines can use it.
+    """
     tails: LatencyMargins
-    """From the last step of an engine until results are in the outermost memory; and
-    from the last move of that memory to the end."""
+    """
+    For engines, cycles from their last step until results are in the outermost memory;
+    for memory, cycles from its last move to the end.
+    """
 
     @property
     def total_margins(self) -> LatencyMargins:
-        """Before and after all work of a program; memory may move at once."""
+        """
+        Margins before and after all work of a program; memory may start immediately.
+        """
         heads, tails = self.heads, self.tails
         return LatencyMargins(
             tails.memory, heads.matrix + tails.matrix, heads.vector + tails.vector
         )
 
     def take_minimum(self, other: HeadTailLatency) -> HeadTailLatency:
-        """Return the margins that hold for both: the minimum of each."""
+        """Return the minimum of each margin, which is valid for both."""
         return HeadTailLatency(
             LatencyMargins(*map(min, self.heads, other.heads)),
             LatencyMargins(*map(min, self.tails, other.tails)),
@@ -63,53 +71,53 @@ def head_tail_latency_of(
     reads: OperandReads, efforts: OpWork, target: TargetSpec
 ) -> HeadTailLatency:
     """
-    Return the minimum head and tail latency of a program on a target. Where an engine
-    may start with what no memory holds, such as numbers that programs are made of, it
-    may start at once.
+    Return the minimum head and tail latency of a program on a target. An engine that
+    may start with values that are in no memory, such as constants of the program, has
+    no head latency.
     """
     if target.backend != "npu" or len(target.levels) < 2:
         return NO_LATENCY
     waits = _find_waiting_engines(reads, efforts)
-    *_, near, far = target.levels.values()
-    way = float(sum(_hop_cycles(*pair) for pair in pairwise(target.levels.values())))
+    *_, inner, outer = target.levels.values()
+    path = float(sum(_hop_cycles(*pair) for pair in pairwise(target.levels.values())))
     return HeadTailLatency(
         LatencyMargins(
-            way - _transfer_cycles(near, far),
-            way if waits["matrix"] else 0.0,
-            way if waits["vector"] else 0.0,
+            path - _transfer_cycles(inner, outer),
+            path if waits["matrix"] else 0.0,
+            path if waits["vector"] else 0.0,
         ),
         LatencyMargins(
-            max(near.latency, far.latency),
-            way + startup_cycles_of(target, "matrix"),
-            way + startup_cycles_of(target, "vector"),
+            max(inner.latency, outer.latency),
+            path + startup_cycles_of(target, "matrix"),
+            path + startup_cycles_of(target, "vector"),
         ),
     )
 
 
 def _hop_cycles(near: Level, far: Level) -> int:
-    """A burst from one memory to the next, or back, until it has arrived."""
+    """Return the cycles until a burst has arrived in the adjacent memory."""
     return _transfer_cycles(near, far) + max(near.latency, far.latency)
 
 
 def _transfer_cycles(near: Level, far: Level) -> int:
-    """A burst on the bus."""
+    """Return the cycles of a burst on the bus."""
     return max(-(-each.burst // each.bandwidth) for each in (near, far))
 
 
 def _find_waiting_engines(reads: OperandReads, efforts: OpWork) -> dict[str, bool]:
-    """Return for each engine whether all of its steps have to wait for a load."""
+    """Return, for each engine, `True` if all of its steps must wait for a load."""
     flow = reads.dataflow
     loaded = {*flow.inputs, *flow.stored_constants()}
     waits = {"matrix": True, "vector": True}
     for op in flow.operations:
-        certain = [
+        is_needed = [
             value in loaded and reads.is_always_needed(op, position)
             for position, value in enumerate(flow.operands_of(op))
         ]
-        if any(certain):
+        if any(is_needed):
             loaded |= {*op.results}
         if any(
-            value in loaded and is_read_in_every_step(op, position, certain[position])
+            value in loaded and is_read_in_every_step(op, position, is_needed[position])
             for position, value in enumerate(flow.operands_of(op))
         ):
             continue

@@ -1,9 +1,9 @@
 """
 Lower bounds over all schedules: bytes moved, and cycles.
 
-A schedule moves tiles between memories and computes the operations as they are written,
-in any order and any pieces, some of them more than once if it likes. What it moves does
-not depend on data, but for reads at indices, which count nothing here.
+A schedule moves tiles between memories and computes the given operations in any order
+and tiling, possibly with recomputation. Its moves do not depend on data, except for
+reads at data-dependent indices, which are not counted.
 """
 
 from __future__ import annotations
@@ -41,44 +41,46 @@ class LowerBounds:
     """Lower bounds on the cost of a function, a group or several groups."""
 
     payload_bytes: int
-    """To and from the outermost memory."""
+    """Bytes moved to and from the outermost memory."""
     bus_bytes: int
-    """The same, in whole bursts."""
+    """Bytes moved on the bus, in whole bursts."""
     cycles: int
-    """Of the busiest of the outermost memory, the matrix engine, which does products,
-    and the vector engine, which does all else; or what comes of the order of operations
-    and the capacity of the memories near them."""
+    """
+    Cycles of the busiest of the outermost memory, the matrix engine for products, and
+    the vector engine for all other operations; or the stall bound due to dependences or
+    the capacity of inner memories.
+    """
     cycles_quantised: int
-    """The same, with products in whole passes of the array."""
+    """Cycles with products in whole passes of the array."""
     cycles_any_engine: int
-    """The same, where the vector engine may do products too."""
+    """Cycles if the vector engine may also compute products."""
     binding: str
     """
-    Resource that `cycles` come from: `memory`, `matrix`, `vector`, `order` or
+    Resource that determines `cycles`: `memory`, `matrix`, `vector`, `order` or
     `capacity`.
     """
     extra_traffic: tuple[ExtraTraffic, ...]
-    """Reasons why more than every tensor once is moved."""
+    """Reasons for traffic beyond one access to every tensor."""
     macs: int
-    """Multiply-accumulates, those with the zeros around images left out."""
+    """Number of multiply-accumulates, without padding zeros of images."""
     breakdown: WorkBreakdown
-    """Breakdown of the figures."""
+    """Breakdown of the bounds."""
 
     @property
     def binding_stalls(self) -> tuple[StallBound, ...]:
-        """The result that `cycles` come from, if one does."""
-        waiting = self.breakdown.stall
-        return (waiting,) if self.binding == waiting.reason else ()
+        """Stall bound that determines `cycles`, if any."""
+        stall = self.breakdown.stall
+        return (stall,) if self.binding == stall.reason else ()
 
     @property
     def intensity(self) -> float:
-        """Multiply-accumulates for each byte."""
+        """Multiply-accumulates per byte."""
         return self.macs / self.payload_bytes if self.payload_bytes else 0.0
 
 
 @dataclass(frozen=True)
 class WorkBreakdown:
-    """Breakdown of the work of a program by the parts of a chip."""
+    """Breakdown of the work of a program by the units of a chip."""
 
     payload_bytes: int
     bus_bytes: int
@@ -104,9 +106,9 @@ def lower_bounds_of(
     body: func.FuncOp | GroupOp, target: TargetSpec, near: Collection[SSAValue] = ()
 ) -> LowerBounds:
     """
-    The bounds of a function or a group on a target, when it runs by itself: its
-    operands and constants come from the outermost memory, its results go there, but
-    for those that are `near`, arguments and values that it yields.
+    Return the bounds of a function or a group that runs by itself on a target: operands
+    and constants are loaded from the outermost memory, results are stored there, except
+    for the arguments and yielded values in `near`, which are resident.
     """
     return _combine_bounds(_break_down_work(body, target, near), target)
 
@@ -115,37 +117,37 @@ def lower_bounds_of_partition(
     groups: Sequence[GroupOp], target: TargetSpec
 ) -> LowerBounds:
     """
-    The bounds of groups that hand on what they compute through the outermost memory:
-    what two of them read counts twice. Their work may overlap in time.
+    Return the bounds of groups that exchange intermediates through the outermost
+    memory: a tensor that two of them read counts twice. Their work may overlap in time.
     """
-    first, *others = (_break_down_work(each, target) for each in groups)
-    return _combine_bounds(sum(others, first), target)
+    first, *remaining = (_break_down_work(each, target) for each in groups)
+    return _combine_bounds(sum(remaining, first), target)
 
 
 def outer_groups_of(function: func.FuncOp) -> tuple[GroupOp, ...]:
-    """The outer groups of a function."""
+    """Return the top-level groups of a function."""
     return tuple(op for op in function.body.block.ops if isinstance(op, GroupOp))
 
 
 def inner_capacity_of(target: TargetSpec) -> int:
-    """Return the bytes of all memories but the outermost, over all cores."""
+    """Return the total bytes of all memories except the outermost, over all cores."""
     cores = Engines.of(target).cores
-    *near, _ = target.levels.values()
+    *inner, _ = target.levels.values()
     registers = 4 * target.gpu.registers * cores if target.gpu is not None else 0
     return registers + sum(
-        level.capacity * (cores if level.scope == "core" else 1) for level in near
+        level.capacity * (cores if level.scope == "core" else 1) for level in inner
     )
 
 
 def _combine_bounds(parts: WorkBreakdown, target: TargetSpec) -> LowerBounds:
-    busy, waiting = BusyCycles.of(parts, target), parts.stall
-    times = {**busy.times, waiting.reason: waiting.cycles}
+    busy, stall = BusyCycles.of(parts, target), parts.stall
+    times = {**busy.times, stall.reason: stall.cycles}
     return LowerBounds(
         payload_bytes=parts.payload_bytes,
         bus_bytes=parts.bus_bytes,
         cycles=ceil(max(times.values())),
-        cycles_quantised=ceil(max(busy.quantised, waiting.cycles_quantised)),
-        cycles_any_engine=ceil(max(busy.any_engine, waiting.cycles_any_engine)),
+        cycles_quantised=ceil(max(busy.quantised, stall.cycles_quantised)),
+        cycles_any_engine=ceil(max(busy.any_engine, stall.cycles_any_engine)),
         binding=max(times, key=lambda part: times[part]),
         extra_traffic=parts.extra_traffic,
         macs=sum(work.macs for work in parts.products),
@@ -155,7 +157,7 @@ def _combine_bounds(parts: WorkBreakdown, target: TargetSpec) -> LowerBounds:
 
 @dataclass(frozen=True)
 class BusyCycles:
-    """Cycles of the parts of a chip, with what comes before and after their work."""
+    """Busy cycles of the units of a chip, including head and tail latency."""
 
     times: Mapping[str, float]
     quantised: float
@@ -163,28 +165,29 @@ class BusyCycles:
 
     @staticmethod
     def of(parts: WorkBreakdown, target: TargetSpec) -> BusyCycles:
-        """The cycles of some work on a target."""
-        engines, around = Engines.of(target), parts.latency.total_margins
+        """Return the busy cycles of some work on a target."""
+        engines, margins = Engines.of(target), parts.latency.total_margins
         products = [(work.cycles(engines, True), work.macs) for work in parts.products]
         vector = parts.vector_steps / engines.vector_rate
         times = {
             "memory": _add_margin(
-                parts.bus_bytes / target.outermost.bandwidth, around.memory
+                parts.bus_bytes / target.outermost.bandwidth, margins.memory
             ),
             "matrix": _add_margin(
                 sum(work.cycles(engines, False) for work in parts.products),
-                around.matrix,
+                margins.matrix,
             ),
-            "vector": _add_margin(vector, around.vector),
+            "vector": _add_margin(vector, margins.vector),
         }
         least = max(times["memory"], times["vector"])
         in_passes = sum(cycles for cycles, _ in products)
-        either = min_balanced_cycles(products, vector, engines)
+        any_engine = min_balanced_cycles(products, vector, engines)
         return BusyCycles(
             times,
-            max(least, _add_margin(in_passes, around.matrix)),
+            max(least, _add_margin(in_passes, margins.matrix)),
             max(
-                times["memory"], _add_margin(either, min(around.matrix, around.vector))
+                times["memory"],
+                _add_margin(any_engine, min(margins.matrix, margins.vector)),
             ),
         )
 
@@ -202,55 +205,57 @@ def _break_down_work(
     read = [
         each for each in (*flow.inputs, *flow.stored_constants()) if each not in near
     ]
-    moved = [needs.get(each, TensorDemand()) for each in read]
+    read_demands = [needs.get(each, TensorDemand()) for each in read]
     widths = [itemsize_of(each) for each in read]
     written = {
         each: -(-element_count_of(each) * itemsize_of(each) // burst) * burst
         for each in _stored_results(flow)
         if each not in near
     }
-    payload = sum(
-        need.elements * width for need, width in zip(moved, widths, strict=True)
+    payload_bytes = sum(
+        need.elements * width for need, width in zip(read_demands, widths, strict=True)
     ) + sum(element_count_of(each) * itemsize_of(each) for each in written)
-    bus = burst * sum(need.bursts for need in moved) + sum(written.values())
-    cuts = () if near else _find_extra_traffic(flow, target)
-    again = sum(cut.bytes for cut in cuts)
+    bus_bytes = burst * sum(need.bursts for need in read_demands) + sum(
+        written.values()
+    )
+    extra = () if near else _find_extra_traffic(flow, target)
+    extra_bytes = sum(reload.bytes for reload in extra)
     steps = VectorSteps(flow, needs, target)
     reads, efforts = OperandReads(flow), OpWork(Engines.of(target), needs, steps)
-    ends = NO_LATENCY if near else head_tail_latency_of(reads, efforts, target)
+    latency = NO_LATENCY if near else head_tail_latency_of(reads, efforts, target)
     chip = ChipRates(
-        efforts.engines, target.outermost.bandwidth, inner_capacity_of(target), ends
+        efforts.engines, target.outermost.bandwidth, inner_capacity_of(target), latency
     )
-    parts = WorkBreakdown(
-        payload + again,
-        bus + again,
+    breakdown = WorkBreakdown(
+        payload_bytes + extra_bytes,
+        bus_bytes + extra_bytes,
         product_work_of(flow, needs),
         steps.total_steps(),
-        cuts,
-        ends,
+        extra,
+        latency,
     )
-    busy = BusyCycles.of(parts, target)
-    known = StallBound(max(busy.times.values()), busy.quantised, busy.any_engine)
-    waiting = stall_bound_of(reads, efforts, chip, read, written, known)
-    return replace(parts, stall=waiting)
+    busy = BusyCycles.of(breakdown, target)
+    busy_bound = StallBound(max(busy.times.values()), busy.quantised, busy.any_engine)
+    stall = stall_bound_of(reads, efforts, chip, read, written, busy_bound)
+    return replace(breakdown, stall=stall)
 
 
 def _find_extra_traffic(
     flow: DataflowGraph, target: TargetSpec
 ) -> tuple[ExtraTraffic, ...]:
-    """Return the reasons why more than every tensor once is moved."""
-    room = inner_capacity_of(target)
-    cuts = find_product_reloads(flow, room)
-    found = find_barrier(flow, room)
-    if found is not None and found.bytes > sum(cut.bytes for cut in cuts):
-        return (found,)
-    return cuts
+    """Return the reasons for traffic beyond one access to every tensor."""
+    capacity = inner_capacity_of(target)
+    reloads = find_product_reloads(flow, capacity)
+    barrier = find_barrier(flow, capacity)
+    if barrier is not None and barrier.bytes > sum(reload.bytes for reload in reloads):
+        return (barrier,)
+    return reloads
 
 
 def _stored_results(flow: DataflowGraph) -> list[SSAValue]:
     """
-    The results that have to be written: not what lies outside already, under whichever
-    shape, and one of several that are the same.
+    Return the results that must be written: without results that are views of inputs or
+    stored constants, and without duplicates.
     """
     roots = dict.fromkeys(flow.resolve_views(each) for each in flow.outputs)
     known = {*flow.inputs, *flow.stored_constants()}

@@ -1,9 +1,9 @@
 """
 I/O lower bound of matrix products whose tensors exceed the inner memories.
 
-A product of m x k and k x n matrices moves 2mnk / sqrt(S) - 2S words at least, where S
-words are near: Smith, Lowery, Langou and van de Geijn, A tight I/O lower bound for
-matrix multiplication, arXiv:1702.02017, 2019, and for results that start from nothing
+A product of m x k and k x n matrices moves at least 2mnk / sqrt(S) - 2S words with S
+words of inner memory: Smith, Lowery, Langou and van de Geijn, A tight I/O lower bound
+for matrix multiplication, arXiv:1702.02017, 2019, and for results without initial value
 Kwasniewski et al., Red-blue pebbling revisited, SC 2019. The order is that of Hong and
 Kung, 1981.
 """
@@ -35,28 +35,28 @@ def find_product_reloads(
     flow: DataflowGraph, capacity: int
 ) -> tuple[ExtraTraffic, ...]:
     """
-    Return the traffic of products beyond each of their tensors once, with at most
-    `capacity` bytes near the engines. No tensor counts for two products.
+    Return the traffic of products beyond one access to each of their tensors, with at
+    most `capacity` bytes of inner memory. No tensor counts for two products.
     """
-    found: list[tuple[int, ContractionInterface, frozenset[SSAValue]]] = []
+    candidates: list[tuple[int, ContractionInterface, frozenset[SSAValue]]] = []
     for op in flow.operations:
         if isinstance(op, ContractionInterface) and _is_matrix_product(op):
             ends = _paths_to_outer(flow, op)
-            if ends is not None and (again := _reloaded_bytes(op, ends, capacity)):
-                found.append((again, op, frozenset((ends[0][-1], ends[1][-1]))))
-    taken: set[SSAValue] = set()
-    cuts: list[ExtraTraffic] = []
-    for again, op, inputs in sorted(found, key=lambda each: -each[0]):
-        if not inputs & taken:
-            taken |= inputs
+            if ends is not None and (reloaded := _reloaded_bytes(op, ends, capacity)):
+                candidates.append((reloaded, op, frozenset((ends[0][-1], ends[1][-1]))))
+    counted: set[SSAValue] = set()
+    reloads: list[ExtraTraffic] = []
+    for reloaded, op, inputs in sorted(candidates, key=lambda each: -each[0]):
+        if not inputs & counted:
+            counted |= inputs
             name = op.results[0].name_hint
-            what = f"%{name}" if name else op.name
-            cuts.append(ExtraTraffic("product", what, again))
-    return tuple(cuts)
+            subject = f"%{name}" if name else op.name
+            reloads.append(ExtraTraffic("product", subject, reloaded))
+    return tuple(reloads)
 
 
 ElementPath = tuple[SSAValue, ...]
-"""Values from a tensor of the product to the one outside, each element from one."""
+"""Values from a tensor of the product to an outside tensor, element by element."""
 
 
 def _reloaded_bytes(
@@ -64,7 +64,10 @@ def _reloaded_bytes(
     ends: tuple[ElementPath, ElementPath, ElementPath],
     capacity: int,
 ) -> int:
-    """Bytes beyond each tensor once, with all words as narrow as the narrowest."""
+    """
+    Return the bytes moved beyond one access per tensor, with all words of the narrowest
+    width.
+    """
     sides, extents = (
         ContractionDims.of(op),
         [each.extent for each in op.iteration_domain()],
@@ -74,14 +77,17 @@ def _reloaded_bytes(
         for side in (sides.batch, sides.m, sides.n, sides.k)
     )
     width = min(itemsize_of(value) for path in ends for value in path)
-    moved = width * batch * min_words_moved(m, n, k, capacity // width)
-    once = sum(element_count_of(path[-1]) * itemsize_of(path[-1]) for path in ends)
-    return max(0, moved - once)
+    traffic = width * batch * min_words_moved(m, n, k, capacity // width)
+    compulsory = sum(
+        element_count_of(path[-1]) * itemsize_of(path[-1]) for path in ends
+    )
+    return max(0, traffic - compulsory)
 
 
 def _is_matrix_product(op: ContractionInterface) -> bool:
     """
-    Return `True` if every index is an iterator, and every iterator moves two tensors.
+    Return `True` if every index is a plain iterator, and every iterator indexes two
+    tensors.
     """
     tensors = (*op.indexing_maps()[:2], op.result_indexing_maps()[0])
     used = [_identity_iterators(accesses) for accesses in tensors]
@@ -94,21 +100,27 @@ def _is_matrix_product(op: ContractionInterface) -> bool:
 
 
 def _identity_iterators(accesses: Accesses | None) -> frozenset[int] | None:
-    """The iterators that are the indices of a tensor, or None where indices differ."""
-    found: list[int] = []
+    """
+    Return the iterators that are the indices of a tensor; None if an index is not a
+    plain iterator.
+    """
+    iterators: list[int] = []
     for access in accesses or ():
         if access.offset or access.width != 1 or access.index is not None:
             return None
         if any(factor != 1 for _, factor in access.terms) or len(access.terms) > 1:
             return None
-        found += [iterator for iterator, _ in access.terms]
-    return frozenset(found) if len(set(found)) == len(found) else None
+        iterators += [iterator for iterator, _ in access.terms]
+    return frozenset(iterators) if len(set(iterators)) == len(iterators) else None
 
 
 def _paths_to_outer(
     flow: DataflowGraph, op: ContractionInterface
 ) -> tuple[ElementPath, ElementPath, ElementPath] | None:
-    """The paths of both inputs and the result to tensors outside, if all go there."""
+    """
+    Return the paths from both inputs and the result to outside tensors; None if one has
+    none.
+    """
     left, right = (_path_to_input(flow, value) for value in flow.operands_of(op)[:2])
     result = _path_to_output(flow, op.results[0])
     if left is None or right is None or result is None or left[-1] is right[-1]:
@@ -117,7 +129,10 @@ def _paths_to_outer(
 
 
 def _path_to_input(flow: DataflowGraph, value: SSAValue) -> ElementPath | None:
-    """From an operand to an argument or a constant that nothing else uses."""
+    """
+    Return the path from an operand to an argument or constant without other uses; None
+    if there is none.
+    """
     path = [value]
     outside = {*flow.inputs, *flow.stored_constants()}
     while len(flow.users_of(path[-1])) == 1 and not flow.is_output(path[-1]):
@@ -136,7 +151,10 @@ def _path_to_input(flow: DataflowGraph, value: SSAValue) -> ElementPath | None:
 
 
 def _path_to_output(flow: DataflowGraph, value: SSAValue) -> ElementPath | None:
-    """From a result to one that goes outside, by operations that use nothing twice."""
+    """
+    Return the path from a result to an output through operations without other uses;
+    None if there is none.
+    """
     path = [value]
     while not flow.is_output(path[-1]):
         users = flow.users_of(path[-1])
@@ -155,7 +173,9 @@ def _path_to_output(flow: DataflowGraph, value: SSAValue) -> ElementPath | None:
 def is_element_preserving(
     op: TilingInterface, operand: SSAValue, result: SSAValue
 ) -> bool:
-    """Return `True` if each element of an operand makes one of the result."""
+    """
+    Return `True` if the elements of an operand and a result correspond one to one.
+    """
     if isinstance(op, MovementInterface) and (
         op.padding_value(0) is not None
         or any(_is_indexed(each) for each in op.indexing_maps())

@@ -18,51 +18,63 @@ from tlf.dialects.interfaces import (
 )
 
 Relation: TypeAlias = NDArray[np.bool_]
-"""Row and column are operations, by number."""
+"""Boolean matrix whose rows and columns are operations, by index."""
 
 
 @dataclass(frozen=True)
 class OpDependence:
-    """The operations of a dataflow, by number in its order."""
+    """Dependences between the operations of a dataflow, by index in its order."""
 
     requires_element: Relation
-    """True if each element of the first needs one of the second, or is it."""
+    """
+    True if each element of the row operation needs an element of the column operation,
+    or both are the same.
+    """
     steps_require_element: Relation
-    """True if each step of the first needs a complete element of the second."""
+    """
+    True if each step of the row operation needs a complete element of the column
+    operation.
+    """
     ancestors: Relation
-    """True if the first may need something of the second, or is it."""
+    """
+    True if the row operation may depend on the column operation, or both are the same.
+    """
 
     @staticmethod
     def of(reads: OperandReads) -> OpDependence:
-        """The dependences of a dataflow."""
+        """Return the dependences of a dataflow."""
         flow = reads.dataflow
-        numbers = {op: number for number, op in enumerate(flow.operations)}
-        count = len(numbers)
-        found = OpDependence(*(np.zeros((count, count), np.bool_) for _ in range(3)))
-        for op, number in numbers.items():
-            found.requires_element[number, number] = found.ancestors[number, number] = (
-                True
-            )
+        indices = {op: index for index, op in enumerate(flow.operations)}
+        count = len(indices)
+        dependence = OpDependence(
+            *(np.zeros((count, count), np.bool_) for _ in range(3))
+        )
+        for op, index in indices.items():
+            dependence.requires_element[index, index] = dependence.ancestors[
+                index, index
+            ] = True
             for position, operand in enumerate(flow.operands_of(op)):
                 owner = operand.owner
-                if not isinstance(owner, ReferenceInterface) or owner not in numbers:
+                if not isinstance(owner, ReferenceInterface) or owner not in indices:
                     continue
-                before = numbers[owner]
-                found.ancestors[number] |= found.ancestors[before]
+                producer = indices[owner]
+                dependence.ancestors[index] |= dependence.ancestors[producer]
                 if is_certain := reads.is_always_needed(op, position):
-                    found.requires_element[number] |= found.requires_element[before]
-                if is_read_in_every_step(op, position, is_certain):
-                    found.steps_require_element[number] |= found.requires_element[
-                        before
+                    dependence.requires_element[index] |= dependence.requires_element[
+                        producer
                     ]
-        return found
+                if is_read_in_every_step(op, position, is_certain):
+                    dependence.steps_require_element[index] |= (
+                        dependence.requires_element[producer]
+                    )
+        return dependence
 
 
 def is_read_in_every_step(op: Operation, position: int, is_certain: bool) -> bool:
     """
     Return `True` if each step of an operation reads an element of an operand. The
-    initial value of a sum may be added last; a partial sum may have all of its terms
-    elsewhere.
+    initial value of a sum may be added last; a partial sum may contain terms of other
+    operands only.
     """
     match op:
         case ContractionInterface():

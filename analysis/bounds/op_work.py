@@ -33,12 +33,12 @@ class EngineWork:
     """Work of the matrix and the vector engine."""
 
     matrix_cycles: float = 0.0
-    """Cycles of the matrix engine, with no cell of its array idle."""
+    """Cycles of the matrix engine, with no idle cell in its array."""
     pass_cycles: float = 0.0
-    """The same, in whole passes of the array."""
+    """Cycles of the matrix engine in whole passes of the array."""
     macs: int = 0
     vector_steps: int = 0
-    """Steps of lanes of the vector engine."""
+    """Lane steps of the vector engine."""
 
 
 NO_WORK = EngineWork()
@@ -57,13 +57,13 @@ class OpWork:
         self._counters: dict[ReferenceInterface, MacCounter] = {}
 
     def work_of(self, op: ReferenceInterface) -> EngineWork:
-        """All of an operation."""
+        """Return the work of a whole operation."""
         if op not in self._whole:
             self._whole[op] = self._compute_work(op)
         return self._whole[op]
 
     def is_fully_needed(self, op: ReferenceInterface) -> bool:
-        """Return `True` if all elements of all results are needed for certain."""
+        """Return `True` if all elements of all results are certainly needed."""
         return all(
             self.demands.get(each, TensorDemand()).elements == element_count_of(each)
             for each in op.results
@@ -89,8 +89,8 @@ class OpWork:
         self, op: ReferenceInterface, box: RunBox, read: RunBox | None
     ) -> EngineWork:
         """
-        Return a lower bound on the effort of some elements of the first result, at any
-        offset; `read` is the part of the first operand that they need.
+        Return a lower bound on the work of a box of the first result at any offset;
+        `read` is the box of the first operand that it needs.
         """
         if box == whole_run_box(shape_of(op.results[0])):
             return self.work_of(op)
@@ -111,10 +111,11 @@ class OpWork:
         self, op: ContractionInterface, macs: int, values: Sequence[int]
     ) -> EngineWork:
         """
-        Some products of an operation, which have so many values of each iterator.
+        Return the work of some multiply-accumulates of an operation, with `values`
+        values of each iterator.
 
-        In passes, products take `cells` of the array each. Rows that lack columns may
-        share passes with others, and count with no cell idle.
+        In whole passes, each takes `cells` of the array. Rows with fewer than all
+        columns may share passes with others, so they count with no idle cell.
         """
         works, array = self._needed_products(op), self.engines.array_shape
         if not works:
@@ -124,7 +125,7 @@ class OpWork:
         matrix = macs / self.engines.macs_per_cycle(work.element)
         extents = [each.extent for each in op.iteration_domain()]
         if array is None or any(
-            values[n] < extents[n] for n in ContractionDims.of(op).n
+            values[i] < extents[i] for i in ContractionDims.of(op).n
         ):
             return EngineWork(matrix, matrix, macs)
         cells = macs * work.products.min_cells_per_mac(*array)
@@ -135,7 +136,7 @@ class OpWork:
         self, op: ReferenceInterface, box: RunBox, read: int
     ) -> EngineWork:
         """
-        Work that is none of products on some elements of the result, for which so many
+        Return the work, other than products, of a box of the result for which `read`
         elements of an operand are read.
         """
         whole = self.work_of(op)
@@ -152,31 +153,34 @@ class OpWork:
 
 
 class MacCounter:
-    """Counts multiply-accumulates, those with the zeros around images left out."""
+    """Counter of multiply-accumulates, without padding zeros of images."""
 
     def __init__(self, op: ContractionInterface) -> None:
         self.sides = ContractionDims.of(op)
         self.extents = [each.extent for each in op.iteration_domain()]
         self._borders: list[ImageBorder] = []
         shape = shape_of(op.operands[0])
-        taken: set[int] = set()
+        visited: set[int] = set()
         self._is_known = True
         for access, extent in zip(op.indexing_maps()[0] or (), shape, strict=True):
             if is_in_bounds(access, self.extents, extent):
                 continue
-            moving = {each for each, _ in access.terms}
-            self._is_known &= not moving & taken
-            taken |= moving
+            iterators = {each for each, _ in access.terms}
+            self._is_known &= not iterators & visited
+            visited |= iterators
             terms = [
                 (factor, self.extents[each], each in self.sides.k)
                 for each, factor in access.terms
             ]
             self._borders.append(
-                ImageBorder(frozenset(moving), tuple(terms), access.offset, extent)
+                ImageBorder(frozenset(iterators), tuple(terms), access.offset, extent)
             )
 
     def min_macs(self, counts: list[int]) -> int:
-        """With so many values of each iterator, those of k all of them."""
+        """
+        Return a lower bound for `counts` values of each iterator; reductions must be
+        complete.
+        """
         if not self._is_known:
             return 0
         at_borders = frozenset[int]().union(
@@ -184,33 +188,35 @@ class MacCounter:
         )
         free = prod(n for each, n in enumerate(counts) if each not in at_borders)
         for border in self._borders:
-            places = prod(
+            positions = prod(
                 counts[each] for each in border.moving_iterators - {*self.sides.k}
             )
-            free *= border.min_taps[min(places, len(border.min_taps) - 1)]
+            free *= border.min_taps[min(positions, len(border.min_taps) - 1)]
         return free
 
 
 @dataclass(frozen=True)
 class ImageBorder:
-    """An axis of an image that windows reach beyond."""
+    """Axis of an image that windows extend beyond."""
 
     moving_iterators: frozenset[int]
     terms: tuple[tuple[int, int, bool], ...]
-    """Of each iterator the distance and the extent, and whether it is one of k."""
+    """Distance and extent of each iterator, and True for an iterator of k."""
     offset: int
     extent: int
 
     @cached_property
     def min_taps(self) -> list[int]:
-        """For each number of places the taps that lie in the image, at least."""
-        places, taps = np.zeros(1, np.int64), np.zeros(1, np.int64)
+        """
+        Minimum number of taps inside the image, for each number of window positions.
+        """
+        positions, taps = np.zeros(1, np.int64), np.zeros(1, np.int64)
         for factor, extent, is_tap in self.terms:
             steps = factor * np.arange(extent)
             if is_tap:
                 taps = np.add.outer(taps, steps).reshape(-1)
             else:
-                places = np.add.outer(places, steps).reshape(-1)
-        read = self.offset + np.add.outer(places, taps)
+                positions = np.add.outer(positions, steps).reshape(-1)
+        read = self.offset + np.add.outer(positions, taps)
         inside = np.sum((read >= 0) & (read < self.extent), axis=1)
         return [0, *accumulate(np.sort(inside).tolist())]

@@ -38,9 +38,9 @@ class OperandReads:
     """
     Certain reads of operands by operations, under any schedule.
 
-    An elementwise operation needs no sum or maximum that is broadcast to it, such as
-    the statistics of a normalization: what it computes may be corrected later, as an
-    online softmax does.
+    An elementwise operation does not count as needing a sum or maximum that is
+    broadcast to it, such as the statistics of a normalization: its result may be
+    corrected later, as in an online softmax.
     """
 
     dataflow: DataflowGraph
@@ -57,8 +57,8 @@ class OperandReads:
         self, op: ReferenceInterface, number: int, box: RunBox
     ) -> tuple[RunBox | None, ...]:
         """
-        A box of each operand that a box of a result needs, wherever it is; None where
-        it may need nothing.
+        Return a box of each operand that a box of a result needs, at any offset; None
+        if it may need nothing.
         """
         key = (op, number, box)
         if key not in self._known:
@@ -70,11 +70,11 @@ class OperandReads:
         Return `True` if every element of all results needs an element of the operand.
         """
         return bool(op.results) and all(
-            self.operand_boxes_of(op, number, single_element_box(shape_of(result)))[
+            self.operand_boxes_of(op, index, single_element_box(shape_of(result)))[
                 position
             ]
             is not None
-            for number, result in enumerate(op.results)
+            for index, result in enumerate(op.results)
         )
 
     def _compute_boxes(
@@ -121,7 +121,8 @@ class OperandReads:
 
     def _is_statistic(self, value: SSAValue) -> bool:
         """
-        Return `True` if a value comes from a sum or maximum, with no product after it.
+        Return `True` if a value derives from a sum or maximum, without a subsequent
+        product.
         """
         if value not in self._statistics:
             owner = value.owner
@@ -135,7 +136,7 @@ class OperandReads:
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:
-    """The shape of a tensor; nothing for what is none."""
+    """Return the shape of a tensor; empty for other values."""
     return tensor_type(value).get_shape() if is_tensor(value) else ()
 
 
@@ -143,8 +144,8 @@ def needed_iterations_of(
     op: ReferenceInterface, number: int, box: RunBox
 ) -> Sequence[StridedRun] | None:
     """
-    The iterations that a box of a result needs, by iterator; None where they are not
-    known. A sum needs all of its terms.
+    Return the iterations that a box of a result needs, by iterator; None if they are
+    unknown. A sum needs all of its terms.
     """
     if not isinstance(op, EXACT_ACCESS_OPS):
         return None

@@ -34,20 +34,20 @@ FloatArray: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class OuterLoads:
-    """For each outer tensor the operations that load it, with the bytes."""
+    """For each outer tensor, the operations that load it, with the bytes."""
 
     users: Sequence[Sequence[tuple[int, int]]]
 
     def sum_over_columns(self, relation: Relation) -> FloatArray:
         """
-        For each column of a relation the bytes that the rows read which it names. What
-        several of them read may be the same.
+        Return, for each column of a relation, the bytes that its rows read. Of the
+        reads of one tensor only the largest counts, as they may overlap.
         """
         total = np.zeros(relation.shape[1])
         for users in self.users:
             most = np.zeros(relation.shape[1])
-            for number, moved in users:
-                np.maximum(most, relation[number] * float(moved), out=most)
+            for index, byte_count in users:
+                np.maximum(most, relation[index] * float(byte_count), out=most)
             total += most
         return total
 
@@ -55,14 +55,14 @@ class OuterLoads:
 def whole_tensor_loads(
     flow: DataflowGraph, outside: Collection[SSAValue]
 ) -> OuterLoads:
-    """Return an upper bound on loads: each tensor whole, by all of its users."""
-    numbers = {op: number for number, op in enumerate(flow.operations)}
+    """Return an upper bound on loads: each tensor completely, by all of its users."""
+    indices = {op: index for index, op in enumerate(flow.operations)}
     return OuterLoads(
         [
             [
-                (numbers[user], element_count_of(value) * itemsize_of(value))
+                (indices[user], element_count_of(value) * itemsize_of(value))
                 for user, _ in flow.users_of(value)
-                if user in numbers
+                if user in indices
             ]
             for value in outside
         ]
@@ -72,10 +72,9 @@ def whole_tensor_loads(
 @dataclass(frozen=True)
 class StepLoads:
     """
-    Loads of outer tensors by each step of an operation, through moves and casts. They
-    may pass through moves and conversions of elements, of which the narrowest type
-    counts. The initial value of a product counts nothing, since it may be added at any
-    time.
+    Loads of outer tensors by each step of an operation. Loads may pass through moves
+    and element conversions; the narrowest type counts. The initial value of a product
+    does not count, because it may be added at any time.
     """
 
     dataflow: DataflowGraph
@@ -83,27 +82,26 @@ class StepLoads:
     op_work: OpWork
 
     def loads_of_operations(self) -> OuterLoads:
-        """Return the reads of whole operations."""
-        found: dict[SSAValue, list[tuple[int, int]]] = {}
-        for number, op in enumerate(self.dataflow.operations):
+        """Return the loads of whole operations."""
+        loads: dict[SSAValue, list[tuple[int, int]]] = {}
+        for index, op in enumerate(self.dataflow.operations):
             missing = count_unneeded(op, self.op_work.demands)
             for position in () if missing is None else self._counted_operands(op):
                 operand = self.dataflow.operands_of(op)[position]
                 origin, width = self._trace_to_outer(operand)
                 if origin is not None:
                     need = operand_demand_of(op, position, operand, missing or 0, 1)
-                    found.setdefault(origin, []).append((number, need.elements * width))
-        return OuterLoads(list(found.values()))
+                    loads.setdefault(origin, []).append((index, need.elements * width))
+        return OuterLoads(list(loads.values()))
 
     def loads_of_other_operands(
         self, op: ReferenceInterface, position: int, values: Sequence[int]
     ) -> tuple[tuple[SSAValue, int], ...]:
         """
-        Return the reads of the other operands by the steps of an operation that cover
-        so many values of each iterator: tensors in the outermost memory, with the
-        bytes.
+        Return the loads of the other operands by the steps of an operation that cover
+        `values` values of each iterator: outer tensors, with the bytes.
         """
-        found: list[tuple[SSAValue, int]] = []
+        loads: list[tuple[SSAValue, int]] = []
         if not isinstance(op, TilingInterface):
             return ()
         for other in self._counted_operands(op):
@@ -111,18 +109,18 @@ class StepLoads:
             accesses = op.indexing_maps()[other]
             if other == position or origin is None or accesses is None:
                 continue
-            moving = {term[0] for each in accesses for term in each.terms}
+            iterators = {term[0] for each in accesses for term in each.terms}
             is_box = all(
-                sum(each in moving for each, _ in access.terms) < 2
+                sum(each in iterators for each, _ in access.terms) < 2
                 for access in (*(op.indexing_maps()[position] or ()), *accesses)
             )
             if is_box and all(each.is_loop_dim or not each.terms for each in accesses):
-                elements = prod(values[each] for each in moving)
-                found.append((origin, elements * width))
-        return tuple(found)
+                elements = prod(values[each] for each in iterators)
+                loads.append((origin, elements * width))
+        return tuple(loads)
 
     def _counted_operands(self, op: ReferenceInterface) -> range:
-        """The operands that count."""
+        """Return the indices of the operands that every step reads."""
         match op:
             case ContractionInterface():
                 return range(2)
@@ -133,8 +131,8 @@ class StepLoads:
 
     def _trace_to_outer(self, value: SSAValue) -> tuple[SSAValue | None, int]:
         """
-        The tensor outside whose elements make those of a value, each one of them, and
-        the bytes of the narrowest on the way.
+        Return the outer tensor that a value derives from element by element, or None,
+        and the narrowest element width on the path in bytes.
         """
         if not is_tensor(value):
             return None, 0

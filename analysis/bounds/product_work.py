@@ -26,21 +26,24 @@ from tlf.dialects.interfaces import (
 
 @dataclass(frozen=True)
 class ProductWork:
-    """The products of one operation that are needed."""
+    """Needed products of one operation."""
 
     element: str
-    """Type of the factors: an element type, or a precision."""
+    """Type of the factors: an element type or a precision."""
     products: ContractionSteps
     unneeded_macs: int = 0
     """Multiply-accumulates of results that nothing needs."""
 
     @property
     def macs(self) -> int:
-        """The multiply-accumulates that are needed."""
+        """Number of needed multiply-accumulates."""
         return max(0, self.products.macs - self.unneeded_macs)
 
     def cycles(self, engines: Engines, is_quantised: bool) -> float:
-        """Cycles of the matrix engine, in whole passes of its array if it has one."""
+        """
+        Return cycles of the matrix engine, in whole passes of its array if it has one
+        and `is_quantised` is set.
+        """
         least = self.macs / engines.macs_per_cycle(self.element)
         array = engines.array_shape
         if not is_quantised or array is None or self.unneeded_macs:
@@ -52,7 +55,7 @@ class ProductWork:
 def product_work_of(
     flow: DataflowGraph, needs: Mapping[SSAValue, TensorDemand]
 ) -> tuple[ProductWork, ...]:
-    """The products of all operations, those inside of composites too."""
+    """Return the products of all operations, including those inside composites."""
     found: list[ProductWork] = []
     for op in flow.operations:
         if any(needs.get(each, TensorDemand()).elements for each in op.results):
@@ -63,12 +66,12 @@ def product_work_of(
 def product_work_in(
     op: Operation, needs: Mapping[SSAValue, TensorDemand]
 ) -> list[ProductWork]:
-    """The products of one operation that are needed."""
+    """Return the needed products of one operation."""
     match op:
         case ContractionInterface():
             (result,) = op.results
-            whole = element_count_of(result)
-            unneeded = whole - needs[result].elements if result in needs else 0
+            total = element_count_of(result)
+            unneeded = total - needs[result].elements if result in needs else 0
             terms = prod(
                 each.extent
                 for each in op.iteration_domain()

@@ -15,10 +15,10 @@ from tlf.support.affine.index_access import Accesses, IndexAccess
 
 @dataclass(frozen=True)
 class ReadingIterations:
-    """Number of iterations that read an element of a box, at the worst offset."""
+    """Number of iterations that read an element of a box, at the worst-case offset."""
 
     values_per_iterator: tuple[int, ...]
-    """By iterator, with how many of its values."""
+    """Number of values of each iterator in these iterations."""
     iterations: int
     """Number of these iterations."""
 
@@ -30,9 +30,9 @@ def min_reading_iterations(
     shape: Sequence[int],
 ) -> ReadingIterations | None:
     """
-    The iterations of a domain of the given extents that read some of a box: so many
-    indices of each axis of a tensor, one after the other. None where there may be none,
-    or where an iterator moves along two axes.
+    Return the iterations of a domain of the given extents that read an element of a box
+    of `lengths` consecutive indices per axis of a tensor. None if there may be none, or
+    if an iterator moves along two axes.
     """
     values, iterations = list(extents), 1
     free = set(range(len(extents)))
@@ -64,8 +64,8 @@ def _reading_iterations_on_axis(
     length: int,
 ) -> ReadingIterations | None:
     """
-    The same along one axis of `extent` elements, of iterators given by the distance and
-    the number of their values.
+    Return the iterations that read one of `length` indices of an axis of `extent`
+    elements. Each iterator is given by its distance and its number of values.
     """
     if not terms:
         is_read = min(offset + width, extent) - max(offset, 0) + length > extent
@@ -82,8 +82,8 @@ def _reading_iterations_on_axis(
     indices = np.array(offset, np.int64)
     for factor, count in terms:
         indices = np.add.outer(indices, factor * np.arange(count))
-    inside = (indices >= 0) & (indices < extent)
-    reads = np.bincount(indices[inside].reshape(-1), minlength=extent)
+    in_bounds = (indices >= 0) & (indices < extent)
+    reads = np.bincount(indices[in_bounds].reshape(-1), minlength=extent)
     iterations = int(_window_sums(reads, length).min())
     return ReadingIterations(
         tuple(
@@ -100,12 +100,12 @@ def _min_distinct_values(
     terms: tuple[tuple[int, int], ...], axis: int, offset: int, extent: int, length: int
 ) -> int:
     """
-    Return the number of values of one iterator that read some of the indices. Their
-    reads with all values of the other iterator are points at equal distances; if that
-    distance is greater than the number of indices, one value counts.
+    Return the minimum number of values of one iterator that read some of the indices.
+    The reads of one value, for all values of the other iterator, are equidistant
+    points; if their distance exceeds the number of indices, one value counts.
     """
-    (factor, count), *others = (terms[axis], *terms[:axis], *terms[axis + 1 :])
-    step, points = others[0] if others else (1, 1)
+    (factor, count), *other_terms = (terms[axis], *terms[:axis], *terms[axis + 1 :])
+    step, points = other_terms[0] if other_terms else (1, 1)
     if points > 1 and step > length:
         return 1
     first = offset + factor * np.arange(count)
@@ -118,23 +118,23 @@ def min_used_taps(
     access: IndexAccess, extents: Sequence[int], extent: int, tap: int, length: int
 ) -> int:
     """
-    Return the number of values of the iterator `tap` that read an index of an axis of
-    `extent` elements, for `length` neighbouring values of the other iterators, at any
-    offset.
+    Return the minimum number of values of the iterator `tap` that read an index of an
+    axis of `extent` elements, for `length` neighbouring values of the other iterators,
+    at any offset.
     """
-    places = np.zeros(1, np.int64)
+    positions = np.zeros(1, np.int64)
     for each, factor in access.terms:
         if each != tap:
             steps = factor * np.arange(extents[each])
-            places = np.add.outer(places, steps).reshape(-1)
+            positions = np.add.outer(positions, steps).reshape(-1)
     (factor,) = (factor for each, factor in access.terms if each == tap)
-    read = access.offset + np.add.outer(factor * np.arange(extents[tap]), places)
-    inside = (read > -access.width) & (read < extent)
-    used = [_window_sums(each, min(length, len(places))) > 0 for each in inside]
+    read = access.offset + np.add.outer(factor * np.arange(extents[tap]), positions)
+    in_bounds = (read > -access.width) & (read < extent)
+    used = [_window_sums(each, min(length, len(positions))) > 0 for each in in_bounds]
     return int(np.sum(used, axis=0).min())
 
 
 def _window_sums(counts: NDArray[np.int64], length: int) -> NDArray[np.int64]:
-    """The sums of so many neighbours, for each place."""
+    """Return the sum of `length` neighbours at each position."""
     sums = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
     return sums[length:] - sums[:-length]

@@ -1,13 +1,13 @@
 """
 Inputs that must be reloaded, because every result depends on all of their elements.
 
-A result needs an element of an input, by a chain of operations each element of which
-comes from one of the input, and it needs all other elements too, as a normalization
-over the whole of it does. When the last element has been read for the first time, no
-such result exists. For each element either something of its chain is near the engines
-then, or something of it is read afterwards. No more than the memories near the engines
-hold can be near, so that the rest is read again: the argument of the red-blue pebble
-game (Hong and Kung, I/O complexity: the red-blue pebble game, STOC 1981).
+Consider a result that needs each element of an input through a chain of operations that
+preserve elements, and that also needs all other elements, as a normalization over the
+whole input does. When the last element has been read for the first time, no such result
+exists. For each element, either a value of its chain is in inner memory at this time,
+or is read afterwards. Elements that exceed the inner memories are therefore read again:
+the argument of the red-blue pebble game (Hong and Kung, I/O complexity: the red-blue
+pebble game, STOC 1981).
 """
 
 from __future__ import annotations
@@ -32,8 +32,10 @@ from tlf.dialects.interfaces import (
 from tlf.support.affine.index_access import Accesses, IndexAccess
 
 EXACT_ACCESS_OPS = (AccumulatingInterface, ElementwiseInterface, MovementInterface)
-"""Operations whose results need all that their accesses name. A composite need not: it
-may name a whole axis, and need a part of it."""
+"""
+Operations whose results need all elements that their accesses name. A composite may
+name a whole axis, and need a part of it.
+"""
 
 
 @dataclass(frozen=True)
@@ -41,19 +43,19 @@ class ElementDependence:
     """Injective dependence: each element derives from one distinct input element."""
 
     axes: Mapping[int, int]
-    """For an axis of the value the axis of the input that it follows."""
+    """For each axis of the value, the axis of the input that it follows."""
     min_itemsize: int
-    """The least bytes of an element on the way."""
+    """Smallest element size of the chain, in bytes."""
 
 
 @dataclass(frozen=True)
 class AxisDependence:
-    """Each element depends on all input elements along some axes."""
+    """Dependence of each element on all input elements along some axes."""
 
     axes: Mapping[int, int]
-    """For an axis of the value the axis of the input that it follows."""
+    """For each axis of the value, the axis of the input that it follows."""
     whole: frozenset[int]
-    """The axes of the input that each element needs whole."""
+    """Axes of the input that each element needs completely."""
 
 
 @dataclass
@@ -75,7 +77,10 @@ class InputBarriers:
                 self._propagate(op)
 
     def reloaded_bytes(self, capacity: int) -> int:
-        """The bytes of the input that are read again, with so many bytes near."""
+        """
+        Return the bytes of the input that are read again, with `capacity` bytes of
+        inner memory.
+        """
         return max(
             (
                 self._reloaded_bytes_for(each, capacity)
@@ -85,24 +90,24 @@ class InputBarriers:
         )
 
     def _reloaded_bytes_for(self, output: SSAValue, capacity: int) -> int:
-        """
-        Return the bytes of the input that are read again because one output waits.
-        """
+        """Return the bytes of the input that are read again because of one output."""
         chain, spread = self._chains.get(output), self._spreads.get(output)
         if chain is None or spread is None or not spread.whole:
             return 0
-        kept = {
-            mine for axis, mine in spread.axes.items() if chain.axes.get(axis) == mine
+        matched = {
+            input_axis
+            for axis, input_axis in spread.axes.items()
+            if chain.axes.get(axis) == input_axis
         }
-        others = set(range(len(self.shape))) - spread.whole
-        if any(self.shape[axis] > 1 and axis not in kept for axis in others):
+        remaining = set(range(len(self.shape))) - spread.whole
+        if any(self.shape[axis] > 1 and axis not in matched for axis in remaining):
             return 0
-        parts = prod(self.shape[axis] for axis in others)
+        slices = prod(self.shape[axis] for axis in remaining)
         size = prod(self.shape[axis] for axis in spread.whole) * chain.min_itemsize
-        return parts * max(0, size - capacity)
+        return slices * max(0, size - capacity)
 
     def _propagate(self, op: TilingInterface) -> None:
-        for number, (operand, accesses) in enumerate(
+        for index, (operand, accesses) in enumerate(
             zip(self.dataflow.operands_of(op), op.indexing_maps(), strict=True)
         ):
             if accesses is None or operand not in self._spreads:
@@ -112,7 +117,7 @@ class InputBarriers:
             ):
                 along = _axis_map_of(op, operand, accesses, written)
                 if along is not None:
-                    self._propagate_elements(op, number, result, along)
+                    self._propagate_elements(op, index, result, along)
                     self._propagate_axes(operand, result, along)
 
     def _propagate_elements(
@@ -127,7 +132,7 @@ class InputBarriers:
         is_whole = element_count_of(operand) == element_count_of(result)
         if chain is None or not is_whole or not along.has_all_axes:
             return
-        found = ElementDependence(
+        dependence = ElementDependence(
             {
                 new: chain.axes[old]
                 for old, new in along.axes.items()
@@ -136,25 +141,27 @@ class InputBarriers:
             min(chain.min_itemsize, itemsize_of(result)),
         )
         known = self._chains.get(result)
-        if known is None or known.min_itemsize < found.min_itemsize:
-            self._chains[result] = found
+        if known is None or known.min_itemsize < dependence.min_itemsize:
+            self._chains[result] = dependence
 
     def _propagate_axes(
         self, operand: SSAValue, result: SSAValue, along: OperandAxisMap
     ) -> None:
         spread = self._spreads[operand]
-        whole = {spread.axes[old] for old in along.whole if old in spread.axes}
-        found = AxisDependence(
+        new_whole = {spread.axes[old] for old in along.whole if old in spread.axes}
+        dependence = AxisDependence(
             {
                 new: spread.axes[old]
                 for old, new in along.axes.items()
                 if old in spread.axes and old not in along.whole
             },
-            spread.whole | whole,
+            spread.whole | new_whole,
         )
         known = self._spreads.get(result)
-        if known is None or self._whole_elements(known) < self._whole_elements(found):
-            self._spreads[result] = found
+        if known is None or self._whole_elements(known) < self._whole_elements(
+            dependence
+        ):
+            self._spreads[result] = dependence
 
     def _whole_elements(self, spread: AxisDependence) -> int:
         return prod(self.shape[axis] for axis in spread.whole)
@@ -165,9 +172,9 @@ class OperandAxisMap:
     """Map from the axes of an operand to those of a result."""
 
     axes: Mapping[int, int]
-    """For an axis of the operand that of the result with the same indices."""
+    """For each axis of the operand, the axis of the result with the same indices."""
     whole: frozenset[int]
-    """The axes of the operand that each element of the result needs whole."""
+    """Axes of the operand that each element of the result needs completely."""
     has_all_axes: bool
     """True if every axis of the operand is an axis of the result."""
 
@@ -176,11 +183,11 @@ def _axis_map_of(
     op: TilingInterface, operand: SSAValue, accesses: Accesses, written: Accesses
 ) -> OperandAxisMap | None:
     """
-    Return the map from the axes of an operand to those of the result; None if some map
-    neither to an axis of the result nor to a whole reduction.
+    Return the map from the axes of an operand to those of the result; None if an axis
+    maps neither to an axis of the result nor to a whole reduction.
     """
     shape = shape_of(operand)
-    moved = {
+    axis_of_iterator = {
         access.terms[0][0]: axis
         for axis, access in enumerate(written)
         if _is_identity_index(access)
@@ -194,8 +201,8 @@ def _axis_map_of(
         iterator = access.terms[0][0]
         if op.iteration_domain()[iterator].extent != shape[axis]:
             return None
-        if iterator in moved:
-            axes[axis] = moved[iterator]
+        if iterator in axis_of_iterator:
+            axes[axis] = axis_of_iterator[iterator]
         elif op.iteration_domain()[iterator].kind is IteratorType.REDUCTION:
             whole.add(axis)
         else:
@@ -206,7 +213,7 @@ def _axis_map_of(
 
 
 def _is_identity_index(access: IndexAccess) -> bool:
-    """Return `True` if an index is an iterator itself."""
+    """Return `True` if an index is a plain iterator."""
     is_one = access.width == 1 and access.offset == 0 and len(access.terms) == 1
     return is_one and access.terms[0][1] == 1
 
@@ -214,13 +221,13 @@ def _is_identity_index(access: IndexAccess) -> bool:
 def find_barrier(flow: DataflowGraph, capacity: int) -> ExtraTraffic | None:
     """
     Return the largest reload of one input, given the capacity of inner memories. Only
-    one: chains of several inputs may meet, and share what is near.
+    one input counts, because chains of several inputs may merge and share inner memory.
     """
-    found: list[ExtraTraffic] = []
+    barriers: list[ExtraTraffic] = []
     for value in flow.inputs:
         if element_count_of(value) * itemsize_of(value) <= capacity:
             continue
-        if again := InputBarriers(flow, value).reloaded_bytes(capacity):
+        if reloaded := InputBarriers(flow, value).reloaded_bytes(capacity):
             name = value.name_hint or "an argument"
-            found.append(ExtraTraffic("barrier", f"%{name}", again))
-    return max(found, key=lambda cut: cut.bytes, default=None)
+            barriers.append(ExtraTraffic("barrier", f"%{name}", reloaded))
+    return max(barriers, key=lambda barrier: barrier.bytes, default=None)

@@ -1,13 +1,13 @@
 """
 Stall bounds: cycles due to dependences and to the capacity of inner memories.
 
-When the first element of a tensor is complete, all that it needs has been done, and no
-step of what needs a complete element of it. So what those steps read either is near
-then, no more than the memories near the engines hold, or is read afterwards. The time
-before and the time after add up: the tensor has a head and a tail (Carlier, The
-one-machine sequencing problem, European Journal of Operational Research 11, 1982). What
-is read afterwards is the argument of the red-blue pebble game (Hong and Kung, I/O
-complexity: the red-blue pebble game, STOC 1981).
+When the first element of a tensor is complete, all work that it depends on is complete,
+and no step that needs a complete element of it has started. Operands of those steps are
+either in inner memory at this time, up to its capacity, or are read afterwards. The
+time before and the time after add up: the tensor has a head and a tail (Carlier, The
+one-machine sequencing problem, European Journal of Operational Research 11, 1982). The
+traffic afterwards follows from the argument of the red-blue pebble game (Hong and Kung,
+I/O complexity: the red-blue pebble game, STOC 1981).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from tlf.analysis.bounds.strided_runs import (
 from tlf.dialects.interfaces import ContractionInterface, ReferenceInterface
 
 MIN_GAIN = 1.0005
-"""A result that cannot raise a bound by more is left out."""
+"""Minimum factor by which a result must be able to raise a bound to be examined."""
 
 MAX_RESULTS = 100
 """
@@ -53,16 +53,17 @@ Maximum number of results examined, evenly spaced among those that may raise a b
 
 @dataclass(frozen=True)
 class StallBound:
-    """Lower bound on cycles that comes from the head and tail of one result."""
+    """Lower bound on cycles from the head and tail of one result."""
 
     cycles: float = 0.0
     cycles_quantised: float = 0.0
     cycles_any_engine: float = 0.0
     subject: str = ""
-    """The result that `cycles` come from, before it and after it."""
+    """Result that determines `cycles`."""
     late_bytes: int = 0
-    """The bytes that are read after it as they cannot be near before, where these take
-    longest."""
+    """
+    Bytes read after the result because they exceed inner memory, if these reads bind.
+    """
 
     @property
     def reason(self) -> str:
@@ -76,7 +77,7 @@ class StallBound:
         return f"{self.subject}{late}"
 
     def merge_maximum(self, other: StallBound) -> StallBound:
-        """The greater of each."""
+        """Return the maximum of each bound."""
         first = self if self.cycles >= other.cycles else other
         return replace(
             first,
@@ -90,7 +91,7 @@ NO_STALL = StallBound()
 
 @dataclass(frozen=True)
 class WorkAndTraffic:
-    """Some work, and the bytes that are moved for it."""
+    """Work, and the bytes moved for it."""
 
     engine_work: Sequence[EngineWork]
     moved_bytes: float
@@ -99,23 +100,23 @@ class WorkAndTraffic:
         self, chip: ChipRates, margins: LatencyMargins
     ) -> tuple[float, float, float]:
         """
-        With an array that is never idle; in whole passes of it; and where the vector
-        engine may do products too.
+        Return the cycles with an array that is never idle, in whole passes of the
+        array, and with products on either engine.
         """
-        all_of = np.ones((len(self.engine_work), 1), np.bool_)
+        selection = np.ones((len(self.engine_work), 1), np.bool_)
         memory = self.moved_bytes / chip.bandwidth
-        share = SliceWork.of(all_of, self.engine_work, np.array([memory]))
-        plain, passes = share.busy_cycles(chip.engines, margins)
-        either = chip.cycles_on_any_engine(self.engine_work, memory, margins)
-        return plain.item(), passes.item(), either
+        work = SliceWork.of(selection, self.engine_work, np.array([memory]))
+        continuous, passes = work.busy_cycles(chip.engines, margins)
+        any_engine = chip.cycles_on_any_engine(self.engine_work, memory, margins)
+        return continuous.item(), passes.item(), any_engine
 
 
 @dataclass(frozen=True)
 class StallBounds:
     """
-    Stall bounds of the results of a dataflow, from their heads and tails. What is there
-    by the number of an operation is that of what needs a complete element of its
-    result.
+    Stall bounds of the results of a dataflow, from their heads and tails. Arrays by
+    operation index describe the operations that need a complete element of the result
+    of this operation.
     """
 
     backward_slices: BackwardSlices
@@ -123,50 +124,51 @@ class StallBounds:
     chip: ChipRates
     dependence: OpDependence
     engine_work: Sequence[EngineWork]
-    """Of the operations themselves."""
+    """Work of each operation itself."""
     loads: OuterLoads
-    """Upper bounds on their loads."""
+    """Upper bounds on the loads of each operation."""
     read_bytes: FloatArray
-    """Bytes of the outermost memory that are read, each once."""
+    """Bytes read from the outermost memory, each tensor once."""
     written_bytes: FloatArray
-    """And written, those on the bus."""
+    """Bytes written to the outermost memory, on the bus."""
 
     def find_maximum(self, known: StallBound) -> StallBound:
-        """The greatest bound, if it is more than what is known."""
-        plain, passes = self._upper_estimates()
+        """Return the largest bound, or `known` if it is larger."""
+        continuous, passes = self._upper_estimates()
         gains = np.maximum(
-            plain / max(known.cycles, 1.0), passes / max(known.cycles_quantised, 1.0)
+            continuous / max(known.cycles, 1.0),
+            passes / max(known.cycles_quantised, 1.0),
         )
-        hopeful = np.argsort(-gains, kind="stable")[
+        candidates = np.argsort(-gains, kind="stable")[
             : np.count_nonzero(gains > MIN_GAIN)
         ]
-        found = known
-        for number in hopeful[:: -(-len(hopeful) // MAX_RESULTS) or 1].tolist():
+        best = known
+        for index in candidates[:: -(-len(candidates) // MAX_RESULTS) or 1].tolist():
             if (
-                plain[number].item() > MIN_GAIN * found.cycles
-                or passes[number].item() > MIN_GAIN * found.cycles_quantised
+                continuous[index].item() > MIN_GAIN * best.cycles
+                or passes[index].item() > MIN_GAIN * best.cycles_quantised
             ):
-                for each in self._bounds_at_result(number):
-                    found = found.merge_maximum(each)
-        return found
+                for each in self._bounds_at_result(index):
+                    best = best.merge_maximum(each)
+        return best
 
     def _upper_estimates(self) -> tuple[FloatArray, FloatArray]:
         """
-        No less than what comes of each result: with all that may be before it, and all
-        that comes after it.
+        Return an upper bound on the stall bound of each result: all possible work
+        before the result, and all work after it.
         """
         chip, earlier = self.chip, self.dependence.ancestors.T
         loaded = self.loads.sum_over_columns(earlier) / chip.bandwidth
-        moved = (
+        moved_bytes = (
             np.maximum(0, self.read_bytes - chip.inner_capacity) + self.written_bytes
         )
         before = SliceWork.of(earlier, self.engine_work, loaded)
         after = SliceWork.of(
             self.dependence.steps_require_element,
             self.engine_work,
-            moved / chip.bandwidth,
+            moved_bytes / chip.bandwidth,
         )
-        plain, passes = (
+        continuous, passes = (
             one + other
             for one, other in zip(
                 before.busy_cycles(chip.engines, chip.latency.heads),
@@ -174,17 +176,18 @@ class StallBounds:
                 strict=True,
             )
         )
-        return plain, passes
+        return continuous, passes
 
     def _bounds_at_result(self, number: int) -> Iterator[StallBound]:
         """
         Yield the bounds at three points of a result: when its first element is
-        complete, when the last one is, and for products when the last of their rows has
-        a first element: then each row has one, and that row no other.
+        complete, when the last one is complete, and for products when the last of their
+        rows has a first element. Then each row has an element, and that row has only
+        one.
         """
         op = self.backward_slices.reads.dataflow.operations[number]
         shape = shape_of(op.results[0])
-        one, every = single_element_box(shape), whole_run_box(shape)
+        one, complete = single_element_box(shape), whole_run_box(shape)
         is_late = self.dependence.steps_require_element[:, number].tolist()
         all_after = ForwardSlice(
             tuple(compress(self.engine_work, is_late)),
@@ -195,11 +198,11 @@ class StallBounds:
         if not self.backward_slices.op_work.is_fully_needed(op):
             return
         yield self._bound_around_box(
-            number, every, self.forward_slices.slice_of(number, one)
+            number, complete, self.forward_slices.slice_of(number, one)
         )
         rows = row_axes_of(op) if isinstance(op, ContractionInterface) else None
         if rows is not None:
-            firsts, rest = (
+            firsts, last_row = (
                 tuple(
                     StridedRun(extent) if (axis in rows) == is_row else SINGLE
                     for axis, extent in enumerate(shape)
@@ -207,34 +210,39 @@ class StallBounds:
                 for is_row in (True, False)
             )
             yield self._bound_around_box(
-                number, firsts, self.forward_slices.slice_of(number, rest)
+                number, firsts, self.forward_slices.slice_of(number, last_row)
             )
 
     def _bound_around_box(
         self, number: int, complete: RunBox, fan: ForwardSlice
     ) -> StallBound:
-        """The time until a box is complete, and the time of what comes after it."""
-        chip, cone = self.chip, self.backward_slices.slice_of(number, complete)
-        late = max(0, fan.read_bytes - chip.inner_capacity)
-        moved = late + fan.written_bytes
-        before = WorkAndTraffic(cone.engine_work, cone.read_bytes).cycles(
+        """
+        Return the sum of the time until a box is complete and the time of the work
+        after it.
+        """
+        chip, backward = self.chip, self.backward_slices.slice_of(number, complete)
+        late_bytes = max(0, fan.read_bytes - chip.inner_capacity)
+        moved_bytes = late_bytes + fan.written_bytes
+        before = WorkAndTraffic(backward.engine_work, backward.read_bytes).cycles(
             chip, chip.latency.heads
         )
-        after = WorkAndTraffic(fan.engine_work, moved).cycles(chip, chip.latency.tails)
-        binds = after[0] == moved / chip.bandwidth + chip.latency.tails.memory
+        after = WorkAndTraffic(fan.engine_work, moved_bytes).cycles(
+            chip, chip.latency.tails
+        )
+        binds = after[0] == moved_bytes / chip.bandwidth + chip.latency.tails.memory
         op = self.backward_slices.reads.dataflow.operations[number]
         name = op.results[0].name_hint
         return StallBound(
             *(one + other for one, other in zip(before, after, strict=True)),
             subject=f"%{name}" if name else op.name,
-            late_bytes=late if binds else 0,
+            late_bytes=late_bytes if binds else 0,
         )
 
 
 def row_axes_of(op: ContractionInterface) -> frozenset[int] | None:
     """
-    The axes of a product's result that its left input has, and the right one has not;
-    None where both have some, as batches do.
+    Return the axes of a product's result that belong to its left input only; None if
+    there are batch axes.
     """
     sides, extents = (
         ContractionDims.of(op),
@@ -258,27 +266,29 @@ def stall_bound_of(
     known: StallBound,
 ) -> StallBound:
     """
-    The bound of a dataflow, where tensors are read and written that lie in the
-    outermost memory; those written with their bytes on the bus.
+    Return the stall bound of a dataflow. `read` are the tensors loaded from the
+    outermost memory, `written` the stored tensors with their bytes on the bus.
     """
     flow, dependence = reads.dataflow, OpDependence.of(reads)
     if not flow.operations:
         return NO_STALL
-    numbers = {op: number for number, op in enumerate(flow.operations)}
-    stored = np.zeros(len(numbers))
-    for value, moved in written.items():
-        if isinstance(owner := value.owner, ReferenceInterface) and owner in numbers:
-            stored += dependence.requires_element[numbers[owner]] * float(moved)
-    origins = StepLoads(flow, read, efforts)
+    indices = {op: index for index, op in enumerate(flow.operations)}
+    stored_bytes = np.zeros(len(indices))
+    for value, byte_count in written.items():
+        if isinstance(owner := value.owner, ReferenceInterface) and owner in indices:
+            stored_bytes += dependence.requires_element[indices[owner]] * float(
+                byte_count
+            )
+    step_loads = StepLoads(flow, read, efforts)
     return StallBounds(
         BackwardSlices(reads, efforts, read),
-        ForwardSlices(reads, efforts, origins, written),
+        ForwardSlices(reads, efforts, step_loads, written),
         chip,
         dependence,
         [efforts.work_of(op) for op in flow.operations],
         whole_tensor_loads(flow, read),
-        origins.loads_of_operations().sum_over_columns(
+        step_loads.loads_of_operations().sum_over_columns(
             dependence.steps_require_element
         ),
-        stored,
+        stored_bytes,
     ).find_maximum(known)

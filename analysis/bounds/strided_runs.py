@@ -1,4 +1,7 @@
-"""Strided runs of indices at unknown offsets, and what an access certainly reaches."""
+"""
+Strided runs of indices at unknown offsets, and the runs that an access certainly
+reaches.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from tlf.support.affine.index_access import Accesses, IndexAccess
 
 
 class StridedRun(NamedTuple):
-    """Indices of an axis at equal distances, at an unknown offset."""
+    """Equidistant indices of an axis at an unknown offset."""
 
     length: int
     """Number of indices."""
@@ -18,7 +21,7 @@ class StridedRun(NamedTuple):
 
 
 RunBox: TypeAlias = tuple[StridedRun, ...]
-"""A run for each axis: all combinations of their indices."""
+"""A run per axis; the box is the product of their indices."""
 
 SINGLE = StridedRun(1)
 
@@ -29,12 +32,12 @@ def run_box_size(box: RunBox) -> int:
 
 
 def whole_run_box(shape: Sequence[int]) -> RunBox:
-    """All elements of a tensor."""
+    """Return the box of all elements of a tensor."""
     return tuple(StridedRun(extent) for extent in shape)
 
 
 def single_element_box(shape: Sequence[int]) -> RunBox:
-    """One element, whichever."""
+    """Return the box of any single element."""
     return (SINGLE,) * len(shape)
 
 
@@ -45,16 +48,17 @@ def min_reached_box(
     shape: Sequence[int],
 ) -> RunBox | None:
     """
-    Return a box that is certainly read; None if there may be none. Of an iterator that
-    moves along two axes one value counts, as the elements of several are no box.
+    Return a box that is certainly read; None if there may be none. An iterator that
+    moves along two axes counts with one value, because the elements of several values
+    are not a box.
     """
     runs = list(iterations)
-    seen: set[int] = set()
+    visited: set[int] = set()
     for access in accesses:
-        moving = {each for each, _ in access.terms if extents[each] > 1}
-        for each in moving & seen:
+        iterators = {each for each, _ in access.terms if extents[each] > 1}
+        for each in iterators & visited:
             runs[each] = SINGLE
-        seen |= moving
+        visited |= iterators
     box = tuple(
         _min_reached_run(access, runs, extents, extent)
         for access, extent in zip(accesses, shape, strict=True)
@@ -65,47 +69,50 @@ def min_reached_box(
 def _min_reached_run(
     access: IndexAccess, runs: Sequence[StridedRun], extents: Sequence[int], extent: int
 ) -> StridedRun:
-    """A run of indices of one axis; of what indices choose, nothing."""
+    """
+    Return a run of indices of one axis that is certainly read; empty for data-dependent
+    indices.
+    """
     if access.index is not None:
         return StridedRun(0)
     if access.is_loop_dim and extents[access.terms[0][0]] <= extent:
         return runs[access.terms[0][0]]
-    found = StridedRun(access.width)
+    run = StridedRun(access.width)
     terms = [
         (factor * runs[each].step, runs[each].length) for each, factor in access.terms
     ]
     for step, count in sorted(terms):
-        found = _add_runs(found, StridedRun(count, step))
+        run = _add_runs(run, StridedRun(count, step))
     last = sum(factor * (extents[each] - 1) for each, factor in access.terms)
-    return _clip_run(found, access.offset, access.offset + last + access.width, extent)
+    return _clip_run(run, access.offset, access.offset + last + access.width, extent)
 
 
 def _add_runs(run: StridedRun, other: StridedRun) -> StridedRun:
-    """A run among the sums of indices of two runs."""
+    """Return a run contained in the sums of indices of two runs."""
     if other.length == 1:
         return run
     if run.length == 1:
         return other
-    distance, rest = divmod(other.step, run.step)
-    if not rest and distance <= run.length:
+    distance, remainder = divmod(other.step, run.step)
+    if not remainder and distance <= run.length:
         return StridedRun(run.length + distance * (other.length - 1), run.step)
     return max(run, other)
 
 
 def _clip_run(run: StridedRun, low: int, high: int, extent: int) -> StridedRun:
     """
-    Return the part of a run within `low` and `high` that lies within an axis at any
+    Return the part of a run within `low` and `high` that is inside an axis at any
     offset. The minimum is reached at the first or at the last offset.
     """
     if low >= 0 and high <= extent:
         return run
     if run.step == 1:
         starts = (low, high - run.length)
-        count = min(min(at + run.length, extent) - max(at, 0) for at in starts)
+        count = min(min(start + run.length, extent) - max(start, 0) for start in starts)
         return StridedRun(max(0, count))
-    outside = max(0, -low), max(0, high - extent)
-    lost = sum(-(-each // run.step) for each in outside)
-    return StridedRun(max(0, run.length - lost), run.step)
+    excess = max(0, -low), max(0, high - extent)
+    dropped = sum(-(-each // run.step) for each in excess)
+    return StridedRun(max(0, run.length - dropped), run.step)
 
 
 def reshape_run_box(
@@ -115,14 +122,14 @@ def reshape_run_box(
     source: Sequence[int],
 ) -> RunBox:
     """
-    A box within what a box is under another shape. `groups` are the axes of the other
-    shape and of this one with the same elements.
+    Return a box contained in `box` under another shape. `groups` pair the axes of the
+    other shape and of this one that have the same elements.
     """
-    found = [SINGLE] * len(source)
+    reshaped = [SINGLE] * len(source)
     for left, right in groups:
         if len(left) == len(right) == 1:
-            found[left[0]] = box[right[0]]
+            reshaped[left[0]] = box[right[0]]
         elif all(box[axis].length == shape[axis] for axis in right):
             for axis in left:
-                found[axis] = StridedRun(source[axis])
-    return tuple(found)
+                reshaped[axis] = StridedRun(source[axis])
+    return tuple(reshaped)

@@ -44,27 +44,27 @@ class TensorDemand:
     elements: int = 0
     bursts: int = 0
     disjoint_boxes: tuple[tuple[AxisFootprint, ...], ...] = ()
-    """Parts that have no element in common, each needed whole."""
+    """Disjoint boxes, each needed completely."""
 
     def __or__(self, other: TensorDemand) -> TensorDemand:
-        """Return the need of two users together, which may share elements."""
+        """Return the combined demand of two users, which may share elements."""
         new = [
-            part
-            for part in other.disjoint_boxes
-            if not any(can_overlap(part, each) for each in self.disjoint_boxes)
+            box
+            for box in other.disjoint_boxes
+            if not any(can_overlap(box, each) for each in self.disjoint_boxes)
         ]
-        parts = (*self.disjoint_boxes, *new)
-        most = max(self.elements, other.elements, sum(map(footprint_size, parts)))
-        return TensorDemand(most, max(self.bursts, other.bursts), parts)
+        boxes = (*self.disjoint_boxes, *new)
+        most = max(self.elements, other.elements, sum(map(footprint_size, boxes)))
+        return TensorDemand(most, max(self.bursts, other.bursts), boxes)
 
 
 def tensor_demands_of(
     flow: DataflowGraph, burst: int
 ) -> Mapping[SSAValue, TensorDemand]:
     """
-    Return the need of every tensor, in bursts of so many bytes: the most that a single
-    user needs, or the total of all movements that read disjoint parts of it, so that it
-    remains a lower bound. Reads at data-dependent indices count nothing.
+    Return the demand of every tensor, in bursts of `burst` bytes: the maximum of its
+    users, or the sum of all movements that read disjoint boxes, so that it remains a
+    lower bound. Reads at data-dependent indices do not count.
     """
     needs: dict[SSAValue, TensorDemand] = {}
     for value in flow.outputs:
@@ -73,10 +73,12 @@ def tensor_demands_of(
         missing = count_unneeded(op, needs)
         if missing is None:
             continue
-        wanted = needs.get(op.results[0]) if len(op.results) == 1 else None
+        result_demand = needs.get(op.results[0]) if len(op.results) == 1 else None
         for position, operand in enumerate(flow.operands_of(op)):
             if is_tensor(operand):
-                need = operand_demand_of(op, position, operand, missing, burst, wanted)
+                need = operand_demand_of(
+                    op, position, operand, missing, burst, result_demand
+                )
                 needs[operand] = needs.get(operand, TensorDemand()) | need
     return {
         value: replace(
@@ -87,7 +89,7 @@ def tensor_demands_of(
 
 
 def whole_demand(value: SSAValue, burst: int) -> TensorDemand:
-    """Return the demand for all of a tensor."""
+    """Return the demand for a whole tensor."""
     need = TensorDemand(element_count_of(value))
     return replace(need, bursts=_min_bursts_of(value, need, burst))
 
@@ -96,13 +98,12 @@ def count_unneeded(
     op: ReferenceInterface, needs: Mapping[SSAValue, TensorDemand]
 ) -> int | None:
     """
-    Return the number of elements of the results that are not needed; None if none is
-    needed.
+    Return the number of unneeded elements of the results; None if no element is needed.
     """
-    wanted = [needs[each].elements for each in op.results if each in needs]
-    if not any(wanted):
+    needed = [needs[each].elements for each in op.results if each in needs]
+    if not any(needed):
         return None
-    return sum(map(element_count_of, op.results)) - sum(wanted)
+    return sum(map(element_count_of, op.results)) - sum(needed)
 
 
 def operand_demand_of(
@@ -115,12 +116,12 @@ def operand_demand_of(
 ) -> TensorDemand:
     """
     Return the demand of an operation for an operand. If a box of its result is
-    `wanted`, this covers the reads of its iterations; else the reads of one iteration
-    are left out for each element of a result that is not needed.
+    `wanted`, this covers the reads of its iterations; otherwise the reads of one
+    iteration are subtracted for each unneeded element of a result.
     """
-    is_kept = isinstance(op, ViewInterface | ConcatLikeInterface)
-    if not isinstance(op, TilingInterface) or is_kept:
-        each = 1 if is_kept else element_count_of(operand)
+    is_one_to_one = isinstance(op, ViewInterface | ConcatLikeInterface)
+    if not isinstance(op, TilingInterface) or is_one_to_one:
+        each = 1 if is_one_to_one else element_count_of(operand)
         return _reduce_demand(
             whole_demand(operand, burst), each * missing, operand, burst
         )
@@ -136,17 +137,17 @@ def operand_demand_of(
     if ranges is not None:
         (accesses, used), missing = _restrict_accesses(accesses, ranges), 0
     reached = access_footprint_of(accesses, used, shape)
-    found = min_bursts(reached, shape, itemsize_of(operand), burst)
-    need = TensorDemand(footprint_size(reached), found)
+    bursts = min_bursts(reached, shape, itemsize_of(operand), burst)
+    need = TensorDemand(footprint_size(reached), bursts)
     if not missing:
-        is_part = not isinstance(op, MovementInterface) or op.padding_value(0) is None
-        return replace(need, disjoint_boxes=(reached,)) if is_part and found else need
+        is_exact = not isinstance(op, MovementInterface) or op.padding_value(0) is None
+        return replace(need, disjoint_boxes=(reached,)) if is_exact and bursts else need
     if isinstance(op, MovementInterface | ElementwiseInterface):
         return _reduce_demand(need, missing, operand, burst)
-    combined = [
+    reduced_extents = [
         each.extent if each.kind is IteratorType.REDUCTION else 1 for each in iterators
     ]
-    one = footprint_size(access_footprint_of(accesses, combined, shape))
+    one = footprint_size(access_footprint_of(accesses, reduced_extents, shape))
     return _reduce_demand(need, one * missing, operand, burst)
 
 
@@ -154,8 +155,8 @@ def _iteration_ranges(
     op: TilingInterface, wanted: TensorDemand | None
 ) -> list[range] | None:
     """
-    The values of the iterators that compute a box of the only result, or None where
-    something else than a box is wanted, or iterators are not its axes.
+    Return the values of the iterators that compute a box of the only result; None if
+    the demand is not a box, or iterators are not its axes.
     """
     accesses = op.result_indexing_maps()[0]
     if wanted is None or len(wanted.disjoint_boxes) != 1:
@@ -180,22 +181,22 @@ def _restrict_accesses(
     accesses: Accesses, ranges: Sequence[range]
 ) -> tuple[Accesses, list[int]]:
     """Return the accesses of a subdomain of the iterations, and its extents."""
-    moved = tuple(
+    shifted = tuple(
         replace(
             access,
-            offset=access.offset + sum(f * ranges[n].start for n, f in access.terms),
+            offset=access.offset + sum(f * ranges[i].start for i, f in access.terms),
         )
         for access in accesses
     )
-    return moved, [len(each) for each in ranges]
+    return shifted, [len(each) for each in ranges]
 
 
 def count_used_taps(
     op: ContractionInterface, counts: Sequence[int], extents: Sequence[int]
 ) -> list[int]:
     """
-    So many values of each iterator of a product, without the taps that multiply only
-    zeros around an image, wherever the others are.
+    Return `counts` with taps excluded that only multiply padding zeros of an image, for
+    any values of the other iterators.
     """
     used, iterators = list(counts), op.iteration_domain()
     shape = tensor_type(op.operands[0]).get_shape()
@@ -207,22 +208,24 @@ def count_used_taps(
             for each, _ in access.terms
             if iterators[each].kind is IteratorType.REDUCTION
         ]
-        places = prod(counts[each] for each, _ in access.terms if each not in taps)
+        positions = prod(counts[each] for each, _ in access.terms if each not in taps)
         for each in taps:
-            used[each] = min_used_taps(access, extents, extent, each, places)
+            used[each] = min_used_taps(access, extents, extent, each, positions)
     return used
 
 
 def _reduce_demand(
     need: TensorDemand, elements: int, value: SSAValue, burst: int
 ) -> TensorDemand:
-    """The need without so many elements, wherever they lie."""
+    """Return the demand without `elements` elements at unknown positions."""
     if not elements:
         return need
-    left = TensorDemand(max(0, need.elements - elements))
-    return replace(left, bursts=_min_bursts_of(value, left, burst))
+    reduced = TensorDemand(max(0, need.elements - elements))
+    return replace(reduced, bursts=_min_bursts_of(value, reduced, burst))
 
 
 def _min_bursts_of(value: SSAValue, need: TensorDemand, burst: int) -> int:
-    """The bursts that elements take at least, wherever they lie."""
+    """
+    Return the minimum number of bursts of the demanded elements, at any positions.
+    """
     return -(-need.elements * itemsize_of(value) // burst)

@@ -38,11 +38,12 @@ SUMS = (arith.AddfOp, arith.AddiOp)
 @dataclass
 class VectorSteps:
     """
-    Counts elements times the steps of a lane that no schedule leaves out.
+    Lower bound on vector steps: elements times the lane steps that every schedule
+    needs.
 
-    Conversions come with the operation before or after, what is added to a product is
-    what it starts from, and moves fill up with numbers: these count nothing. Combining
-    elements takes a step less than there are.
+    Conversions, additions to a product, and padding are free: conversions are part of
+    the operation before or after, additions become the initial value of the product,
+    and moves fill the padding. A reduction of n elements takes n - 1 steps.
     """
 
     dataflow: DataflowGraph
@@ -57,22 +58,24 @@ class VectorSteps:
 
     @property
     def _has_indexed_gather(self) -> bool:
-        """True if moves gather by indices, so that nothing is computed."""
+        """True if moves gather by indices, so that no vector step is needed."""
         return any(level.follows_indices for level in self.target.tile_levels[:1])
 
     def _is_indexed_scatter(self, op: IndexedWriteInterface) -> bool:
-        """Return `True` if moves scatter by indices, so that nothing is computed."""
+        """
+        Return `True` if moves scatter by indices, so that no vector step is needed.
+        """
         return (
             self.target.indexed_row_cycles is not None
             and op.move_element_type is not None
         )
 
     def total_steps(self) -> int:
-        """The steps of all operations."""
+        """Return the steps of all operations."""
         return sum(map(self.steps_of, self.dataflow.operations))
 
     def steps_of(self, op: Operation) -> int:
-        """The steps of one operation."""
+        """Return the steps of one operation."""
         match op:
             case ContractionInterface():
                 return 0
@@ -92,8 +95,8 @@ class VectorSteps:
 
     def _needed_elements(self, op: Operation) -> int:
         """
-        Return the number of elements of the result that are needed; all for operations
-        inside of composites.
+        Return the number of needed elements of the result; all for operations inside
+        composites.
         """
         (result,) = op.results
         if op in self._own:
@@ -101,12 +104,12 @@ class VectorSteps:
         return element_count_of(result)
 
     def _steps_per_element(self, op: ElementwiseInterface) -> int:
-        """The steps of a lane for one element."""
+        """Return the lane steps per element."""
         owners = [each.owner for each in self.dataflow.operands_of(op)]
         if any(_is_padded(owner) for owner in owners):
             return 0
-        slow = self.target.engines.get("vector", {}).get("transcendental", 1)
-        factor = int(slow) if isinstance(slow, int | float) else 1
+        figure = self.target.engines.get("vector", {}).get("transcendental", 1)
+        factor = int(figure) if isinstance(figure, int | float) else 1
         free = SUMS if any(map(self._is_product, owners)) else ()
         return sum(
             factor if is_multi_step(each) else 1
@@ -115,23 +118,22 @@ class VectorSteps:
         )
 
     def _scalar_body(self, op: ElementwiseInterface) -> tuple[Operation, ...]:
-        """The scalar operations, constants not among them."""
+        """Return the scalar operations without constants."""
         if op not in self._bodies:
             self._bodies[op] = scalar_steps(op)
         return self._bodies[op]
 
     def _is_product(self, owner: Operation | Block) -> bool:
         """
-        Return `True` if the owner is a product, or the sum of a product and something
-        else.
+        Return `True` if the owner is a product, or a sum with a product as a term.
         """
         if isinstance(owner, ContractionInterface):
             return True
         match owner:
             case ElementwiseInterface():
-                wanted = (*CONVERSIONS, *SUMS)
+                free_ops = (*CONVERSIONS, *SUMS)
                 if not all(
-                    isinstance(each, wanted) for each in self._scalar_body(owner)
+                    isinstance(each, free_ops) for each in self._scalar_body(owner)
                 ):
                     return False
             case MovementInterface():
@@ -149,8 +151,8 @@ def _is_padded(owner: Operation | Block) -> bool:
 
 def _combining_steps(op: TilingInterface) -> int:
     """
-    The steps of a reduction: one less than there are elements for each result, what
-    windows share counted once.
+    Return the steps of a reduction: elements minus results. Elements shared by windows
+    count once.
     """
     results, iterators = element_count_of(op.results[0]), op.iteration_domain()
     kinds = (each for each in iterators if each.kind is IteratorType.REDUCTION)

@@ -13,19 +13,19 @@ def is_disjoint_across_iterations(
 ) -> bool:
     """
     Return `True` if boxes are disjoint across iterations. For each axis, `columns`
-    contains their offset in each iteration, or None if it is not known, which proves
-    nothing.
+    contains the offset of the box in each iteration, or None if it is unknown; an
+    unknown axis proves nothing.
     """
     known = [
         (column, size)
         for column, size in zip(columns, box, strict=True)
         if column is not None and len(set(column)) > 1
     ]
-    places: list[tuple[int, ...]] = []
+    block_indices: list[tuple[int, ...]] = []
     for column, size in known:
         steps = [each - min(column) for each in column]
         if any(each % size for each in steps):
             return False
-        places.append(tuple(each // size for each in steps))
-    rows = list(zip(*places, strict=True))
+        block_indices.append(tuple(each // size for each in steps))
+    rows = list(zip(*block_indices, strict=True))
     return bool(rows) and len(set(rows)) == len(rows)

@@ -20,7 +20,7 @@ class ConsumeRate:
     """Consume rate of a load in loops: one more chunk every `period` iterations."""
 
     loops: tuple[LoopRange, ...]
-    """Those around it as far as they matter, outermost first."""
+    """Loops around the load that determine the rate, outermost first."""
     period: int
     chunks: int
 
@@ -34,15 +34,16 @@ def consume_rate_of(
     chunks: Sequence[int], axis: int, load: mem.DmaOp, around: Operation
 ) -> ConsumeRate | None:
     """
-    The pace of a load in a loop, where the chunks of what it reads begin at these
-    elements along an axis, if it need not wait for all of them at first.
+    Return the consume rate of a load in a loop, for chunks of its source that begin at
+    the elements `chunks` along an axis. None if the load must wait for all chunks
+    first.
     """
     path: list[LoopRange] = []
-    for counter in _loops_up_to(load, around):
-        path.append(counter)
-        if not counter.trips:
+    for loop in _loops_up_to(load, around):
+        path.append(loop)
+        if not loop.trips:
             return None
-        starts = _offsets_per_iteration(load.mixed_source_offsets[axis], counter)
+        starts = _offsets_per_iteration(load.mixed_source_offsets[axis], loop)
         if starts is None:
             continue
         period = consume_period_of(starts, load.box[axis], chunks)
@@ -65,18 +66,19 @@ def produce_rate_of(
     chunks: Sequence[int], axis: int, maker: mem.DmaOp, around: Operation
 ) -> ProduceRate | None:
     """
-    The delay of chunks that begin at these elements along an axis of what a move in a
-    loop fills, if the first need not wait for all of it.
+    Return the produce rate of a move in a loop, for chunks of its destination that
+    begin at the elements `chunks` along an axis. None if the first chunk must wait for
+    the whole buffer.
     """
-    for counter in _loops_up_to(maker, around):
-        if not (trips := counter.trips):
+    for loop in _loops_up_to(maker, around):
+        if not (trips := loop.trips):
             return None
-        starts = _offsets_per_iteration(maker.mixed_destination_offsets[axis], counter)
+        starts = _offsets_per_iteration(maker.mixed_destination_offsets[axis], loop)
         if starts is not None:
             period = produce_period_of(starts, maker.box[axis], chunks)
             if period is None:
                 return None
-            return ProduceRate(counter, period, len(chunks), trips)
+            return ProduceRate(loop, period, len(chunks), trips)
         if trips > 1:
             return None
     return None
@@ -86,19 +88,20 @@ def chunks_of_move(
     loop: scf.ForOp, move: mem.DmaOp, offsets: Sequence[Index]
 ) -> tuple[int, list[int]] | None:
     """
-    The axis along which a move in the body of a loop goes in chunks, and where these
-    begin on the side with these offsets, one for each iteration.
+    Return the axis along which a move in the body of a loop advances in chunks, and the
+    start of the chunk of each iteration, on the side with these offsets; None if
+    several axes advance or the starts are unknown.
     """
-    if move.parent is not loop.body.block or not (counts := induction_values_of(loop)):
+    if move.parent is not loop.body.block or not (values := induction_values_of(loop)):
         return None
-    counter = loop.body.block.args[0]
-    columns = [enumerate_index(each, counter, counts) for each in offsets]
-    moving = [
+    variable = loop.body.block.args[0]
+    columns = [enumerate_index(each, variable, values) for each in offsets]
+    varying_axes = [
         axis for axis, each in enumerate(columns) if each is None or len(set(each)) > 1
     ]
-    if len(moving) != 1 or (starts := columns[moving[0]]) is None:
+    if len(varying_axes) != 1 or (starts := columns[varying_axes[0]]) is None:
         return None
-    return moving[0], starts
+    return varying_axes[0], starts
 
 
 def _offsets_per_iteration(offset: Index, counter: LoopRange) -> list[int] | None:
@@ -112,19 +115,22 @@ def _offsets_per_iteration(offset: Index, counter: LoopRange) -> list[int] | Non
 
 
 def _loops_up_to(op: Operation, around: Operation) -> list[LoopRange]:
-    """The loops around an operation from one on; none if others are among them."""
-    found: list[LoopRange] = []
+    """
+    Return the loops around an operation up to `around`; empty if another operation is
+    between.
+    """
+    loops: list[LoopRange] = []
     parent = op.parent_op()
-    while parent is not None and (counters := loop_ranges_of(parent)):
-        found = [*counters, *found]
+    while parent is not None and (ranges := loop_ranges_of(parent)):
+        loops = [*ranges, *loops]
         if parent is around:
-            return found
+            return loops
         parent = parent.parent_op()
     return []
 
 
 def for_op_of(counter: LoopRange) -> scf.ForOp:
-    """The loop of a counter, of none that are parallel."""
+    """Return the `scf.for` of a loop range, which must not be of a parallel loop."""
     block = counter.variable.owner
     assert isinstance(block, Block)
     loop = block.parent_op()

@@ -1,4 +1,4 @@
-"""Loops distributed over cores, one iteration for each."""
+"""Loops distributed over cores, one iteration per core."""
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import StringAttr
@@ -7,7 +7,7 @@ from xdsl.ir import Operation
 from tlf.analysis.buffers.normalized_loops import loop_ranges_of
 
 MAPPING = "mapping"
-"""The attribute of a parallel loop that says what its iterations become."""
+"""Attribute of a parallel loop that defines the mapping of its iterations."""
 
 CORE = StringAttr("core")
 LOOP = StringAttr("loop")
@@ -20,7 +20,8 @@ def is_core_loop(op: Operation) -> bool:
 
 def is_distributed(op: scf.ParallelOp, cores: int) -> bool:
     """
-    Return `True` if a loop for cores has exactly one iteration for each of `cores`.
+    Return `True` if a loop is mapped to cores with exactly one iteration for each of
+    `cores`.
     """
     bounds = [counter.constant_bounds for counter in loop_ranges_of(op)]
     return is_core_loop(op) and bounds == [(0, cores, 1)]
@@ -28,7 +29,7 @@ def is_distributed(op: scf.ParallelOp, cores: int) -> bool:
 
 def parallel_speedup(trips: int, cores: int) -> float:
     """
-    Return the parallel speed-up: the work of one core alone over that of the busiest of
-    `cores`.
+    Return the parallel speed-up: the work of all iterations over that of the busiest
+    core.
     """
     return trips / -(-trips // cores) if trips else 0

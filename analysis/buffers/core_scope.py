@@ -17,31 +17,31 @@ from tlf.dialects import mem
 
 class CoreConflictError(Exception):
     """
-    Raised with the reason why the iterations of a loop cannot be distributed over
-    cores.
+    Error: the iterations of a loop cannot be distributed over cores. The message is the
+    reason.
     """
 
 
 @dataclass(frozen=True)
 class CoreScope:
-    """A nest that every core executes around the loop distributed over cores."""
+    """Nest that every core executes around the loop distributed over cores."""
 
     nest: scf.ParallelOp
     core_loop: scf.ParallelOp
     private_levels: AbstractSet[str]
-    """The levels that every core has for itself."""
+    """Names of the memory levels that each core has for itself."""
 
     def collect_setup(self) -> Sequence[Operation]:
         """
-        The operations before the nest that every core has to do, too: they bring what
-        the nest uses into a level of the core. Raises `CoreConflictError` where cores
-        would meet in what they do.
+        Return the operations before the nest that every core must also execute: they
+        load operands of the nest into a private level. Raises `CoreConflictError` if
+        cores would conflict.
         """
         self._check_replicated_writes()
-        found = self._collect_buffer_users()
+        setup = self._collect_buffer_users()
         block = self.nest.parent
         assert block is not None
-        ordered = [op for op in block.ops if op in found]
+        ordered = [op for op in block.ops if op in setup]
         self._check_movable(ordered)
         return ordered
 
@@ -51,20 +51,20 @@ class CoreScope:
     def _check_replicated_writes(self) -> None:
         """
         Check that operations outside of the distributed loop, which every core
-        executes, write only the core's own levels. Raises `CoreConflictError`.
+        executes, write only private levels. Raises `CoreConflictError`.
         """
         for op in self.nest.walk():
             if isinstance(op, mem.AllocOp) and not self._is_private(op.results[0]):
-                raise CoreConflictError(
-                    "it has buffers of its own in a level of the chip"
-                )
+                raise CoreConflictError("it allocates buffers in a shared level")
             if isinstance(op, mem.Move) and not any(
                 self._is_private(end) for end in (op.source, op.destination)
             ):
-                raise CoreConflictError("it moves between levels of the chip")
+                raise CoreConflictError("it moves between shared levels")
         for op in self._replicated_operations():
             if any(not self._is_private(root) for root in written_roots_of(op)):
-                raise CoreConflictError("it writes for all of its inner loop at once")
+                raise CoreConflictError(
+                    "it writes a shared level outside of the distributed loop"
+                )
         for root in written_roots_of(self.core_loop):
             owner = root.owner
             if not self._is_private(root):
@@ -72,39 +72,40 @@ class CoreScope:
             if not isinstance(owner, Operation) or not self.core_loop.is_ancestor(
                 owner
             ):
-                raise CoreConflictError(
-                    "its iterations write parts of one tile of a core"
-                )
+                raise CoreConflictError("its iterations write to one private tile")
 
     def _replicated_operations(self) -> Iterator[Operation]:
-        """The operations in the nest that are not in the dealt loop, nor around it."""
-        around: Operation = self.core_loop
-        while around is not self.nest:
-            block = around.parent
+        """
+        Yield the operations in the nest that are neither in the distributed loop nor
+        around it.
+        """
+        current: Operation = self.core_loop
+        while current is not self.nest:
+            block = current.parent
             assert block is not None
-            yield from (op for op in block.ops if op is not around)
-            parent = around.parent_op()
+            yield from (op for op in block.ops if op is not current)
+            parent = current.parent_op()
             assert parent is not None
-            around = parent
+            current = parent
 
     def _collect_buffer_users(self) -> set[Operation]:
         """
-        Return the operations that touch the buffers of a core that the nest uses and
-        does not allocate. Raises `CoreConflictError`.
+        Return the operations that access private buffers that the nest uses and does
+        not allocate. Raises `CoreConflictError`.
         """
         block = self.nest.parent
         found: set[Operation] = set()
         pending = list(_outside_buffers(self.nest, self.nest))
-        seen: set[SSAValue] = set()
+        visited: set[SSAValue] = set()
         while pending:
             root = pending.pop()
-            if root in seen or not self._is_private(root):
+            if root in visited or not self._is_private(root):
                 continue
-            seen.add(root)
+            visited.add(root)
             owner = root.owner
             if not isinstance(owner, mem.AllocOp) or owner.parent is not block:
                 raise CoreConflictError(
-                    "it uses tiles that are there for several nests"
+                    "it uses a private tile that is not allocated in its block"
                 )
             found.add(owner)
             for op in (*users_of_buffer(root), *_views_of(root)):
@@ -120,45 +121,54 @@ class CoreScope:
         Check that operations can be moved right before the nest. Raises
         `CoreConflictError`.
         """
-        kept = {*ops, self.nest}
-        self._check_not_overwritten(ops, kept)
+        allowed_users = {*ops, self.nest}
+        self._check_not_overwritten(ops, allowed_users)
         block = self.nest.parent
         assert block is not None
         for op in ops:
             if any(not self._is_private(root) for root in written_roots_of(op)):
-                raise CoreConflictError("what it needs is computed beside other things")
+                raise CoreConflictError(
+                    "an operation that it depends on also writes a shared level"
+                )
             for result in op.results:
                 for use in result.uses:
-                    if block.find_ancestor_op_in_block(use.operation) not in kept:
+                    if (
+                        block.find_ancestor_op_in_block(use.operation)
+                        not in allowed_users
+                    ):
                         raise CoreConflictError(
-                            "what it needs is needed elsewhere, too"
+                            "an operation that it depends on has other users"
                         )
 
     def _check_not_overwritten(
         self, ops: Sequence[Operation], kept: AbstractSet[Operation]
     ) -> None:
         """
-        Check that nothing between some operations and the nest overwrites their reads.
-        Raises `CoreConflictError`.
+        Check that nothing between the operations and the nest overwrites a buffer that
+        they read. Raises `CoreConflictError`.
         """
         block = self.nest.parent
         assert block is not None
         reads: set[SSAValue] = set()
-        left = len(ops)
+        remaining = len(ops)
         for op in block.ops:
             if op is self.nest:
                 break
             if op in kept:
-                left -= 1
+                remaining -= 1
                 reads.update(_outside_buffers(op, op))
             elif reads & written_roots_of(op):
-                raise CoreConflictError("what it needs is overwritten before it")
-        if left:
-            raise CoreConflictError("what it leaves in a core is used after it")
+                raise CoreConflictError(
+                    "an operand of its setup is overwritten before it"
+                )
+        if remaining:
+            raise CoreConflictError("its private buffers are used after it")
 
 
 def _outside_buffers(op: Operation, around: Operation) -> Iterator[SSAValue]:
-    """The buffers that an operation uses and does not make."""
+    """
+    Yield the buffers that an operation uses and that are defined outside of `around`.
+    """
     for each in op.walk():
         for value in each.operands:
             if isinstance(value.type, MemRefType):
@@ -169,7 +179,7 @@ def _outside_buffers(op: Operation, around: Operation) -> Iterator[SSAValue]:
 
 
 def _views_of(buffer: SSAValue) -> Iterator[Operation]:
-    """The views of a buffer, and views of them."""
+    """Yield the views of a buffer, transitively."""
     for use in buffer.uses:
         if isinstance(use.operation, VIEW_OPS):
             yield use.operation

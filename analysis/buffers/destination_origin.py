@@ -1,4 +1,4 @@
-"""Allocation that a destination tensor leads back to."""
+"""Allocation of a destination tensor."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from tlf.dialects.interfaces import ViewInterface
 
 
 def empty_origin_of(value: SSAValue) -> SSAValue | None:
-    """The `tile.empty` that loops and views lead back to; None if they do not."""
+    """
+    Return the `tile.empty` from which a value derives through loops, stores and views;
+    None if there is none.
+    """
     while not isinstance(owner := value.owner, tile.EmptyOp):
         match owner:
             case tile.WhileOp():

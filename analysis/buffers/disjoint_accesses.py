@@ -1,4 +1,6 @@
-"""Proof that the boxes a loop accesses in a buffer are disjoint across iterations."""
+"""
+Proof that the boxes of a buffer accessed by a loop are disjoint across iterations.
+"""
 
 from __future__ import annotations
 
@@ -21,23 +23,23 @@ def count_disjoint_boxes(
 ) -> int | None:
     """
     Return the number of boxes of a buffer at these offsets over the iterations of a
-    loop, if any two iterations are known to access disjoint boxes; else None.
+    loop, if any two iterations provably access disjoint boxes; else None.
     """
     if isinstance(buffer.owner, Operation) and loop.is_ancestor(buffer.owner):
         return None
-    if (counts := induction_values_of(loop)) is None or not 1 < len(
-        counts
+    if (values := induction_values_of(loop)) is None or not 1 < len(
+        values
     ) <= MAX_ITERATIONS:
         return None
-    counter = loop.body.block.args[0]
-    columns = [enumerate_index(offset, counter, counts) for offset in offsets]
-    return len(counts) if is_disjoint_across_iterations(columns, box) else None
+    variable = loop.body.block.args[0]
+    columns = [enumerate_index(offset, variable, values) for offset in offsets]
+    return len(values) if is_disjoint_across_iterations(columns, box) else None
 
 
 def is_private_to_iteration(loop: scf.ForOp, load: mem.DmaOp, store: mem.DmaOp) -> bool:
     """
     Return `True` if a load reads the box that a later store of the same iteration
-    writes, and no other iteration accesses it.
+    writes, and no other iteration accesses this box.
     """
     offsets, block = load.mixed_source_offsets, loop.body.block
     return (

@@ -20,7 +20,7 @@ class ChunkRate(Protocol):
 
     @property
     def depth(self) -> int:
-        """Number of loops around it."""
+        """Number of loops in which chunks are used."""
         ...
 
 
@@ -45,21 +45,21 @@ def select_chunking(
     pace_of: Callable[[int, range], RateT | None],
 ) -> Chunking[RateT] | None:
     """
-    Return how to cut a move of a whole buffer from or to a level into chunks; None to
-    leave it whole. The axes of the buffer take `steps` bytes in the level, and it
-    begins at a multiple of `start` bytes. `pace_of` returns the pace for an axis and
-    the first elements of the chunks, or None if chunks gain nothing over the whole. A
-    move that takes no longer than the latency of the level is not cut.
+    Return how to split a move of a whole buffer from or to an outer level into chunks;
+    None to keep it whole. The axes of the buffer have strides of `steps` bytes in the
+    level, and its address is a multiple of `start` bytes. `pace_of` returns the chunk
+    rate for an axis and the first elements of the chunks, or None if chunks have no
+    benefit. A move that takes no longer than the latency of the level is not split.
     """
     if item * prod(shape) < far.latency * far.bandwidth:
         return None
     best: Chunking[RateT] | None = None
     for count, (axis, extent) in product(CHUNK_COUNTS, enumerate(shape)):
         size = chunk_size(shape, steps, start, axis, far.burst, count)
-        found = pace_of(axis, range(0, extent, size)) if size < extent else None
-        # The fewer loops around, the more is done for each chunk.
-        if found and (best is None or found.depth < best.rate.depth):
-            best = Chunking(axis, size, found)
+        rate = pace_of(axis, range(0, extent, size)) if size < extent else None
+        # With fewer loops around, more work is done per chunk.
+        if rate and (best is None or rate.depth < best.rate.depth):
+            best = Chunking(axis, size, rate)
     return best
 
 
@@ -72,19 +72,20 @@ def chunk_size(
     count: int,
 ) -> int:
     """
-    The elements of so many chunks at most along an axis of a shape whose axes take
-    `steps` bytes and that begins at a multiple of `start` bytes, so that no row of two
-    shares a burst: all of them where that leaves no cut.
+    Return the number of elements per chunk along an axis, for at most `count` chunks
+    such that no two rows of different chunks share a burst. The axes have strides of
+    `steps` bytes, and the address is a multiple of `start` bytes. Returns the whole
+    extent if no split is possible.
     """
     extent, step = shape[axis], steps[axis]
-    around = [
+    outer_steps = [
         each
         for size, each in zip(shape, steps, strict=True)
         if each > step and size > 1
     ]
-    if around and any(each % burst for each in (start, *around)):
+    if outer_steps and any(each % burst for each in (start, *outer_steps)):
         return extent
-    unit = burst // gcd(burst, step) if around else 1
+    unit = burst // gcd(burst, step) if outer_steps else 1
     units = -(-extent // unit)
     return min(extent, unit * -(-units // count))
 
@@ -93,36 +94,38 @@ def consume_period_of(
     starts: Sequence[int], size: int, chunks: Sequence[int]
 ) -> int | None:
     """
-    Return the number of iterations that a loop may run per chunk, once the first one
-    has arrived. Each iteration reads `size` elements from its entry of `starts` on,
-    along the axis on which chunks begin at some elements and arrive in order. None if
-    even one iteration per chunk is too many.
+    Return the number of iterations that a loop may run per chunk after the first chunk
+    has arrived. Iteration `i` reads `size` elements from `starts[i]` along the axis, on
+    which chunks begin at the elements `chunks` and arrive in order. None if even one
+    iteration per chunk is too many.
     """
     if list(chunks) != sorted(set(chunks)) or len(chunks) < 2:
         return None
-    needed = [bisect_left(chunks, start + size) - 1 for start in starts]
-    found = (len(starts) - 1) // (len(chunks) - 1)
-    for number in range(1, len(chunks)):
-        first = (at for at, last in enumerate(needed) if last >= number)
-        found = min(found, next(first, len(starts)) // number)
-    return found or None
+    last_chunks = [bisect_left(chunks, start + size) - 1 for start in starts]
+    period = (len(starts) - 1) // (len(chunks) - 1)
+    for chunk in range(1, len(chunks)):
+        iterations = (
+            i for i, last_chunk in enumerate(last_chunks) if last_chunk >= chunk
+        )
+        period = min(period, next(iterations, len(starts)) // chunk)
+    return period or None
 
 
 def produce_period_of(
     starts: Sequence[int], size: int, chunks: Sequence[int]
 ) -> int | None:
     """
-    Return the number of iterations that a loop has to run per chunk that it writes,
-    except the last, before the chunk is complete. Each iteration writes `size` elements
-    from its entry of `starts` on, along the axis of the chunks. None if that is all of
-    them long before the last chunk.
+    Return the number of iterations that a loop must run per written chunk, except the
+    last, until the chunk is complete. Iteration `i` writes `size` elements from
+    `starts[i]` along the axis of the chunks. None if no iterations remain for the last
+    chunk.
     """
     if list(chunks) != sorted(set(chunks)) or len(chunks) < 2:
         return None
-    found = 1
-    for number, (low, high) in enumerate(pairwise(chunks), 1):
-        makers = [
-            at for at, start in enumerate(starts) if start < high and start + size > low
+    period = 1
+    for chunk_count, (low, high) in enumerate(pairwise(chunks), 1):
+        writers = [
+            i for i, start in enumerate(starts) if start < high and start + size > low
         ]
-        found = max(found, -(-(max(makers, default=-1) + 1) // number))
-    return found if found * (len(chunks) - 1) < len(starts) else None
+        period = max(period, -(-(max(writers, default=-1) + 1) // chunk_count))
+    return period if period * (len(chunks) - 1) < len(starts) else None

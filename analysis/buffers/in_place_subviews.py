@@ -1,9 +1,9 @@
 """
 Tiles that are computed in place, in a subview of their destination tensor.
 
-A tile that is new, that loops put their tiles into, and that goes into a tensor of the
-same memory level at the end, needs no buffer: it is a view of the tensor's. So tensors
-are joined without moving them.
+A new tile that loops fill, and that is finally stored into a tensor of the same memory
+level, needs no separate buffer: it becomes a subview of the tensor's buffer. Tensors
+are thus concatenated without moves.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ def find_in_place_subviews(
     function: Operation, target: TargetSpec, liveness: TileLiveness
 ) -> dict[SSAValue, tile.DesliceOp]:
     """Return the stores of tiles that can be computed in place, by tile."""
-    _, *between = reversed(target.tile_levels)
-    names = [level.name for level in between if level.kind == "buffer"]
+    _, *levels_between = reversed(target.tile_levels)
+    names = [level.name for level in levels_between if level.kind == "buffer"]
     levels = (None, *names)
-    found: dict[SSAValue, tile.DesliceOp] = {}
+    stores: dict[SSAValue, tile.DesliceOp] = {}
     for op in function.walk():
         if not isinstance(op, tile.DesliceOp) or not _is_put_whole(op):
             continue
@@ -36,17 +36,23 @@ def find_in_place_subviews(
             continue
         origin = _find_origin(op)
         if origin is not None and _has_exclusive_destination(op, origin, liveness):
-            found[origin] = op
-    return found
+            stores[origin] = op
+    return stores
 
 
 def enclosing_tensor_of(put: tile.DesliceOp) -> SSAValue:
-    """The tensor that a tile is made in, before any other tile is put there."""
+    """
+    Return the tensor in which a tile is computed, before other tiles of its block are
+    stored into it.
+    """
     return _destination_chain(put)[-1]
 
 
 def _destination_chain(put: tile.DesliceOp) -> list[SSAValue]:
-    """The tensor that a tile is put into, without one tile more of its block each."""
+    """
+    Return the successive values of the destination tensor before a store, latest first,
+    back through the stores of the same block.
+    """
     values = [put.destination]
     while isinstance(owner := values[-1].owner, tile.DesliceOp):
         if owner.parent is not put.parent:
@@ -56,7 +62,7 @@ def _destination_chain(put: tile.DesliceOp) -> list[SSAValue]:
 
 
 def _is_put_whole(op: tile.DesliceOp) -> bool:
-    """Return `True` if the whole of a tile is put into a tensor of its level."""
+    """Return `True` if a store puts the whole tile into a tensor of the same level."""
     source, destination = tensor_type(op.source), tensor_type(op.destination)
     if level_of(source) != level_of(destination):
         return False
@@ -67,8 +73,8 @@ def _is_put_whole(op: tile.DesliceOp) -> bool:
 
 def _find_origin(op: tile.DesliceOp) -> SSAValue | None:
     """
-    The new tile of the same block, or one that is loaded, that a tile is made of; maybe
-    under another shape.
+    Return the new or loaded tile of the same block from which the stored tile is built,
+    possibly of another shape; None if there is none.
     """
     value, view = op.source, op.source.owner
     if isinstance(view, ViewInterface) and is_axis_merge(view):
@@ -94,7 +100,10 @@ def _find_origin(op: tile.DesliceOp) -> SSAValue | None:
 
 
 def _is_move_only(value: SSAValue, user: Operation) -> bool:
-    """Return `True` if an operation only moves a tile, or loops put tiles into it."""
+    """
+    Return `True` if an operation only moves a tile, or is a loop that stores tiles into
+    it.
+    """
     match user:
         case tile.SliceOp():
             return level_of(user.result.type) != level_of(value.type)
@@ -108,23 +117,26 @@ def _has_exclusive_destination(
     op: tile.DesliceOp, origin: SSAValue, liveness: TileLiveness
 ) -> bool:
     """
-    Return `True` if nothing else uses the tensor while the tile is made, and the
-    offsets of the tile are known before.
+    Return `True` if nothing else uses the tensor while the tile is computed, and the
+    offsets of the tile are available before.
     """
     values = _destination_chain(op)
-    others = [value.owner for value in values[:-1]]
+    stores = [value.owner for value in values[:-1]]
     if not all(value.uses.get_length() == 1 for value in values):
         return False
     if not all(
-        isinstance(each, tile.DesliceOp) and _is_disjoint(op, each) for each in others
+        isinstance(each, tile.DesliceOp) and _is_disjoint(op, each) for each in stores
     ):
         return False
-    first, made = origin.owner, values[-1].owner
+    first, destination_owner = origin.owner, values[-1].owner
     assert isinstance(first, Operation)
-    if made is not op.parent:
-        if not isinstance(made, tile.EmptyOp) or made.parent is not op.parent:
+    if destination_owner is not op.parent:
+        if (
+            not isinstance(destination_owner, tile.EmptyOp)
+            or destination_owner.parent is not op.parent
+        ):
             return False
-        if liveness.position[made] > liveness.position[first]:
+        if liveness.position[destination_owner] > liveness.position[first]:
             return False
     return all(
         isinstance(offset, int) or _is_available_before(offset, first, liveness)
@@ -133,13 +145,13 @@ def _has_exclusive_destination(
 
 
 def _is_disjoint(one: tile.DesliceOp, other: tile.DesliceOp) -> bool:
-    """Return `True` if two tiles are known to be disjoint."""
+    """Return `True` if two stored tiles are known to be disjoint."""
     starts = zip(one.mixed_offsets, other.mixed_offsets, strict=True)
     return any(
         isinstance(start, int)
-        and isinstance(second, int)
-        and (start + extent <= second or second + length <= start)
-        for (start, second), extent, length in zip(
+        and isinstance(other_start, int)
+        and (start + extent <= other_start or other_start + other_extent <= start)
+        for (start, other_start), extent, other_extent in zip(
             starts, one.extents, other.extents, strict=True
         )
     )
@@ -162,7 +174,7 @@ def _is_available_before(
 
 
 def can_read_out_of_bounds(op: tile.SliceOp) -> bool:
-    """Return `True` if a slice may read outside of its source, as far as is known."""
+    """Return `True` if a slice may read outside of its source."""
     source, result = tensor_type(op.source), tensor_type(op.result)
     if is_within_bounds(op.mixed_offsets, result.get_shape(), source.get_shape()):
         return False

@@ -20,35 +20,37 @@ from tlf.analysis.buffers.normalized_loops import constant_value_of, loop_ranges
 from tlf.dialects.mem import Index
 
 Congruence: TypeAlias = tuple[int, int]
-"""A modulus and the remainder that a value always has: (0, n) for the number n."""
+"""Modulus and remainder of a value; (0, n) for the constant n."""
 
 NO_CONGRUENCE: Congruence = (1, 0)
 
 
 def congruence_of(value: Index) -> Congruence:
     """
-    Return the congruence of a value as far as constants and loops determine it. A
+    Return the congruence of a value as far as constants and loops determine it. The
     remainder of a positive modulus is less than the modulus.
     """
     if isinstance(value, int):
         return 0, value
-    if (number := constant_value_of(value)) is not None:
-        return 0, number
+    if (constant := constant_value_of(value)) is not None:
+        return 0, constant
     if isinstance(owner := value.owner, Block):
         return _congruence_of_variable(value, owner)
     return _congruence_of_op(owner)
 
 
 def add_congruences(left: Congruence, right: Congruence) -> Congruence:
-    """Return the residue of a sum."""
+    """Return the congruence of a sum."""
     return _canonicalize(gcd(left[0], right[0]), left[1] + right[1])
 
 
 def multiply_congruences(left: Congruence, right: Congruence) -> Congruence:
-    """Return the residue of a product."""
-    (modulus, rest), (other, other_rest) = left, right
-    steps = gcd(modulus * other, modulus * other_rest, other * rest)
-    return _canonicalize(steps, rest * other_rest)
+    """Return the congruence of a product."""
+    (modulus, remainder), (other_modulus, other_remainder) = left, right
+    new_modulus = gcd(
+        modulus * other_modulus, modulus * other_remainder, other_modulus * remainder
+    )
+    return _canonicalize(new_modulus, remainder * other_remainder)
 
 
 def _canonicalize(modulus: int, rest: int) -> Congruence:
@@ -57,13 +59,13 @@ def _canonicalize(modulus: int, rest: int) -> Congruence:
 
 def _congruence_of_variable(value: SSAValue, block: Block) -> Congruence:
     loop = block.parent_op()
-    for counter in loop_ranges_of(loop) if loop else ():
-        if counter.variable is value:
-            modulus, first = congruence_of(counter.lower)
-            if counter.trips == 1:
+    for loop_range in loop_ranges_of(loop) if loop else ():
+        if loop_range.variable is value:
+            modulus, first = congruence_of(loop_range.lower)
+            if loop_range.trips == 1:
                 return modulus, first
             return _canonicalize(
-                gcd(modulus, constant_value_of(counter.step) or 1), first
+                gcd(modulus, constant_value_of(loop_range.step) or 1), first
             )
     return NO_CONGRUENCE
 

@@ -13,8 +13,8 @@ from tlf.dialects.mem import Index
 
 def induction_values_of(loop: scf.ForOp) -> range | None:
     """
-    Return the values of the induction variable of a loop, if its bounds and step are
-    constant.
+    Return the values of the induction variable of a loop; None if its bounds or step
+    are not constant.
     """
     first, end, step = (
         constant_value_of(each) for each in (loop.lb, loop.ub, loop.step)
@@ -29,9 +29,9 @@ def enumerate_index(value: Index, counter: SSAValue, counts: range) -> list[int]
     Return the value of an index in each iteration; None if it depends on anything but
     the induction variable.
     """
-    found = [_value_at(value, counter, count) for count in counts]
-    known = [each for each in found if each is not None]
-    return known if len(known) == len(found) else None
+    values = [_value_at(value, counter, count) for count in counts]
+    known = [each for each in values if each is not None]
+    return known if len(known) == len(values) else None
 
 
 def _value_at(value: Index, counter: SSAValue, count: int) -> int | None:
@@ -39,8 +39,8 @@ def _value_at(value: Index, counter: SSAValue, count: int) -> int | None:
         return value
     if value is counter:
         return count
-    if (number := constant_value_of(value)) is not None:
-        return number
+    if (constant := constant_value_of(value)) is not None:
+        return constant
     if isinstance(owner := value.owner, Block):
         return None
     operands = [_value_at(each, counter, count) for each in owner.operands]

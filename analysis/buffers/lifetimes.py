@@ -17,10 +17,11 @@ def needs_longer_lifetime(
 ) -> bool:
     """
     Return `True` if reusing an existing move for `op` extends its lifetime. `before`
-    are the operations that run before `op`, `existing` among them.
+    are the operations that run before `op`, including `existing`.
 
-    It does not where it is needed at `op` or later anyway, nor where nothing takes room
-    between its last use and `op`, so that nothing has been given its place.
+    The lifetime is not extended if the value is needed at `op` or later anyway, or if
+    no operation between its last use and `op` allocates, so that its buffer has not
+    been reused.
     """
     if not isinstance(existing, MoveInterface) or not existing.is_move:
         return False
@@ -31,17 +32,17 @@ def needs_longer_lifetime(
         return False
     if op.parent is not existing.parent or op.parent is None:
         return True
-    around = {op.parent.find_ancestor_op_in_block(user) for user in users}
-    between = op.prev_op
-    while between is not None and between not in {existing, *around}:
-        if _can_allocate(between):
+    user_ancestors = {op.parent.find_ancestor_op_in_block(user) for user in users}
+    current = op.prev_op
+    while current is not None and current not in {existing, *user_ancestors}:
+        if _can_allocate(current):
             return True
-        between = between.prev_op
+        current = current.prev_op
     return False
 
 
 def _users_through_views(value: SSAValue) -> Iterator[Operation]:
-    """The operations that use a value, or a view of it."""
+    """Yield the operations that use a value or a view of it."""
     for use in value.uses:
         yield use.operation
         if _is_view(use.operation):
@@ -51,24 +52,24 @@ def _users_through_views(value: SSAValue) -> Iterator[Operation]:
 
 def _is_in_outer_region(existing: Operation, user: Operation, op: Operation) -> bool:
     """
-    Return `True` if a region behind the operation that brought a value has two users of
-    it.
+    Return `True` if a region that contains `op` but not the existing move also contains
+    another user.
     """
-    around = op.parent_op()
-    while around is not None and not around.is_ancestor(existing):
-        if around.is_ancestor(user):
+    ancestor = op.parent_op()
+    while ancestor is not None and not ancestor.is_ancestor(existing):
+        if ancestor.is_ancestor(user):
             return True
-        around = around.parent_op()
+        ancestor = ancestor.parent_op()
     return False
 
 
 def _can_allocate(op: Operation) -> bool:
     """Return `True` if an operation may allocate in a memory level of tiles."""
-    is_near = any(level_of(result.type) is not None for result in op.results)
-    return bool(op.regions) or (is_near and not _is_view(op))
+    is_in_level = any(level_of(result.type) is not None for result in op.results)
+    return bool(op.regions) or (is_in_level and not _is_view(op))
 
 
 def _is_view(op: Operation) -> bool:
     """Return `True` if the result of an operation is a view of its operand."""
-    is_part = isinstance(op, MoveInterface) and not op.is_move
-    return is_part or isinstance(op, ViewInterface)
+    is_slice_view = isinstance(op, MoveInterface) and not op.is_move
+    return is_slice_view or isinstance(op, ViewInterface)

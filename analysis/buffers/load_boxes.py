@@ -1,4 +1,4 @@
-"""Box of a buffer that a load fills from elements that exist in its source."""
+"""Box of a buffer that a load fills from in-bounds elements of its source."""
 
 from __future__ import annotations
 
@@ -10,45 +10,50 @@ from tlf.dialects.located_rewriting import replace_op
 
 @dataclass(frozen=True)
 class LoadedBox:
-    """A load at constant offsets, clipped to what exists in its source."""
+    """Load at constant offsets, clipped to the bounds of its source."""
 
     load: mem.DmaOp
     source_offsets: tuple[int, ...]
-    """Offsets of the box in the source,"""
+    """Offsets of the box in the source."""
     destination_offsets: tuple[int, ...]
-    """and in the destination."""
+    """Offsets of the box in the destination."""
     box: tuple[int, ...]
 
     @staticmethod
     def of(load: mem.DmaOp) -> LoadedBox:
         """
-        Look at a load whose offsets are numbers. With a `fill`, all of it matters.
+        Return the clipped box of a load with constant offsets. With a `fill`, nothing
+        is clipped.
         """
-        there, here = load.mixed_source_offsets, load.mixed_destination_offsets
-        first = [each for each in there if isinstance(each, int)]
-        second = [each for each in here if isinstance(each, int)]
-        left = [max(0, -each) if load.fill is None else 0 for each in first]
+        source_offsets, destination_offsets = (
+            load.mixed_source_offsets,
+            load.mixed_destination_offsets,
+        )
+        first = [each for each in source_offsets if isinstance(each, int)]
+        second = [each for each in destination_offsets if isinstance(each, int)]
+        clipped = [max(0, -each) if load.fill is None else 0 for each in first]
         return LoadedBox(
             load,
-            tuple(map(sum, zip(first, left, strict=True))),
-            tuple(map(sum, zip(second, left, strict=True))),
-            tuple(size - cut for size, cut in zip(load.box, left, strict=True)),
+            tuple(map(sum, zip(first, clipped, strict=True))),
+            tuple(map(sum, zip(second, clipped, strict=True))),
+            tuple(size - clip for size, clip in zip(load.box, clipped, strict=True)),
         )
 
     def is_chunk_aligned(self, axis: int, size: int) -> bool:
         """
-        Return `True` if chunks of a size along an axis fill no more than the load does.
+        Return `True` if chunks of a size along an axis fill no more elements than the
+        load.
         """
         end = self.destination_offsets[axis] + self.box[axis]
         bound = self.load.destination_type.get_shape()[axis]
         return self.box[axis] % size == 0 or end >= bound
 
     def narrow_load(self) -> mem.DmaOp:
-        """The load, with that box alone."""
+        """Return the load, replaced by a load of the clipped box if they differ."""
         load = self.load
         if self.box == load.box:
             return load
-        made = mem.DmaOp(
+        narrowed = mem.DmaOp(
             load.source,
             self.source_offsets,
             load.destination,
@@ -57,6 +62,6 @@ class LoadedBox:
             load.fill_value,
             load.clipped is not None,
         )
-        made.location = load.location
-        replace_op(load, made)
-        return made
+        narrowed.location = load.location
+        replace_op(load, narrowed)
+        return narrowed

@@ -27,8 +27,9 @@ class MemLiveness:
     @staticmethod
     def of_loop(loop: Operation, region: Region) -> "MemLiveness":
         """
-        The steps of a loop inside of a region, and of what is around it. Another loop
-        is one step: what lives in its body alone never lives beside this one.
+        Return the steps of a loop in a region, and of the operations around it. Other
+        loops are one step: buffers that are live only in their bodies are never live
+        together with buffers of this loop.
         """
         opened = {*loop.walk()}
         parent = loop.parent_op()
@@ -42,7 +43,9 @@ class MemLiveness:
     def _number_operations(
         self, region: Region, step: int, opened: Collection[Operation] | None
     ) -> int:
-        """Number the operations of a region, and those inside of `opened` ones."""
+        """
+        Number the operations of a region, and the nested operations of `opened` ones.
+        """
         for block in region.blocks:
             for op in block.ops:
                 first = step
@@ -55,23 +58,27 @@ class MemLiveness:
 
     def live_range_of(self, buffer: SSAValue) -> tuple[int, int] | None:
         """
-        Return the first and the last step at which a buffer's contents matter.
+        Return the live range of a buffer: the first and the last step at which its
+        contents are used. None if the buffer is never used.
 
-        A use inside a loop that the buffer is outside of keeps it live in the whole
-        loop. None if the buffer is never used.
+        A use inside a loop that the buffer is defined outside of extends the range to
+        the whole loop.
         """
-        home = buffer.owner.parent if isinstance(buffer.owner, Operation) else None
-        spans = [
-            self.step_ranges[_ancestor_in_block(op, home)]
+        block = buffer.owner.parent if isinstance(buffer.owner, Operation) else None
+        ranges = [
+            self.step_ranges[_ancestor_in_block(op, block)]
             for op in users_of_buffer(buffer)
         ]
-        if not spans:
+        if not ranges:
             return None
-        return min(low for low, _ in spans), max(high for _, high in spans)
+        return min(low for low, _ in ranges), max(high for _, high in ranges)
 
 
 def _ancestor_in_block(op: Operation, block: Block | None) -> Operation:
-    """The operation of a block that an operation is in, or the operation itself."""
+    """
+    Return the ancestor of an operation in a block, or the operation itself if there is
+    none.
+    """
     current: Operation | None = op
     while current is not None:
         if current.parent is block:
@@ -82,10 +89,10 @@ def _ancestor_in_block(op: Operation, block: Block | None) -> Operation:
 
 def users_of_buffer(buffer: SSAValue) -> Iterator[Operation]:
     """
-    Yield the operations that touch a buffer through its views, with the waits for moves
-    from and to it, and the loops that carry the tokens of such moves.
+    Yield the operations that access a buffer or its views, the waits for moves from and
+    to it, and the loops that carry the tokens of such moves.
     """
-    pending, seen = [buffer], {buffer}
+    pending, visited = [buffer], {buffer}
     while pending:
         for use in pending.pop().uses:
             op = use.operation
@@ -107,5 +114,5 @@ def users_of_buffer(buffer: SSAValue) -> Iterator[Operation]:
                     ]
                 case _:
                     yield op
-            pending += [value for value in values if value not in seen]
-            seen.update(values)
+            pending += [value for value in values if value not in visited]
+            visited.update(values)

@@ -28,14 +28,14 @@ BUFFER_OPS = (mem.AllocOp, memref.GetGlobalOp)
 
 
 def root_of(buffer: SSAValue) -> SSAValue:
-    """The buffer that a view is part of."""
+    """Return the buffer that a view is part of."""
     while isinstance(owner := buffer.owner, VIEW_OPS):
         buffer = owner.source
     return buffer
 
 
 def ring_window_of(buffer: SSAValue) -> mem.WindowOp | None:
-    """The window of a ring that a view shows, if it shows one."""
+    """Return the ring-buffer window of a view, if it is one."""
     owner = buffer.owner
     if isinstance(owner, mem.CollapseOp):
         owner = owner.source.owner
@@ -43,7 +43,7 @@ def ring_window_of(buffer: SSAValue) -> mem.WindowOp | None:
 
 
 def region_of(buffer: SSAValue) -> BufferRegion:
-    """The part of its root that a buffer is; places are counted in elements."""
+    """Return the region of the root that a buffer covers, in elements."""
     match owner := buffer.owner:
         case memref.SubviewOp():
             return _region_of_subview(owner)
@@ -59,7 +59,7 @@ def region_of(buffer: SSAValue) -> BufferRegion:
 
 
 def _region_of_subview(op: memref.SubviewOp) -> BufferRegion:
-    """The part of a buffer that a view shows."""
+    """Return the region of a buffer that a subview covers."""
     source, layout = region_of(op.source), layout_of(op.source)
     if layout is None or op.sizes or op.strides:
         return source.with_unknown_start()
@@ -74,7 +74,7 @@ def _region_of_subview(op: memref.SubviewOp) -> BufferRegion:
 
 
 def layout_of(buffer: SSAValue) -> tuple[Sequence[int], Sequence[int]] | None:
-    """The shape and the strides of a buffer, if they are known."""
+    """Return the shape and the strides of a buffer; None if they are not static."""
     type_ = cast("MemRefType[Attribute]", buffer.type)
     strides = type_.get_strides()
     if strides is None or not type_.has_static_shape():
@@ -93,7 +93,7 @@ def can_alias(left: SSAValue, right: SSAValue) -> bool:
 
 
 def written_buffers_of(op: Operation) -> Iterator[SSAValue]:
-    """The buffers that an operation may write, or views of them."""
+    """Yield the buffers or views that an operation may write."""
     match op:
         case mem.DmaOp() | mem.DmaGatherOp() | mem.DmaScatterOp():
             yield op.destination
@@ -110,13 +110,13 @@ def written_buffers_of(op: Operation) -> Iterator[SSAValue]:
 
 
 def written_roots_of(top: Operation) -> set[SSAValue]:
-    """The buffers that operations inside of another one write."""
+    """Return the buffers that the operations inside `top` write."""
     return {root_of(buffer) for op in top.walk() for buffer in written_buffers_of(op)}
 
 
 def has_access_to(top: Operation, buffer: SSAValue) -> bool:
     """
-    Return `True` if an operation, or one inside of it, uses a buffer or a view of it.
+    Return `True` if an operation, or one inside it, uses a buffer or a view of it.
     """
     return any(
         isinstance(value.type, MemRefType) and root_of(value) is buffer

@@ -19,7 +19,7 @@ from tlf.dialects.located_rewriting import replace_op
 from tlf.support.affine.mixed_offsets import IntArray
 
 STAGES = "stages"
-"""The attribute of a loop that says how many of its iterations may be under way."""
+"""Attribute of a loop: maximum number of its iterations in flight."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class LoopRange:
 
     @property
     def constant_bounds(self) -> tuple[int, int, int] | None:
-        """First value, end and step, if they are numbers."""
+        """Lower bound, upper bound and step, if they are constant."""
         lower, upper, step = map(constant_value_of, (self.lower, self.upper, self.step))
         if lower is None or upper is None or not step:
             return None
@@ -42,14 +42,14 @@ class LoopRange:
     @property
     def trips(self) -> int | None:
         """Trip count, if it is known."""
-        if (numbers := self.constant_bounds) is None:
+        if (bounds := self.constant_bounds) is None:
             return None
-        lower, upper, step = numbers
+        lower, upper, step = bounds
         return len(range(lower, upper, step))
 
 
 def constant_value_of(value: SSAValue) -> int | None:
-    """The number that an index is known to be."""
+    """Return the integer of an `arith.constant`; None for other values."""
     owner = value.owner
     if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
         return owner.value.value.data
@@ -57,7 +57,7 @@ def constant_value_of(value: SSAValue) -> int | None:
 
 
 def loop_ranges_of(op: Operation) -> list[LoopRange]:
-    """The loops of an operation, outermost first; none if it is not a loop."""
+    """Return the loops of an operation, outermost first; empty if it is not a loop."""
     match op:
         case scf.ForOp():
             return [LoopRange(op.body.block.args[0], op.lb, op.ub, op.step)]
@@ -70,7 +70,7 @@ def loop_ranges_of(op: Operation) -> list[LoopRange]:
 
 
 def _loop_order(op: scf.ParallelOp, rank: int) -> Sequence[int]:
-    """The loops of a parallel nest from the outermost on."""
+    """Return the loop indices of a parallel nest, outermost first."""
     order = cast(IntArray | None, op.attributes.get("order"))
     return range(rank) if order is None else order.get_values()
 
@@ -78,7 +78,7 @@ def _loop_order(op: scf.ParallelOp, rank: int) -> Sequence[int]:
 def insert_apply(
     builder: Builder, expression: AffineExpr, operands: Sequence[SSAValue]
 ) -> SSAValue:
-    """The value of an affine expression."""
+    """Insert an `affine.apply` of an expression and return its result."""
     map_ = AffineMapAttr(AffineMap(len(operands), 0, (expression,)))
     return builder.insert(ApplyOp(operands, map_)).result
 
@@ -88,8 +88,8 @@ Nest: TypeAlias = scf.ParallelOp | scf.ForOp
 
 def perfect_nest_of(op: Nest) -> list[Nest]:
     """
-    A loop with those inside of it that its whole body is, but for arithmetic, and that
-    have as many stages.
+    Return a loop and its perfectly nested inner loops, ignoring index arithmetic. All
+    loops have the same number of stages.
     """
     nest = [op]
     while (
@@ -110,41 +110,43 @@ def trips_of(nest: Sequence[Nest]) -> int | None:
 def can_repeat(nest: Sequence[Nest]) -> bool:
     """
     Return `True` if the body of a nest may run more than once. Loops without a constant
-    lower bound are taken to start from a non-negative value, such as the index of a
+    lower bound are assumed to start from a non-negative value, such as the index of a
     core.
     """
     if (trips := trips_of(nest)) is not None:
         return trips > 1
-    counters = [counter for loop in nest for counter in loop_ranges_of(loop)]
-    ends = [
-        (constant_value_of(each.upper), constant_value_of(each.step))
-        for each in counters
+    ranges = [counter for loop in nest for counter in loop_ranges_of(loop)]
+    bounds = [
+        (constant_value_of(each.upper), constant_value_of(each.step)) for each in ranges
     ]
-    return any(end is None or step is None or end > step for end, step in ends)
+    return any(end is None or step is None or end > step for end, step in bounds)
 
 
 def normalize_nest(nest: Sequence[Nest]) -> scf.ForOp:
     """
-    Replace a nest by one loop that counts from 0 in steps of 1. Its body computes the
-    variables of the nest from the count. Bounds and steps are numbers; in a nest of one
-    loop, bounds need not be.
+    Replace a nest by one loop from 0 with step 1, whose body computes the induction
+    variables of the nest. Bounds and steps must be constant; in a nest of one loop,
+    bounds may vary.
     """
     op = nest[0]
     body = op.body.block
     for inner in nest[1:]:
         body = _inline_inner_body(body, inner)
-    counters = [counter for loop in nest for counter in loop_ranges_of(loop)]
+    ranges = [loop_range for loop in nest for loop_range in loop_ranges_of(loop)]
     before = Builder(InsertPoint.before(op))
-    zero, one = (_insert_constant(before, number) for number in (0, 1))
+    zero, one = (_insert_constant(before, constant) for constant in (0, 1))
     if (trips := trips_of(nest)) is not None:
         count = _insert_constant(before, trips)
     else:
-        count = _insert_trip_count(before, counters[0])
-    return _build_loop(op, body, counters, (zero, count, one))
+        count = _insert_trip_count(before, ranges[0])
+    return _build_loop(op, body, ranges, (zero, count, one))
 
 
 def _find_only_inner_loop(op: scf.ForOp) -> scf.ForOp | None:
-    """The loop that a loop's body consists of, with arithmetic before it."""
+    """
+    Return the loop that is the only operation of a loop's body after index arithmetic;
+    None if there is none with constant trip counts and equal stages.
+    """
     terminator = op.body.block.last_op
     inner = None if terminator is None else terminator.prev_op
     if not isinstance(inner, scf.ForOp) or inner.iter_args or op.iter_args:
@@ -170,13 +172,13 @@ def is_index_arithmetic(op: Operation) -> bool:
 
 
 def stages_of(op: Operation) -> int:
-    """Return the number of iterations of a loop that may be in flight."""
+    """Return the maximum number of iterations of a loop in flight."""
     stages = op.attributes.get(STAGES)
     return stages.value.data if isinstance(stages, IntegerAttr) else 1
 
 
 def _inline_inner_body(body: Block, inner: Nest) -> Block:
-    """The body of the loop inside of another one's, behind the arithmetic before it."""
+    """Move the operations before an inner loop into its body, and return that body."""
     assert inner.parent is body
     first = inner.body.block.first_op
     assert first is not None
@@ -204,17 +206,19 @@ def _build_loop(
     nest: Sequence[LoopRange],
     bounds: tuple[SSAValue, SSAValue, SSAValue],
 ) -> scf.ForOp:
-    """The one loop, in place of the nest."""
+    """Build the normalized loop, and replace the nest by it."""
     new = Block(arg_types=[IndexType()])
     new.args[0].name_hint = "n"
     builder = Builder(InsertPoint.at_end(new))
     inner = 1
-    for position, counter in reversed(list(enumerate(nest))):
-        value = _rebuild_variable(builder, counter, new.args[0], inner, position == 0)
-        if value is not new.args[0] and value is not counter.lower:
-            value.name_hint = counter.variable.name_hint
-        counter.variable.replace_all_uses_with(value)
-        inner *= counter.trips or 1
+    for position, loop_range in reversed(list(enumerate(nest))):
+        value = _rebuild_variable(
+            builder, loop_range, new.args[0], inner, position == 0
+        )
+        if value is not new.args[0] and value is not loop_range.lower:
+            value.name_hint = loop_range.variable.name_hint
+        loop_range.variable.replace_all_uses_with(value)
+        inner *= loop_range.trips or 1
     terminator = body.last_op
     assert terminator is not None
     Rewriter.erase_op(terminator)
@@ -233,7 +237,10 @@ def _build_loop(
 def _rebuild_variable(
     builder: Builder, counter: LoopRange, count: SSAValue, inner: int, outermost: bool
 ) -> SSAValue:
-    """The variable of one loop of the nest, with so many iterations inside of it."""
+    """
+    Compute the induction variable of one loop of the nest, with `inner` iterations of
+    inner loops per iteration, from the count.
+    """
     if counter.trips == 1:
         return counter.lower
     value: AffineExpr = AffineExpr.dimension(0)

@@ -8,14 +8,16 @@ from xdsl.ir import Operation, SSAValue
 
 
 def producer_slice_of(value: SSAValue, inside: set[Operation]) -> set[Operation]:
-    """The operations among some, such as those of a group, that compute a value."""
+    """
+    Return the operations of `inside`, such as those of a group, that compute a value.
+    """
     return producer_slice_of_all([value], inside)
 
 
 def producer_slice_of_all(
     values: Iterable[SSAValue], inside: set[Operation]
 ) -> set[Operation]:
-    """The operations among some that compute any of a few values."""
+    """Return the operations of `inside` that compute any of the values."""
     found, pending = set[Operation](), list(values)
     while pending:
         owner = pending.pop().owner

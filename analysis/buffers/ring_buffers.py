@@ -1,18 +1,19 @@
 """
-Ring buffers for rolling windows, and the slices that are computed in place.
+Ring buffers for rolling windows, and slices that are computed in place.
 
-A window that a sequential loop carries, and of which it yields a `tile.roll`, lies in a
-buffer of `slots` slices along the axis that rolls. Iteration `t`, counted from 0, finds
-it at slice `t * count`, and its next slices come behind it, at `t * count + extent`,
-both modulo `slots`. So nothing moves when the window does.
+A window that a sequential loop carries and updates by a `tile.roll` is stored in a
+buffer of `slots` slices along the rolling axis. In iteration `t`, counted from 0, the
+window begins at slice `t * count`, and its next slices follow at `t * count + extent`,
+both modulo `slots`. The window therefore moves without copies.
 
-New slices overwrite those at `t * count + extent - slots`, which the window drops. That
-is after its last use if nothing reads the window before the roll once the first new
-slice is on its way; otherwise there are `count` more slots. A loop with `stages` has
-`count` more for every stage beyond the first, so that the load of new slices may be
-started as many iterations earlier: the move of iteration `t + k` is the same `mem.dma`,
-its offsets and that of its `mem.window`, affine in the counter of the loop, taken `k`
-steps later. It waits for the readers of the window of iteration `t + k - stages`.
+New slices overwrite the slices at `t * count + extent - slots`, which the window drops.
+This is safe if nothing reads the window before the roll after the first new slice is
+written; otherwise the buffer has `count` additional slots. A loop with `stages` has
+`count` additional slots per stage beyond the first, so that the load of new slices may
+start `stages - 1` iterations earlier: the move of iteration `t + k` is the same
+`mem.dma` with its offsets and the offset of its `mem.window`, affine in the induction
+variable, advanced by `k` steps. It waits for the readers of the window of iteration `t
++ k - stages`.
 """
 
 from __future__ import annotations
@@ -32,28 +33,28 @@ from tlf.dialects.tile import level_of
 from tlf.dialects.types import tensor_type
 
 PASS_NAME = "convert-tile-to-mem"
-"""The pass that remarks are of."""
+"""Pass that the remarks are attributed to."""
 
 
 @dataclass(eq=False)
 class RingBuffer:
-    """A window that a loop carries, and the buffer it gets."""
+    """Window that a loop carries, and its ring buffer."""
 
     loop: tile.WhileOp
     carried_index: int
     """Index of the carried value."""
     roll: tile.RollOp
     slots: int = 0
-    """The slices of the buffer along the axis."""
+    """Number of slices of the buffer along the axis."""
     buffer: SSAValue | None = None
     storage: SharedStorage = field(
         default_factory=lambda: SharedStorage(is_writable=False)
     )
-    """The windows in the buffer."""
+    """Storage of the windows in the buffer."""
     next_value: SSAValue | None = None
-    """The value made as the next slices, if it lies in the buffer."""
+    """Value that is computed in place as the next slices, if any."""
     initial_value: SSAValue | None = None
-    """The value made as the first window, if it lies in the buffer."""
+    """Value that is computed in place as the first window, if any."""
 
     @property
     def axis(self) -> int:
@@ -61,12 +62,12 @@ class RingBuffer:
 
     @property
     def extent(self) -> int:
-        """The slices of the window."""
+        """Number of slices of the window."""
         return tensor_type(self.roll.window).get_shape()[self.axis]
 
     @property
     def new_slices(self) -> int:
-        """The slices that are new in every iteration."""
+        """Number of new slices per iteration."""
         return tensor_type(self.roll.next).get_shape()[self.axis]
 
     @property
@@ -75,34 +76,34 @@ class RingBuffer:
 
     @property
     def has_outer_yield(self) -> bool:
-        """True if a loop around that of the ring yields its last window."""
+        """True if an outer loop yields the last window of the ring."""
         users = [use.operation for use in self.loop.results[self.carried_index].uses]
         return any(isinstance(user, tile.YieldOp) for user in users)
 
 
 @dataclass
 class RingBuffers:
-    """The rings of a function, by where they come into play."""
+    """Ring buffers of a function, by loop, roll and computed value."""
 
     by_loop: dict[tile.WhileOp, dict[int, RingBuffer]] = field(
         default_factory=dict[tile.WhileOp, dict[int, RingBuffer]]
     )
-    """The rings of a loop, by the number of the carried value."""
+    """Rings of a loop, by the index of the carried value."""
     by_roll: dict[tile.RollOp, RingBuffer] = field(
         default_factory=dict[tile.RollOp, RingBuffer]
     )
-    """The rings by the operation that moves their window on."""
+    """Rings by the operation that advances their window."""
     nexts: dict[SSAValue, RingBuffer] = field(
         default_factory=dict[SSAValue, RingBuffer]
     )
-    """The rings that a tile is the next slices of, made in their place."""
+    """Rings by the tile that is computed in place as their next slices."""
     inits: dict[SSAValue, RingBuffer] = field(
         default_factory=dict[SSAValue, RingBuffer]
     )
-    """The rings that a tile is the first window of, made in its place."""
+    """Rings by the tile that is computed in place as their first window."""
 
     def rings_of(self, loop: tile.WhileOp) -> Mapping[int, RingBuffer]:
-        """The rings of a loop, by the number of the carried value."""
+        """Return the rings of a loop, by the index of the carried value."""
         return self.by_loop.get(loop, {})
 
 
@@ -110,8 +111,8 @@ def find_rings(
     function: Operation, target: TargetSpec, liveness: TileLiveness
 ) -> RingBuffers:
     """
-    Find the ring buffers of a function; a remark explains each missed one. A remark
-    tells why a window that rolls is none.
+    Find the ring buffers of a function. A remark explains each rolling window that does
+    not become a ring.
     """
     rings = RingBuffers()
     for op in function.walk():
@@ -121,9 +122,9 @@ def find_rings(
             if reason is not None or not isinstance(loop, tile.WhileOp):
                 add_remark(op, PASS_NAME, "missed", f"the window is shifted: {reason}")
                 continue
-            number = list(loop.yield_op.arguments).index(op.result)
-            ring = RingBuffer(loop, number, op)
-            rings.by_loop.setdefault(loop, {})[number] = ring
+            index = list(loop.yield_op.arguments).index(op.result)
+            ring = RingBuffer(loop, index, op)
+            rings.by_loop.setdefault(loop, {})[index] = ring
             rings.by_roll[op] = ring
     for ring in rings.by_roll.values():
         _assign_next(rings, ring, liveness)
@@ -140,34 +141,39 @@ def _has_buffer(op: tile.RollOp, target: TargetSpec) -> bool:
 def _find_objection(
     op: tile.RollOp, loop: Operation | None, target: TargetSpec
 ) -> str | None:
-    """Return why the window of an operation cannot be a ring, or None."""
+    """
+    Return the reason why the window of an operation cannot be a ring; None if it can.
+    """
     names = list(target.levels)
     position = names.index(level_of(op.window.type) or target.outermost.name)
     if position == 0:
         return f"engines work in {names[0]}, and do not wrap"
-    nearer = target.levels[names[position - 1]]
-    if nearer.kind != "buffer":
-        return f"nothing moves between it and a buffer in {nearer.name}"
+    inner_level = target.levels[names[position - 1]]
+    if inner_level.kind != "buffer":
+        return f"nothing moves between it and a buffer in {inner_level.name}"
     if not isinstance(loop, tile.WhileOp) or loop.is_parallel:
         return "no sequential loop carries it"
     yielded = list(loop.yield_op.arguments)
-    numbers = [n for n, each in enumerate(yielded) if each is op.result]
-    if len(numbers) != 1 or op.window is not loop.carried_values[numbers[0]]:
-        return "the loop does not yield what it carries, moved on once"
+    indices = [i for i, each in enumerate(yielded) if each is op.result]
+    if len(indices) != 1 or op.window is not loop.carried_values[indices[0]]:
+        return "the loop does not yield the carried window, rolled once"
     if any(trips is None for trips in trip_counts(loop)[1:]):
         return "inner loops have bounds that are not constant"
-    (number,) = numbers
-    result = loop.results[number]
+    (index,) = indices
+    result = loop.results[index]
     if result.uses and trip_counts(loop)[0] is None:
         return "it is used after a loop with bounds that are not constant"
-    for value in (loop.carried_values[number], op.result, result):
+    for value in (loop.carried_values[index], op.result, result):
         if (user := _find_computing_user(value, op)) is not None:
             return f"{user.name} does not only move it"
     return None
 
 
 def trip_counts(loop: tile.WhileOp) -> list[int | None]:
-    """The iterations of every loop of a nest, where the bounds are constant."""
+    """
+    Return the trip count of every loop of a nest, None for bounds that are not
+    constant.
+    """
     bounds = zip(loop.mixed_lower, loop.mixed_upper, loop.step_values, strict=True)
     return [
         max(0, -((lower - upper) // step))
@@ -178,7 +184,10 @@ def trip_counts(loop: tile.WhileOp) -> list[int | None]:
 
 
 def _find_computing_user(value: SSAValue, roll: tile.RollOp) -> Operation | None:
-    """A use of a window, or of a part of it, that is no move from it."""
+    """
+    Return a user of a window, or of a view of it, that does not only move it; None if
+    there is none.
+    """
     for use in value.uses:
         user = use.operation
         match user:
@@ -207,8 +216,8 @@ def _find_computing_user(value: SSAValue, roll: tile.RollOp) -> Operation | None
 
 def _is_collapsed_view(whole: SSAValue, seen: SSAValue, axis: int) -> bool:
     """
-    Return `True` if a tile is another one with two axes collapsed, of which `axis` is
-    not the second.
+    Return `True` if `seen` is `whole` with two axes collapsed, where `axis` is not the
+    second.
     """
     before, after = (tensor_type(each).get_shape() for each in (whole, seen))
     first = collapsed_axis(before, after)
@@ -221,7 +230,9 @@ def is_slice_view(op: tile.SliceOp) -> bool:
 
 
 def _assign_next(rings: RingBuffers, ring: RingBuffer, liveness: TileLiveness) -> None:
-    """Choose the slots of a ring, and let its next slices be made in it if they can."""
+    """
+    Set the number of slots of a ring, and compute its next slices in place if possible.
+    """
     block, next_ = ring.loop.body.block, ring.roll.next
     writer: Operation = ring.roll
     origins = _trace_origins(next_, block, rings, ring.axis)
@@ -237,7 +248,7 @@ def _assign_next(rings: RingBuffers, ring: RingBuffer, liveness: TileLiveness) -
 
 
 def _first_writer(origins: Sequence[SSAValue], roll: tile.RollOp) -> Operation:
-    """The first operation that may write what is made in place."""
+    """Return the first operation that may write the value computed in place."""
     writers = [*(origin.owner for origin in origins), roll]
     found = next(each for each in writers if not isinstance(each, tile.EmptyOp))
     assert isinstance(found, Operation)
@@ -247,13 +258,15 @@ def _first_writer(origins: Sequence[SSAValue], roll: tile.RollOp) -> Operation:
 def _readers_in_block(
     value: SSAValue, block: Block, roll: tile.RollOp
 ) -> Iterator[Operation]:
-    """The operations of a block that read a window or part of it, but for its roll."""
+    """
+    Yield the operations of a block that read a window or a view of it, except its roll.
+    """
     for use in value.uses:
         user = use.operation
         if user is roll and use.index == 0:
             continue
-        is_cut = isinstance(user, tile.SliceOp) and is_slice_view(user)
-        if is_cut or isinstance(user, ViewInterface):
+        is_view = isinstance(user, tile.SliceOp) and is_slice_view(user)
+        if is_view or isinstance(user, ViewInterface):
             yield from _readers_in_block(user.results[0], block, roll)
             continue
         ancestor: Operation | None = user
@@ -264,7 +277,10 @@ def _readers_in_block(
 
 
 def _assign_init(rings: RingBuffers, ring: RingBuffer, liveness: TileLiveness) -> None:
-    """Let the first window be made in its ring, where that is larger."""
+    """
+    Compute the first window in place in the ring, if the ring is larger than the
+    window.
+    """
     init = ring.init.owner
     block = init.parent if isinstance(init, Operation) else None
     if ring.slots == ring.extent or block is None:
@@ -280,9 +296,9 @@ def _trace_origins(
     value: SSAValue, block: Block, rings: RingBuffers, axis: int
 ) -> list[SSAValue] | None:
     """
-    The tiles that a tile is made of in place, in one block and only moved: first one
-    that is new, last the tile itself, maybe with other axes as one with that of a ring.
-    None if there are no such.
+    Return the chain of tiles from which a tile is built in place, in one block and by
+    moves only: first the new tile, last the tile itself, possibly with axes collapsed
+    with the axis of a ring. None if there is none.
     """
     chain: list[SSAValue] = []
     while True:
@@ -302,16 +318,16 @@ def _trace_origins(
             case ViewInterface() if _is_collapsed_view(value, op.operands[0], axis):
                 value = op.operands[0]
             case tile.WhileOp():
-                number = list[SSAValue](op.results).index(value)
-                if number in rings.rings_of(op):
+                index = list[SSAValue](op.results).index(value)
+                if index in rings.rings_of(op):
                     return None
-                value = op.inits[number]
+                value = op.inits[index]
             case _:
                 return None
 
 
 def _is_only_moved(value: SSAValue) -> bool:
-    """Return `True` if all uses of a tile are moves from it or to it, or yield it."""
+    """Return `True` if all uses of a tile move it, move into it, or yield it."""
     return all(_is_move_use(value, use.operation) for use in value.uses)
 
 

@@ -18,9 +18,11 @@ def stride_steps_between(
     one: int, other: int, stride: int, strides: Iterable[int]
 ) -> int:
     """
-    Return the number of steps of a stride by which one offset is behind another one in
-    a buffer of some strides, leaving aside their distance along larger strides.
+    Return the distance of two offsets in a buffer in steps of a stride, ignoring their
+    distance along larger strides.
     """
-    around = min((each for each in strides if each > stride), default=None)
-    first, second = (each if around is None else each % around for each in (one, other))
+    outer_stride = min((each for each in strides if each > stride), default=None)
+    first, second = (
+        each if outer_stride is None else each % outer_stride for each in (one, other)
+    )
     return first // stride - second // stride

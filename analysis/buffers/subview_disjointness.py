@@ -1,9 +1,9 @@
 """
-Disjointness of subviews of a buffer for all values of the loops.
+Disjointness of subviews of a buffer for all values of the induction variables.
 
-A part is cut out of a buffer along one axis after the other. Where an axis is cut does
-often not depend on loops: so it is for tensors that lie side by side in one that they
-are joined in. Places are in any unit, as long as all of them are in the same.
+A subview selects a section of a buffer along each axis. Often the section along some
+axis does not depend on loops, as for concat operands side by side in one tensor.
+Offsets may have any unit, if all have the same.
 """
 
 from __future__ import annotations
@@ -32,28 +32,25 @@ class Section:
 
 
 def has_disjoint_sections(left: Sequence[Section], right: Sequence[Section]) -> bool:
-    """
-    Return `True` if no element is in all sections of the one and in all of the other
-    list.
-    """
-    return any(mine.is_disjoint(theirs) for mine, theirs in product(left, right))
+    """Return `True` if no element can be in all sections of both lists."""
+    return any(section.is_disjoint(other) for section, other in product(left, right))
 
 
 @dataclass(frozen=True)
 class BufferRegion:
-    """A subview of a buffer, or all of it."""
+    """Subview of a buffer, or the whole buffer."""
 
     bounds: tuple[int, ...] = ()
-    """The strides of the buffer and its size. Of one without, no sections are known."""
+    """Sorted strides of the buffer, and its size. If empty, no sections are known."""
     start: int = 0
     grain: int = 0
-    """The start is known but for multiples of this; exactly, if it is 0."""
+    """The start is known modulo this number; exactly if it is 0."""
     sections: tuple[Section, ...] = ()
-    """All of them hold the part."""
+    """Sections whose intersection contains the region."""
 
     @staticmethod
     def whole_buffer(shape: Sequence[int], strides: Sequence[int]) -> BufferRegion:
-        """All of a buffer."""
+        """Return the region of a whole buffer."""
         ends = {extent * step for extent, step in zip(shape, strides, strict=True)}
         return BufferRegion(tuple(sorted({*strides, max(ends, default=0)})))
 
@@ -65,10 +62,10 @@ class BufferRegion:
         sizes: Sequence[int],
     ) -> BufferRegion:
         """
-        A box of this part, seen under a shape. Offsets that are not known, or not the
-        same all the time, are None; what lies outside of the shape is left out.
+        Return the region of a box of this region under a shape and strides. Offsets
+        that are unknown or vary are None; elements outside of the shape are excluded.
         """
-        start, grain, found = self.start, self.grain, list(self.sections)
+        start, grain, sections = self.start, self.grain, list(self.sections)
         for axis, offset in enumerate(offsets):
             if offset is None:
                 grain = gcd(grain, strides[axis])
@@ -76,11 +73,11 @@ class BufferRegion:
             start += offset * strides[axis]
             low, high = max(0, offset), min(offset + sizes[axis], shape[axis])
             if (low, high) != (0, shape[axis]):
-                found += self._make_section(shape, strides, axis, low, high - low)
-        return BufferRegion(self.bounds, start, grain, tuple(found))
+                sections += self._make_section(shape, strides, axis, low, high - low)
+        return BufferRegion(self.bounds, start, grain, tuple(sections))
 
     def with_unknown_start(self) -> BufferRegion:
-        """A part of this, nobody knows which."""
+        """Return an unknown part of this region."""
         return BufferRegion(self.bounds, self.start, 1, self.sections)
 
     def _make_section(
@@ -91,19 +88,22 @@ class BufferRegion:
         first: int,
         extent: int,
     ) -> Iterator[Section]:
-        """Some slices along an axis, if nothing inside reaches out of its slice."""
+        """
+        Yield the section of some slices along an axis, if no element of a slice is
+        outside of it.
+        """
         stride = strides[axis]
         period = next((each for each in self.bounds if each > stride > 0), 0)
         if not period or self.grain % period:
             return
-        start, inside = divmod(self.start % period, stride)
+        start, offset_in_slice = divmod(self.start % period, stride)
         for other, (size, step) in enumerate(zip(shape, strides, strict=True)):
             if other == axis or size == 1:
                 continue
             if step < stride:
-                inside += (size - 1) * step
+                offset_in_slice += (size - 1) * step
             elif step % period:
                 return
         first += start
-        if inside < stride and (first + extent - 1) * stride < period:
+        if offset_in_slice < stride and (first + extent - 1) * stride < period:
             yield Section(stride, period, first, extent)

@@ -13,21 +13,21 @@ from tlf.dialects import tile
 @dataclass(eq=False)
 class SharedStorage:
     """
-    A buffer that one or more values share. `writable` says whether a value that nobody
-    uses any more may be overwritten.
+    Buffer shared by one or more values. `is_writable` is true if a dead value in it may
+    be overwritten.
     """
 
     is_writable: bool = True
     is_destination: bool = False
-    """True if it is allocated for loops to put tiles into."""
+    """True if it is allocated for loops to store tiles into."""
     values: list[SSAValue] = field(default_factory=list[SSAValue])
-    """The values that may still be used."""
+    """Values that may still be used."""
     enclosing: SharedStorage | None = None
-    """The place that this is a part of, if any."""
+    """Storage that contains this one, if any."""
 
     @property
     def outermost(self) -> SharedStorage:
-        """The place itself, or the one around it."""
+        """Enclosing storage, or the storage itself."""
         return self if self.enclosing is None else self.enclosing
 
 
@@ -44,27 +44,27 @@ class TileLiveness:
 
     def is_dead_after(self, value: SSAValue, op: Operation) -> bool:
         """
-        Return `True` if nothing inside of `op` or after it uses a value. A value of an
+        Return `True` if nothing inside `op` or after it uses a value. A value of an
         outer block counts as used, since `op` may run again, unless `op` runs exactly
         once per execution of that block.
         """
-        block, around = _block_of(value), op
-        levels = [around]
-        while around.parent is not block:
-            parent = around.parent_op()
+        block, current = _block_of(value), op
+        ancestors = [current]
+        while current.parent is not block:
+            parent = current.parent_op()
             if parent is None or not _is_executed_once(parent):
                 return False
-            around = parent
-            levels.append(around)
+            current = parent
+            ancestors.append(current)
         return not any(
-            self._is_later(use.operation, levels) for use in list(value.uses)
+            self._is_later(use.operation, ancestors) for use in list(value.uses)
         )
 
     def _is_later(self, user: Operation, levels: Sequence[Operation]) -> bool:
         """
-        Return `True` if an operation comes after the first of some operations, each
-        inside of the next one, or is inside of it. Uses by the others only pass the
-        value on.
+        Return `True` if `user` runs after or inside the first of `levels`, where each
+        operation is inside the next one. Uses by the other operations of `levels` only
+        forward the value.
         """
         blocks = [each.parent for each in levels]
         ancestor = user
@@ -78,7 +78,9 @@ class TileLiveness:
         return self.position[ancestor] > self.position[level]
 
     def later_users(self, value: SSAValue, op: Operation) -> Iterator[Operation]:
-        """The operations inside of `op` and after it that use a value of its block."""
+        """
+        Yield the operations inside `op` and after it that use a value of its block.
+        """
         for use in value.uses:
             user = use.operation
             ancestor: Operation | None = user
@@ -92,8 +94,8 @@ class TileLiveness:
 
     def try_reuse(self, storage: SharedStorage, op: Operation) -> bool:
         """
-        Reuse the storage of a dead operand for the result of `op`, if possible. The
-        place then forgets its values, which nothing uses after `op`.
+        Reuse the storage of dead operands for the result of `op`, if possible. The
+        storage then drops its values, which are not used after `op`.
         """
         if not storage.is_writable:
             return False
@@ -105,8 +107,8 @@ class TileLiveness:
 
 def _is_executed_once(op: Operation) -> bool:
     """
-    Return `True` if the body of an operation runs exactly once per execution of it, in
-    its place.
+    Return `True` if the body of an operation runs exactly once per execution of the
+    operation, in its place.
     """
     if not isinstance(op, tile.WhileOp) or op.step_values:
         return False

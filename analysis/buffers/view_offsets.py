@@ -16,19 +16,18 @@ from tlf.dialects import mem
 
 def offset_along(one: SSAValue, other: SSAValue, axis: int) -> int | None:
     """
-    Return the offset of the first element of one view relative to that of another one,
-    in elements along an axis; None if it is not known, or if the axis is not the same
-    one of their buffer.
+    Return the offset of the first element of one view relative to another view, in
+    elements along an axis; None if it is unknown or the axis differs in the buffer.
     """
     if one is other:
         return 0
     root = root_of(one)
-    first, second, whole = (
+    first, second, root_layout = (
         _view_layout_of(one),
         _view_layout_of(other),
         _view_layout_of(root),
     )
-    if root is not root_of(other) or not first or not second or not whole:
+    if root is not root_of(other) or not first or not second or not root_layout:
         return None
     if len(first.shape) != len(second.shape):
         return None
@@ -39,25 +38,25 @@ def offset_along(one: SSAValue, other: SSAValue, axis: int) -> int | None:
     stride = first.strides[axis]
     if stride != second.strides[axis] or first.slot is not second.slot:
         return None
-    apart = (*first.strides, *second.strides, *whole.strides)
-    return stride_steps_between(first.offset, second.offset, stride, apart)
+    strides = (*first.strides, *second.strides, *root_layout.strides)
+    return stride_steps_between(first.offset, second.offset, stride, strides)
 
 
 @dataclass(frozen=True)
 class _ViewLayout:
-    """Offset of a view in its buffer, and its strides, in elements."""
+    """Offset of a view in its buffer, shape and strides, in elements."""
 
     offset: int
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     slot: SSAValue | None = None
-    """The number of the slot of the buffer that it is in, if there are several."""
+    """Index of the slot of the buffer that contains the view, if there are several."""
 
 
 def _view_layout_of(buffer: SSAValue) -> _ViewLayout | None:
     """
-    Return the offset and strides of a view in its buffer; None if they are not constant
-    or the view wraps.
+    Return the offset, shape and strides of a view in its buffer; None if they are not
+    constant or the view wraps.
     """
     type_ = cast("MemRefType[Attribute]", buffer.type)
     layout = layout_of(buffer)
@@ -68,8 +67,8 @@ def _view_layout_of(buffer: SSAValue) -> _ViewLayout | None:
         return _ViewLayout(offset, shape, strides)
     if not isinstance(owner := buffer.owner, memref.SubviewOp):
         return None
-    first, *rest = mem.merge_offsets(owner.static_offsets, owner.offsets)
-    around = _view_layout_of(owner.source)
-    if around is None or isinstance(first, int) or any(rest):
+    first, *other_offsets = mem.merge_offsets(owner.static_offsets, owner.offsets)
+    enclosing = _view_layout_of(owner.source)
+    if enclosing is None or isinstance(first, int) or any(other_offsets):
         return None
-    return _ViewLayout(around.offset, shape, strides, first)
+    return _ViewLayout(enclosing.offset, shape, strides, first)

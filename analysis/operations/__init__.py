@@ -1,1 +1,1 @@
-"""Facts about single operations: what they iterate over, read and compute with."""
+"""Facts about single operations: iteration domains, accesses and arithmetic."""

@@ -1,16 +1,17 @@
 """
 Banded (Toeplitz) matmul: neighbouring results of a window as columns of a product.
 
-Where few filters see the same elements, as those of one channel, few columns of an
-array of cells are at work. `n` neighbours along an axis of windows of `K` taps, `s`
-elements apart, see `K + (n - 1) s` elements between them. Let these be the summed axis,
-and the neighbours further columns: a product with `n` times the columns and `n` times
-fewer rows, whose weights are a band, the taps of a column `s` below those of the one
-before, with zeros around them. The band is not stored: each column reads the filter,
-with `(n - 1) s` zeros before and behind it, from another element on.
+If few filters read the same elements, as with one output channel, few columns of a
+systolic array are busy. `n` neighbouring results along an axis of windows of `K` taps
+with stride `s` read `K + (n - 1) s` elements. The banded matmul reduces over these
+elements, and has the neighbours as additional columns: `n` times the columns and `n`
+times fewer rows. Its weights are a band: the taps of each column are shifted by `s`
+relative to the previous column, with zeros around them. The band is not stored: each
+column reads the filter, padded by `(n - 1) s` zeros before and after it, at another
+offset.
 
-Elements that a window does not see are multiplied by zeros. So what lies beyond an
-image must not be NaN, and NaN in an image may reach its neighbours.
+Elements outside of a window are multiplied by zeros. The padding of an image must
+therefore not be NaN, and NaN in an image may propagate to neighbouring results.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from tlf.machine.machine_spec import Dataflow, Machine, MatrixEngine
 from tlf.support.affine.index_access import Accesses, Box, IndexAccess, Interval
 
 RESULT_TILE = 2
-"""The number of the result, after those of the operands."""
+"""Index of the result tile, after the operand tiles."""
 
 NeighbourCounts = tuple[int, ...]
 """Number of neighbours computed as columns, by axis of the windows."""
@@ -36,7 +37,7 @@ NeighbourCounts = tuple[int, ...]
 
 @dataclass(frozen=True)
 class SystolicArray:
-    """The cells of a matrix engine."""
+    """Systolic array of a matrix engine."""
 
     rows: int
     cols: int
@@ -45,7 +46,7 @@ class SystolicArray:
 
     @staticmethod
     def of(machine: Machine) -> SystolicArray | None:
-        """The array of a machine, if it has one."""
+        """Return the array of a machine; None if it has none."""
         unit = machine.engines.get("matrix")
         if not isinstance(unit, MatrixEngine):
             return None
@@ -53,12 +54,12 @@ class SystolicArray:
 
     @property
     def longest_side(self) -> int:
-        """The cells along the longer side."""
+        """Number of cells along the longer side."""
         return max(self.rows, self.cols)
 
     @property
     def side_cells(self) -> tuple[int, int]:
-        """The cells that m and n of a product lie along; 1 for what passes by."""
+        """Number of cells along m and n of a product; 1 for a streamed dimension."""
         return {
             "os": (self.rows, self.cols),
             "ws": (1, self.cols),
@@ -66,7 +67,7 @@ class SystolicArray:
         }[self.dataflow]
 
     def count_steps(self, work: MatmulWork) -> int:
-        """The steps of a product, as it is or transposed, whichever takes less."""
+        """Return the steps of a product or of its transpose, whichever is faster."""
         batch, m, n, k = work
         return min(
             matmul_cycles(
@@ -84,7 +85,7 @@ class SystolicArray:
 
 
 class MatmulWork(NamedTuple):
-    """`batch` products of `m x k` by `k x n`."""
+    """Extents of `batch` products of `m x k` by `k x n`."""
 
     batch: int = 1
     m: int = 1
@@ -93,19 +94,22 @@ class MatmulWork(NamedTuple):
 
     @staticmethod
     def of(roles: Sequence[str], extents: Sequence[int]) -> MatmulWork:
-        """The product of iterators with these roles."""
+        """Return the product of iterators with the given roles."""
         sizes = {role: 1 for role in MatmulWork._fields}
         for role, extent in zip(roles, extents, strict=True):
             sizes[role] *= extent
         return MatmulWork(**sizes)
 
     def has_min_extent(self, least: int) -> bool:
-        """Return `True` if rows, columns and depth have at least so many elements."""
+        """Return `True` if m, n and k are at least `least`."""
         return min(self.m, self.n, self.k) >= least
 
 
 def role_of(used: Iterable[bool]) -> str:
-    """The role of an iterator, by whether result, left and right input move with it."""
+    """
+    Return the role of an iterator. `used` is true for each of result, left and right
+    input that depends on it.
+    """
     in_result, in_left, in_right = used
     if not in_result:
         return "k"
@@ -115,34 +119,37 @@ def role_of(used: Iterable[bool]) -> str:
 
 
 class WindowAxis(NamedTuple):
-    """An axis along which a window moves."""
+    """Axis along which a window moves."""
 
     result_iterator: int
-    """The iterator of the result."""
+    """Iterator of the result."""
     tap_iterator: int
-    """The iterator of the taps."""
+    """Iterator of the taps."""
     stride: int
 
     def input_extent(self, taps: int, count: int) -> int:
-        """Return the number of elements that so many neighbours see."""
+        """Return the number of elements that `count` neighbours read."""
         return taps + (count - 1) * self.stride
 
 
 @dataclass(frozen=True)
 class Windows:
-    """The sliding windows of a contraction."""
+    """Sliding windows of a contraction."""
 
     roles: tuple[str, ...]
-    """Those of its iterators: `batch`, `m`, `n` or `k`."""
+    """Roles of the iterators: `batch`, `m`, `n` or `k`."""
     filter_operand: int
-    """The number of the operand that has the taps."""
+    """Index of the operand that has the taps."""
     axes: tuple[WindowAxis, ...]
 
     @staticmethod
     def of(
         roles: Sequence[str], operands: Sequence[Accesses | None], result: Accesses
     ) -> Windows | None:
-        """The windows that one of two operands has over the other, if any."""
+        """
+        Return the windows that one of two operands moves over the other; None if there
+        are none.
+        """
         for filters in (1, 0):
             images, taps = operands[1 - filters], operands[filters]
             if images is None or taps is None:
@@ -158,7 +165,9 @@ class Windows:
     def to_banded_work(
         self, extents: Sequence[int], counts: NeighbourCounts
     ) -> MatmulWork:
-        """The product with bands of so many neighbours, the last ones filled up."""
+        """
+        Return the banded matmul of `counts` neighbours, with the last ones padded.
+        """
         batch, m, n, k = MatmulWork.of(self.roles, extents)
         columns = prod(counts)
         for axis, count in zip(self.axes, counts, strict=True):
@@ -172,35 +181,39 @@ class Windows:
         self, extents: Sequence[int], array: SystolicArray
     ) -> Iterator[BandedMatmul]:
         """
-        All bands, however results are cut, those first with which an array takes the
-        fewest steps. With a neighbour each, they are none.
+        Return all banded matmuls, even those that do not divide the results, sorted by
+        the steps of an array. With one neighbour per axis, the product is not banded.
         """
-        every = tuple(extents)
-        choices = self.neighbour_counts(every, array.longest_side)
-        rank = partial(_rank_of, self, every, array)
+        domain = tuple(extents)
+        candidates = self.neighbour_counts(domain, array.longest_side)
+        rank = partial(_rank_of, self, domain, array)
         return (
-            BandedMatmul(self, every, counts) for counts in sorted(choices, key=rank)
+            BandedMatmul(self, domain, counts)
+            for counts in sorted(candidates, key=rank)
         )
 
     def neighbour_counts(
         self, extents: Sequence[int], most: int
     ) -> Iterator[NeighbourCounts]:
-        """All numbers of neighbours with no more than so many columns, 1 among them."""
-        room = max(1, most // self.filter_count(extents))
-        moved = [
-            range(1, min(room, extents[axis.result_iterator]) + 1) for axis in self.axes
+        """Return all numbers of neighbours with at most `most` columns, including 1."""
+        max_count = max(1, most // self.filter_count(extents))
+        ranges = [
+            range(1, min(max_count, extents[axis.result_iterator]) + 1)
+            for axis in self.axes
         ]
-        return (counts for counts in product(*moved) if prod(counts) <= room)
+        return (counts for counts in product(*ranges) if prod(counts) <= max_count)
 
     def filter_count(self, extents: Sequence[int]) -> int:
-        """Return the number of filters that see the same elements."""
+        """Return the number of filters that read the same elements."""
         work = MatmulWork.of(self.roles, extents)
         return work.n if self.filter_operand else work.m
 
     def is_single_instruction(
         self, extents: Sequence[int], counts: NeighbourCounts
     ) -> bool:
-        """Return `True` if one instruction can walk all rows and all columns."""
+        """
+        Return `True` if one instruction can iterate over all rows and all columns.
+        """
         rows, columns = ("m", "n") if self.filter_operand else ("n", "m")
         dims = {
             side: sum(
@@ -222,19 +235,21 @@ def _find_window_axes(
         terms = sorted(access.terms, key=lambda term: term[1])
         if access.width != 1 or len(terms) != 2:
             continue
-        for (tap, step), (moved, stride) in (terms, terms[::-1]):
-            others = [each for each in images if each is not access]
+        for (tap, step), (result_iterator, stride) in (terms, terms[::-1]):
+            other_accesses = [each for each in images if each is not access]
             is_window = (
                 step == 1
                 and stride > 0
-                and _is_plain_index(result, moved)
+                and _is_plain_index(result, result_iterator)
                 and _is_plain_index(filters, tap)
-                and not any(each.depends_on({tap, moved}) for each in others)
-                and not any(each.depends_on({moved}) for each in filters)
+                and not any(
+                    each.depends_on({tap, result_iterator}) for each in other_accesses
+                )
+                and not any(each.depends_on({result_iterator}) for each in filters)
                 and not any(each.depends_on({tap}) for each in result)
             )
             if is_window:
-                yield WindowAxis(moved, tap, stride)
+                yield WindowAxis(result_iterator, tap, stride)
                 break
 
 
@@ -248,36 +263,39 @@ def _is_plain_index(accesses: Accesses, iterator: int) -> bool:
 
 @dataclass(frozen=True)
 class BandedMatmul:
-    """A contraction whose neighbouring results are columns of one banded matmul."""
+    """Contraction whose neighbouring results are columns of one banded matmul."""
 
     windows: Windows
     extents: tuple[int, ...]
-    """Those of the iterators."""
+    """Extents of the iterators."""
     counts: NeighbourCounts
 
     @staticmethod
     def of(
         windows: Windows, extents: Sequence[int], array: SystolicArray
     ) -> BandedMatmul | None:
-        """The bands with which an array takes the fewest steps, if any help."""
+        """
+        Return the banded matmul with the fewest steps of an array; None if banding does
+        not help.
+        """
         counts = _best_counts(windows, tuple(extents), array)
         return None if counts is None else BandedMatmul(windows, tuple(extents), counts)
 
     @property
     def work(self) -> MatmulWork:
-        """The product that they make."""
+        """Extents of the banded matmul."""
         return self.windows.to_banded_work(self.extents, self.counts)
 
     def widen_filter_box(self, filters: Accesses, box: Box) -> Box:
-        """A box of the filters with the zeros around them."""
-        wide = list(box)
-        for number, access in enumerate(filters):
+        """Return a box of the filters with the zeros around them."""
+        widened = list(box)
+        for position, access in enumerate(filters):
             for axis, count in self._grouped_axes:
                 if access.depends_on({axis.tap_iterator}):
                     zeros = (count - 1) * axis.stride
-                    offset, size = box[number].offset - zeros, box[number].size
-                    wide[number] = Interval(offset, size + 2 * zeros)
-        return tuple(wide)
+                    offset, size = box[position].offset - zeros, box[position].size
+                    widened[position] = Interval(offset, size + 2 * zeros)
+        return tuple(widened)
 
     @property
     def has_neighbours(self) -> bool:
@@ -286,20 +304,20 @@ class BandedMatmul:
 
     @property
     def row_role(self) -> str:
-        """The role of what neighbours are rows of where they are no columns."""
+        """Role of the iterators whose neighbours become columns."""
         return "m" if self.windows.filter_operand else "n"
 
     @property
     def columns_by_iterator(self) -> dict[int, int]:
         """
-        Number of neighbours computed as columns, where there are several, by iterator
-        of the result.
+        Number of neighbours computed as columns, if more than one, by iterator of the
+        result.
         """
         return {axis.result_iterator: count for axis, count in self._grouped_axes}
 
     @property
     def domain_extents(self) -> tuple[int, ...]:
-        """The extents of the dimensions: iterators, then those of neighbours."""
+        """Extents of the dimensions: iterators, followed by neighbours."""
         extents = list(self.extents)
         for axis, count in self._grouped_axes:
             extents[axis.result_iterator] //= count
@@ -313,7 +331,7 @@ class BandedMatmul:
     ) -> tuple[Accesses, ...]:
         """
         Return the accesses to the two operand tiles and the result tile, by dimension.
-        Tiles start with what their first iterations access.
+        Tiles start at the access of their first iteration.
         """
         return tuple(
             tuple(self._tile_access(each, tile) for each in accesses or ())
@@ -322,23 +340,21 @@ class BandedMatmul:
 
     @property
     def _grouped_axes(self) -> list[tuple[WindowAxis, int]]:
-        """The axes of which several neighbours are columns, and how many."""
+        """Axes with several neighbours as columns, and their number."""
         pairs = zip(self.windows.axes, self.counts, strict=True)
         return [(axis, count) for axis, count in pairs if count > 1]
 
     def _tile_access(self, access: IndexAccess, tile: int) -> IndexAccess:
-        for number, (axis, count) in enumerate(self._grouped_axes, len(self.extents)):
+        for dim, (axis, count) in enumerate(self._grouped_axes, len(self.extents)):
             moves, taps = (
                 access.depends_on({axis.result_iterator}),
                 access.depends_on({axis.tap_iterator}),
             )
             if tile == RESULT_TILE and moves:
-                return IndexAccess(((axis.result_iterator, count), (number, 1)))
+                return IndexAccess(((axis.result_iterator, count), (dim, 1)))
             if tile == self.windows.filter_operand and taps:
                 zeros = (count - 1) * axis.stride
-                return IndexAccess(
-                    ((axis.tap_iterator, 1), (number, -axis.stride)), zeros
-                )
+                return IndexAccess(((axis.tap_iterator, 1), (dim, -axis.stride)), zeros)
             if tile != RESULT_TILE and moves:
                 return IndexAccess(
                     (
@@ -353,17 +369,20 @@ class BandedMatmul:
 def _best_counts(
     windows: Windows, extents: tuple[int, ...], array: SystolicArray
 ) -> NeighbourCounts | None:
-    """The numbers of neighbours with which an array takes the fewest steps."""
-    moved = [extents[axis.result_iterator] for axis in windows.axes]
-    alone, *others = windows.neighbour_counts(extents, array.longest_side)
-    known = [
+    """
+    Return the numbers of neighbours with the fewest steps of an array; None if one per
+    axis is best.
+    """
+    result_extents = [extents[axis.result_iterator] for axis in windows.axes]
+    unbanded, *banded = windows.neighbour_counts(extents, array.longest_side)
+    legal = [
         counts
-        for counts in others
-        if not any(extent % n for extent, n in zip(moved, counts, strict=True))
+        for counts in banded
+        if not any(extent % n for extent, n in zip(result_extents, counts, strict=True))
         and windows.is_single_instruction(extents, counts)
     ]
-    best = min((alone, *known), key=partial(_rank_of, windows, extents, array))
-    return None if best == alone else best
+    best = min((unbanded, *legal), key=partial(_rank_of, windows, extents, array))
+    return None if best == unbanded else best
 
 
 def _rank_of(
@@ -372,6 +391,6 @@ def _rank_of(
     array: SystolicArray,
     counts: NeighbourCounts,
 ) -> tuple[int, int]:
-    """The steps of some bands, and how much is summed for one result."""
+    """Return the sort key of a banded matmul: steps, then reduction extent."""
     work = windows.to_banded_work(extents, counts)
     return array.count_steps(work), work.k

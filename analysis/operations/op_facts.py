@@ -1,4 +1,4 @@
-"""Cached answers of operations to the queries of the tiling interface."""
+"""Cached results of the tiling interface of operations."""
 
 from __future__ import annotations
 
@@ -30,15 +30,14 @@ from tlf.support.affine.index_access import Accesses, intern_accesses
 
 NO_INSTRUCTION_OPS = ConstantInterface | ViewInterface | ConcatLikeInterface
 """
-Operations that take no instruction: buffers, or subviews of them, serve as their
-results.
+Operations without an instruction: their results are buffers or subviews of buffers.
 """
 
 
 class OpFacts:
     """
-    Cached facts about an operation, valid while its properties and types stay. They
-    hold as long as its properties and types do not change.
+    Cached facts about an operation, valid as long as its properties and types do not
+    change.
     """
 
     def __init__(self, op: TilingInterface) -> None:
@@ -47,37 +46,37 @@ class OpFacts:
 
     @cached_property
     def iteration_domain(self) -> tuple[LoopDim, ...]:
-        """The iteration domain."""
+        """Iteration domain."""
         return self._op.iteration_domain()
 
     @cached_property
     def extents(self) -> tuple[int, ...]:
-        """The extents of the iterators."""
+        """Extents of the iterators."""
         return tuple(each.extent for each in self.iteration_domain)
 
     @cached_property
     def parallel_dims(self) -> tuple[int, ...]:
-        """The parallel iterators, by their place among all."""
+        """Indices of the parallel iterators."""
         return self._dims_of_kind(IteratorType.PARALLEL)
 
     @property
     def parallel_extents(self) -> tuple[int, ...]:
-        """The extents of the parallel iterators."""
-        return tuple(self.extents[place] for place in self.parallel_dims)
+        """Extents of the parallel iterators."""
+        return tuple(self.extents[dim] for dim in self.parallel_dims)
 
     @cached_property
     def reduction_dims(self) -> tuple[int, ...]:
-        """The iterators of reductions, by their place among all."""
+        """Indices of the reduction iterators."""
         return self._dims_of_kind(IteratorType.REDUCTION)
 
     @property
     def reduction_extents(self) -> tuple[int, ...]:
-        """The extents of the iterators of reductions."""
-        return tuple(self.extents[place] for place in self.reduction_dims)
+        """Extents of the reduction iterators."""
+        return tuple(self.extents[dim] for dim in self.reduction_dims)
 
     @cached_property
     def untileable_dims(self) -> dict[int, str]:
-        """Iterators that only run whole, each with the reason."""
+        """Iterators that cannot be tiled, with the reason."""
         return self._op.untileable_dims()
 
     @cached_property
@@ -96,7 +95,7 @@ class OpFacts:
     @cached_property
     def roles(self) -> tuple[str, ...]:
         """
-        The roles of a product's iterators, by what each moves: `m`, `n`, `k`, `batch`.
+        Roles of a product's iterators, by their operands: `m`, `n`, `k` or `batch`.
         """
         left, right = self.indexing_maps[:2]
         return tuple(
@@ -109,19 +108,19 @@ class OpFacts:
 
     @cached_property
     def windows(self) -> Windows | None:
-        """The windows of a product, if it has any."""
+        """Sliding windows of a product, if it has any."""
         if not self.is_product:
             return None
         return Windows.of(self.roles, self.indexing_maps, self.result_map)
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the first result."""
+        """Shape of the first result."""
         return tensor_type(self._op.results[0]).get_shape()
 
     @cached_property
     def itemsize(self) -> int:
-        """The bytes of an element of the first result."""
+        """Bytes per element of the first result."""
         return dtype_of(tensor_type(self._op.results[0]).element_type).itemsize
 
     @cached_property
@@ -136,7 +135,7 @@ class OpFacts:
 
     @cached_property
     def is_buffer_view(self) -> bool:
-        """True if a view of a buffer, or of a subview of it, serves as the result."""
+        """True if the result is a view of a buffer or of a subview."""
         return self.needs_no_instruction or self.is_unit_stride_slice
 
     @cached_property
@@ -146,13 +145,16 @@ class OpFacts:
 
     @cached_property
     def is_elementwise_move(self) -> bool:
-        """True if it accesses one element at a time of the first operand and result."""
+        """
+        True if each iteration accesses one element of the first operand and of the
+        result.
+        """
         accesses = [*(self.indexing_maps[0] or ()), *self.result_map]
         return all(each.width == 1 or each.index is not None for each in accesses)
 
     @cached_property
     def padded_extents(self) -> Mapping[int, int]:
-        """The extents of the first operand along axes that it pads by itself."""
+        """Extents of the first operand along axes that the operation pads itself."""
         return padded_extents(self._op)
 
     @cached_property
@@ -177,14 +179,16 @@ class OpFacts:
 
     @cached_property
     def temporary_count(self) -> int:
-        """The values between the scalar operations of an elementwise one."""
+        """
+        Number of temporaries between the scalar operations of an elementwise operation.
+        """
         if not isinstance(self._op, ElementwiseInterface):
             return 0
         return max(0, self._op.count_scalar_operations() - 1)
 
     @cached_property
     def is_rounding_cast(self) -> bool:
-        """True if it rounds each element of f32 to 16 bits, and does nothing else."""
+        """True if it only rounds each element from f32 to 16 bits."""
         op = self._op
         if not isinstance(op, ElementwiseInterface) or len(op.operands) != 1:
             return False
@@ -194,21 +198,21 @@ class OpFacts:
         return [type(each) for each in op.scalar_body().ops] == [arith.TruncFOp]
 
     def padding_value(self, operand: int) -> Scalar | None:
-        """Return the value that elements outside of an operand must read as."""
+        """Return the value that out-of-bounds elements of an operand must have."""
         if operand not in self._borders:
             self._borders[operand] = self._op.padding_value(operand)
         return self._borders[operand]
 
     def _dims_of_kind(self, kind: IteratorType) -> tuple[int, ...]:
         return tuple(
-            n for n, each in enumerate(self.iteration_domain) if each.kind is kind
+            dim for dim, each in enumerate(self.iteration_domain) if each.kind is kind
         )
 
 
 class OpFactsCache:
     """
-    Facts of operations; operations that differ only in their values share one. Those
-    that only differ in their values share one.
+    Cache of facts about operations; operations that differ only in their values share
+    one entry.
     """
 
     def __init__(self) -> None:
@@ -217,7 +221,7 @@ class OpFactsCache:
         self._known: dict[TilingInterface, OpFacts] = {}
 
     def of(self, op: TilingInterface) -> OpFacts:
-        """Return the form of an operation."""
+        """Return the facts about an operation."""
         if (known := self._known.get(op)) is None:
             kind = self._kinds.of(op)
             known = self._known[op] = self._forms.setdefault(kind, OpFacts(op))

@@ -9,19 +9,20 @@ from xdsl.ir import Attribute, Operation
 
 class OpKinds:
     """
-    Numbering of operations by name, properties and types. Many operations are copies
-    that share their attributes, so that each attribute is printed once. Operations must
-    not change.
+    Numbering of operations by name, properties and types. Each attribute is printed
+    only once, because many operations share attributes. Operations must not change.
     """
 
     def __init__(self) -> None:
         self._known: dict[Operation, int] = {}
         self._numbers: dict[Hashable, int] = {}
         self._attributes: dict[int, tuple[Attribute, str]] = {}
-        """The text of an attribute, by its identity; it is held, to keep that its."""
+        """Text by id of the attribute, which is referenced to keep the id unique."""
 
     def of(self, op: Operation) -> int:
-        """A number that is equal for operations that only differ in their values."""
+        """
+        Return an id that is equal for operations that differ only in their values.
+        """
         if (known := self._known.get(op)) is None:
             names = sorted(op.properties)
             properties = tuple(

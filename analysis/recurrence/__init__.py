@@ -1,1 +1,1 @@
-"""Cascaded reductions, which one loop computes together."""
+"""Cascaded reductions that run in one loop."""

@@ -1,4 +1,4 @@
-"""SymPy and its formula types, which are untyped."""
+"""SymPy and its expression types, which are untyped."""
 
 from __future__ import annotations
 
@@ -11,4 +11,4 @@ Expr: TypeAlias = Any
 """A formula."""
 
 Symbol: TypeAlias = Any
-"""A variable of formulae."""
+"""A variable of a formula."""

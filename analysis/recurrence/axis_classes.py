@@ -13,16 +13,16 @@ from tlf.dialects.interfaces import TilingInterface
 from tlf.dialects.types import tensor_type
 
 AxisMatch: TypeAlias = tuple[int | None, ...]
-"""For each axis of a tensor, an axis of another one."""
+"""For each axis of a tensor, the matching axis of another tensor, or None."""
 
 
 @dataclass
 class AxisClasses:
     """
-    The iterators of operations in classes: those that run along the same axis of a
-    value are one, in whichever operations they are. What comes from outside may be read
-    along several axes, as numbers of documents by rows and by columns of scores: it
-    makes iterators one only where no operation has both.
+    Equivalence classes of the iterators of operations: iterators that run along the
+    same axis of a value are equivalent. An input may be read along several axes, such
+    as document indices along the rows and the columns of scores. It therefore merges
+    iterators only if no operation has both.
     """
 
     forms: OpFactsCache
@@ -30,12 +30,17 @@ class AxisClasses:
     _first: dict[Operation | SSAValue, int] = field(
         default_factory=dict["Operation | SSAValue", int]
     )
-    """The numbers of first iterators and first axes; those of others follow."""
+    """
+    Node of the first iterator of an operation, or of the first axis of a value; the
+    nodes of its other iterators or axes follow.
+    """
     _parents: list[int] = field(default_factory=list[int])
     _owners: dict[int, set[Operation]] = field(
         default_factory=dict[int, set[Operation]]
     )
-    """The operations that have an iterator in a class, by what stands for it."""
+    """
+    Operations that have an iterator in a class, by the representative of the class.
+    """
 
     def __post_init__(self) -> None:
         for op in self.operations:
@@ -45,19 +50,19 @@ class AxisClasses:
 
     @staticmethod
     def of(operations: Sequence[TilingInterface], forms: OpFactsCache) -> AxisClasses:
-        """The classes of the iterators of some operations."""
+        """Return the classes of the iterators of some operations."""
         classes = AxisClasses(forms, operations)
         inside = {result for op in operations for result in op.results}
-        given: list[tuple[int, int]] = []
+        input_pairs: list[tuple[int, int]] = []
         for value, pairs in (
             r for op in operations for r in classes._axis_iterator_pairs(op)
         ):
             if value not in inside:
-                given += pairs
+                input_pairs += pairs
                 continue
             for pair in pairs:
                 classes._union(*pair)
-        for pair in given:
+        for pair in input_pairs:
             if not classes._is_conflicting(*pair):
                 classes._union(*pair)
         return classes
@@ -67,59 +72,65 @@ class AxisClasses:
         return self._find_root(self._iterator_node(op, iterator))
 
     def iterators_in(self, op: TilingInterface, found: Hashable) -> list[int]:
-        """The iterators of an operation in a class."""
+        """Return the iterators of an operation in a class."""
         count = len(self.forms.of(op).iteration_domain)
         return [each for each in range(count) if self.class_of(op, each) == found]
 
     def align_axes(self, value: SSAValue, result: SSAValue) -> AxisMatch | None:
         """
-        For each axis of a result the axis of a value that runs along it, or None: the
-        value has then one element for all of it. None at all where the value has other
-        axes, or has them in another order.
+        Return, for each axis of a result, the axis of a value that runs along it, or
+        None if the value has no such axis. None for the whole value if it has other
+        axes, or the same axes in another order.
         """
-        places = self.match_axes(value, result)
-        if places is None or self.has_unmatched_axes(value, places):
+        matches = self.match_axes(value, result)
+        if matches is None or self.has_unmatched_axes(value, matches):
             return None
-        found: list[int | None] = [None] * len(tensor_type(result).get_shape())
-        for axis, place in enumerate(places):
-            if place is not None:
-                found[place] = axis
-        return tuple(found)
+        axes: list[int | None] = [None] * len(tensor_type(result).get_shape())
+        for axis, match in enumerate(matches):
+            if match is not None:
+                axes[match] = axis
+        return tuple(axes)
 
     def match_axes(self, value: SSAValue, result: SSAValue) -> AxisMatch | None:
         """
-        For each axis of a value the axis of a result that runs along it, or None where
-        there is none. None at all where the value has axes of it in another order.
+        Return, for each axis of a value, the axis of a result that runs along it, or
+        None if there is none. None for the whole value if its axes have another order
+        than in the result.
         """
-        wide, narrow = (tensor_type(each).get_shape() for each in (result, value))
+        result_shape, shape = (
+            tensor_type(each).get_shape() for each in (result, value)
+        )
         nodes = [
-            self._find_root(self._axis_node(result, axis)) for axis in range(len(wide))
+            self._find_root(self._axis_node(result, axis))
+            for axis in range(len(result_shape))
         ]
-        found: list[int | None] = [None] * len(narrow)
-        at = len(wide)
-        for axis in reversed(range(len(narrow))):
+        matches: list[int | None] = [None] * len(shape)
+        position = len(result_shape)
+        for axis in reversed(range(len(shape))):
             node = self._find_root(self._axis_node(value, axis))
-            if narrow[axis] == 1 or node not in nodes:
+            if shape[axis] == 1 or node not in nodes:
                 continue
-            at = max((n for n in range(at) if nodes[n] == node), default=-1)
-            if at < 0:
+            position = max((i for i in range(position) if nodes[i] == node), default=-1)
+            if position < 0:
                 return None
-            found[axis] = at
-        return tuple(found)
+            matches[axis] = position
+        return tuple(matches)
 
     @staticmethod
     def has_unmatched_axes(value: SSAValue, places: AxisMatch) -> bool:
         """
-        Return `True` if a value has axes of more than one element that have no
-        counterpart.
+        Return `True` if a value has an axis of more than one element without a match.
         """
         pairs = zip(tensor_type(value).get_shape(), places, strict=True)
-        return any(extent > 1 and place is None for extent, place in pairs)
+        return any(extent > 1 and match is None for extent, match in pairs)
 
     def _axis_iterator_pairs(
         self, op: TilingInterface
     ) -> Iterator[tuple[SSAValue, list[tuple[int, int]]]]:
-        """Values of an operation, with axes and the iterators that run along them."""
+        """
+        Yield the values of an operation, with pairs of an axis and the iterator along
+        it.
+        """
         form = self.forms.of(op)
         values = [
             *zip(op.operands, form.indexing_maps, strict=True),

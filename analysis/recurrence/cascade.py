@@ -1,10 +1,10 @@
 """
 Cascaded reductions: reductions along one axis that share the loop of an anchor.
 
-The anchor, most often the last accumulating operation of a group, runs along an axis
-that others reduce, too: its steps. If a step needs the result of another one, as the
-exponentials of a softmax need the greatest score, then the loop goes on with what this
-is so far, and corrects what has been added up whenever it changes.
+The anchor, usually the last accumulating operation of a group, reduces an axis that
+other operations, the steps, reduce as well. If a step needs the result of another one,
+as the exponentials of a softmax need the maximum score, the loop uses the running value
+of this result, and corrects the running sum whenever the value changes.
 """
 
 from __future__ import annotations
@@ -45,45 +45,42 @@ MONOTONE_OPS = graph.MaximumOp | graph.MinimumOp | graph.AddOp | graph.ReshapeOp
 
 @dataclass(frozen=True)
 class CascadeStep:
-    """A reduction along the common axis."""
+    """Reduction along the axis of a cascade."""
 
     op: AccumulatingInterface
     iterator: int
-    """Its iterator that runs along the axis."""
+    """Its iterator along the axis."""
     correction: Correction | None
-    """Factor of its running sum, where it depends on others."""
+    """Correction factor of the running sum, if its terms depend on other steps."""
     restart: Restart | None = None
-    """Condition under which it starts again instead."""
+    """Alternative to a correction: condition under which the reduction restarts."""
     expansion: Expansion | None = None
     """
-    Summand that is added to it instead. Only partial sums, over parts of the axis, may
-    have one.
+    Alternative to a correction: summand that is added to the sum. Only partial sums,
+    over parts of the axis, may have one.
     """
 
 
 @dataclass(frozen=True)
 class Cascade:
-    """The reductions of a group along one axis."""
+    """Reductions of a group along one axis."""
 
     anchor: AccumulatingInterface
     steps: Mapping[Operation, CascadeStep]
-    """All of them, in the order of the program; the anchor is the last."""
+    """All reductions along the axis, in program order; the anchor is the last."""
     dependent: frozenset[Operation]
-    """Other operations that need the result of one."""
+    """Other operations that depend on the result of a step."""
     rows: tuple[Operation, ...]
     """
-    Those of them that do not run along the axis, but have one result for all of it, in
-    the order of the program, but for what reduces that behind the loop.
+    Dependent operations that do not run along the axis, and so have one result for all
+    of it. In program order, without reductions of these results after the loop.
     """
     independent_reductions: tuple[AccumulatingInterface, ...] = ()
-    """Reductions along other axes, for all indices of this one, that need no step."""
+    """Reductions along other axes that do not depend on a step."""
 
 
 class NoCascadeError(Exception):
-    """
-    Raised with the operation at fault where reductions form no cascade. `op` is the one
-    that stands in the way.
-    """
+    """Error: reductions do not form a cascade. `op` is the operation at fault."""
 
     def __init__(self, op: Operation, reason: str) -> None:
         super().__init__(reason)
@@ -92,7 +89,7 @@ class NoCascadeError(Exception):
 
 
 class NoAnchorError(NoCascadeError):
-    """A reduction before the last one has no loop that others may run behind."""
+    """Error: a reduction before the last one cannot be the anchor of a cascade."""
 
 
 def cascade_of(
@@ -103,11 +100,11 @@ def cascade_of(
     axes: AxisClasses | None = None,
 ) -> Cascade | None:
     """
-    Return the cascade of the reductions of a group; None if they form none. With
-    `in_parts`, parts of the axis are reduced one by one, each as a whole: what its sums
-    change by with the results of others may then be known as well. With an anchor other
-    than the last reduction, those that need its result run whole, behind the loop.
-    `axes` are those of the operations, if they are known.
+    Return the cascade of the reductions of a group; None if there is none. With
+    `in_parts`, parts of the axis are reduced separately and completely; then the change
+    of a sum with the results of others may also be known as an expansion. If the anchor
+    is not the last reduction, reductions that depend on it run after the loop, untiled.
+    `axes` are the axis classes of the operations, if known.
     """
     try:
         return build_cascade(operations, forms, in_parts, anchor, axes)
@@ -122,39 +119,41 @@ def build_cascade(
     anchor: AccumulatingInterface | None = None,
     axes: AxisClasses | None = None,
 ) -> Cascade:
-    """The loop of what accumulates, as `cascade_of` says. Raises `NoCascadeError`."""
-    found = [op for op in operations if isinstance(op, AccumulatingInterface)]
-    if len(found) < 2:
+    """Build the cascade, as specified for `cascade_of`. Raises `NoCascadeError`."""
+    reductions = [op for op in operations if isinstance(op, AccumulatingInterface)]
+    if len(reductions) < 2:
         raise NoCascadeError(operations[-1], "there is no other reduction")
-    anchor = found[-1] if anchor is None else anchor
+    anchor = reductions[-1] if anchor is None else anchor
     if len(forms.of(anchor).reduction_dims) != 1:
         raise NoCascadeError(anchor, "it reduces several axes")
     axes = axes or AxisClasses.of(operations, forms)
     iterators = _iterators_along(operations, axes, anchor)
-    behind = _reductions_after(operations, anchor, iterators)
-    found = [op for op in found if op not in behind]
-    along = [op for op in found if op in iterators]
-    if behind and len(along) < 2:
+    after = _reductions_after(operations, anchor, iterators)
+    reductions = [op for op in reductions if op not in after]
+    along = [op for op in reductions if op in iterators]
+    if after and len(along) < 2:
         raise NoAnchorError(anchor, "nothing else runs along its axis")
     steps = [op for op in along if iterators[op] in forms.of(op).reduction_dims]
     dependent = _dependents_of(operations, steps)
-    _check_initial_values(found, dependent, in_parts)
-    for op in found:
+    _check_initial_values(reductions, dependent, in_parts)
+    for op in reductions:
         if op in dependent and op not in iterators:
-            raise NoCascadeError(op, "it reduces another axis of what is reduced")
-    whole = {*iterators, *behind}
-    rows = [op for op in operations if op in dependent and op not in whole]
+            raise NoCascadeError(op, "it depends on a step, and reduces another axis")
+    excluded = {*iterators, *after}
+    rows = [op for op in operations if op in dependent and op not in excluded]
     corrected = [op for op in steps if op in dependent]
-    alone: dict[Operation, CascadeStep] = {
+    uncorrected: dict[Operation, CascadeStep] = {
         op: CascadeStep(op, iterators[op], None) for op in steps
     }
-    known = _CorrectionFinder(dependent, axes, alone, rows, in_parts)
+    finder = _CorrectionFinder(dependent, axes, uncorrected, rows, in_parts)
     return Cascade(
         anchor,
-        alone | known.find_corrected_steps(corrected) if corrected else alone,
+        uncorrected | finder.find_corrected_steps(corrected)
+        if corrected
+        else uncorrected,
         dependent - set(steps),
         tuple(rows),
-        tuple(op for op in found if op not in iterators),
+        tuple(op for op in reductions if op not in iterators),
     )
 
 
@@ -164,21 +163,25 @@ def _reductions_after(
     iterators: Mapping[Operation, int],
 ) -> frozenset[Operation]:
     """
-    Return the reductions after an anchor that depend on its result. Raises
-    `NoAnchorError` if some do not depend on it, if an operation that does runs along
-    the axis, or if one is a contraction: that has terms to load, for which a loop of
-    its own is better.
+    Return the reductions after an anchor, all of which must depend on its result.
+    Raises `NoAnchorError` if one does not depend on it, if a dependent operation runs
+    along the axis, or if one is a contraction: it loads its own terms, so its own loop
+    is better.
     """
-    needing = _dependents_of(operations, [anchor])
+    dependents = _dependents_of(operations, [anchor])
     after = operations[operations.index(anchor) + 1 :]
-    found = frozenset(op for op in after if isinstance(op, AccumulatingInterface))
-    if not found:
-        return found
-    if not found <= needing or not needing.isdisjoint(iterators):
-        raise NoAnchorError(anchor, "what comes behind its loop is needed in it")
-    if any(isinstance(op, ContractionInterface) for op in found):
-        raise NoAnchorError(anchor, "a contraction would run whole behind its loop")
-    return found
+    reductions = frozenset(op for op in after if isinstance(op, AccumulatingInterface))
+    if not reductions:
+        return reductions
+    if not reductions <= dependents or not dependents.isdisjoint(iterators):
+        raise NoAnchorError(
+            anchor,
+            "a later reduction is independent of it, or a dependent runs along its "
+            "axis",
+        )
+    if any(isinstance(op, ContractionInterface) for op in reductions):
+        raise NoAnchorError(anchor, "a contraction would run untiled after its loop")
+    return reductions
 
 
 def _check_initial_values(
@@ -187,13 +190,13 @@ def _check_initial_values(
     in_parts: bool,
 ) -> None:
     """
-    Check that no reduction that starts from a tensor depends on the others, as
-    corrections apply to the sum but not to its start; nor has parts, each with a start.
-    Raises `NoCascadeError`.
+    Check that no reduction with an initial value depends on the others, because
+    corrections apply to the sum but not to the initial value. With `in_parts`, no
+    reduction may have an initial value. Raises `NoCascadeError`.
     """
     for op in found:
         if op.init_value is not None and (in_parts or op in dependent):
-            raise NoCascadeError(op, "it starts from a tensor")
+            raise NoCascadeError(op, "it has an initial value")
 
 
 def _iterators_along(
@@ -201,19 +204,22 @@ def _iterators_along(
     axes: AxisClasses,
     anchor: AccumulatingInterface,
 ) -> dict[Operation, int]:
-    """The iterators of operations along the axis that an anchor reduces, one each."""
+    """
+    Return the iterator of each operation along the axis that an anchor reduces. Raises
+    `NoCascadeError` if an operation has several.
+    """
     (reduction,) = axes.forms.of(anchor).reduction_dims
     axis = axes.class_of(anchor, reduction)
-    found: dict[Operation, int] = {}
+    along: dict[Operation, int] = {}
     for op in operations:
         match axes.iterators_in(op, axis):
             case []:
                 pass
-            case [one]:
-                found[op] = one
+            case [iterator]:
+                along[op] = iterator
             case _:
                 raise NoCascadeError(op, "it runs along the reduced axis twice")
-    return found
+    return along
 
 
 def _dependents_of(
@@ -222,50 +228,53 @@ def _dependents_of(
     """
     Return the operations that depend on the result of a step, other steps included.
     """
-    found = set[Operation]()
+    dependents = set[Operation]()
     for op in operations:
         owners = {operand.owner for operand in op.operands}
-        if any(owner in found or owner in steps for owner in owners):
-            found.add(op)
-    return frozenset(found)
+        if any(owner in dependents or owner in steps for owner in owners):
+            dependents.add(op)
+    return frozenset(dependents)
 
 
 @dataclass(frozen=True)
 class _CorrectionFinder:
-    """Finds the corrections of steps that need what others accumulate."""
+    """Finder of the corrections of steps that depend on results of other steps."""
 
     dependent: frozenset[Operation]
     axes: AxisClasses
     uncorrected_steps: Mapping[Operation, CascadeStep]
     """All steps, without corrections."""
     rows: Sequence[Operation]
-    """Operations that are computed from their results alone."""
+    """Operations that are computed only from results of steps."""
     is_partial: bool
     """True if sums are partial, each over a part of the axis."""
 
     @property
     def running_operations(self) -> Sequence[Operation]:
-        """Operations whose results others may need: steps and rows."""
+        """Operations whose running results others may need: steps and rows."""
         return (*self.uncorrected_steps, *self.rows)
 
     def find_corrected_steps(
         self, corrected: Sequence[AccumulatingInterface]
     ) -> dict[Operation, CascadeStep]:
-        """Some of the steps, with corrections. Raises `NoCascadeError`."""
+        """Return some of the steps with their corrections. Raises `NoCascadeError`."""
         found: dict[Operation, CascadeStep] = {}
         for op in corrected:
             if (step := self._find_restart(op)) is not None:
                 found[op] = step
         if len(found) == len(corrected):
             return found
-        # Formulae take half a second to import, and most programs have no cascade.
+        # Importing SymPy takes half a second, and most programs have no cascade.
         from tlf.analysis.recurrence.symbolic_values import SymbolicValues
 
         bodies = SymbolicValues.of_running(self.running_operations, self.dependent)
         return {op: found.get(op) or self._correct_step(op, bodies) for op in corrected}
 
     def _find_restart(self, op: AccumulatingInterface) -> CascadeStep | None:
-        """A step that starts again where an extreme changes, if it is one."""
+        """
+        Return the step with a restart at changes of an extreme; None if it has none.
+        Raises `NoCascadeError` if a step also computes with this extreme.
+        """
         restart = restart_of(
             op, self.axes.operations, self.uncorrected_steps, self.dependent
         )
@@ -276,16 +285,16 @@ class _CorrectionFinder:
         ):
             text = "it compares with an extreme that others compute with"
             raise NoCascadeError(op, text)
-        places = self._match_axes(op, [restart.extreme])
+        matches = self._match_axes(op, [restart.extreme])
         return replace(
-            self.uncorrected_steps[op], restart=replace(restart, axis_matches=places)
+            self.uncorrected_steps[op], restart=replace(restart, axis_matches=matches)
         )
 
     def _correct_step(
         self, op: AccumulatingInterface, bodies: SymbolicValues
     ) -> CascadeStep:
         if len(op.linear_operands()) != len(op.inputs):
-            raise NoCascadeError(op, "it needs other results, and is no sum")
+            raise NoCascadeError(op, "it depends on other results, and is not a sum")
         step = self.uncorrected_steps[op]
         try:
             return replace(step, correction=self._find_correction(op, bodies))
@@ -300,17 +309,23 @@ class _CorrectionFinder:
     ) -> Correction:
         from tlf.analysis.recurrence.correction_factors import correction_of
 
-        courses, body = self._value_evolutions(), bodies.term_of(op)
+        evolutions, body = self._value_evolutions(), bodies.term_of(op)
         if any(
-            courses[value] is ValueEvolution.ARBITRARY
+            evolutions[value] is ValueEvolution.ARBITRARY
             for value, symbol in bodies.running_symbols.items()
             if symbol in body.free_symbols
         ):
-            text = "it needs the result of a sum, which may be anything until its end"
+            text = (
+                "it needs the result of a sum, which is arbitrary until the sum is "
+                "complete"
+            )
             raise NoCascadeError(op, text)
-        correction = correction_of(body, bodies.running_symbols, courses)
+        correction = correction_of(body, bodies.running_symbols, evolutions)
         if correction is None:
-            text = "no factor corrects what it has added up for other results it needs"
+            text = (
+                "no factor corrects its running sum when the results that it depends "
+                "on change"
+            )
             raise NoCascadeError(op, text)
         return replace(correction, axis_matches=self._match_axes(op, correction.values))
 
@@ -325,29 +340,31 @@ class _CorrectionFinder:
         self, op: AccumulatingInterface, values: Sequence[SSAValue]
     ) -> dict[SSAValue, AxisMatch]:
         """
-        Return for each value that corrects a sum the axes of the sum that its axes run
-        along. Raises `NoCascadeError` if it has others.
+        Return, for each value that corrects a sum, the axes of the sum that its axes
+        run along. Raises `NoCascadeError` if it has others.
         """
         total = op.results[0]
         aligned = {each: self.axes.align_axes(each, total) for each in values}
-        places = {value: each for value, each in aligned.items() if each is not None}
-        if len(places) < len(aligned):
-            raise NoCascadeError(op, "what corrects it has other axes")
-        return places
+        matches = {value: each for value, each in aligned.items() if each is not None}
+        if len(matches) < len(aligned):
+            raise NoCascadeError(op, "a value that corrects it has other axes")
+        return matches
 
     def _value_evolutions(self) -> dict[SSAValue, ValueEvolution]:
-        """Return the monotonicity of running values while sums run."""
-        found: dict[SSAValue, ValueEvolution] = {}
+        """
+        Return the evolution of each running value before its reduction is complete.
+        """
+        evolutions: dict[SSAValue, ValueEvolution] = {}
         for op in self.running_operations:
-            found[op.results[0]] = _evolution_of(op, found)
-        return found
+            evolutions[op.results[0]] = _evolution_of(op, evolutions)
+        return evolutions
 
 
 def _evolution_of(
     op: Operation, known: Mapping[SSAValue, ValueEvolution]
 ) -> ValueEvolution:
     """
-    Return the monotonicity of the result of a step, or of an operation on known values.
+    Return the evolution of the result of a step, or of an operation on known values.
     """
     if isinstance(op, ReductionInterface):
         neutral = op.neutral_element()
@@ -356,11 +373,11 @@ def _evolution_of(
         return ValueEvolution.INCREASING if neutral < 0 else ValueEvolution.DECREASING
     if isinstance(op, AccumulatingInterface):
         return ValueEvolution.ARBITRARY
-    needed = {known[each] for each in op.operands if each in known}
-    if len(needed) == 1 and isinstance(op, MONOTONE_OPS):
-        return needed.pop()
+    evolutions = {known[each] for each in op.operands if each in known}
+    if len(evolutions) == 1 and isinstance(op, MONOTONE_OPS):
+        return evolutions.pop()
     return (
         ValueEvolution.ARBITRARY
-        if ValueEvolution.ARBITRARY in needed
+        if ValueEvolution.ARBITRARY in evolutions
         else ValueEvolution.CONVERGING
     )

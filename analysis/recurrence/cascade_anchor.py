@@ -1,4 +1,4 @@
-"""Selection of the anchor: the reduction whose loop a cascade runs in."""
+"""Selection of the anchor: the reduction that provides the loop of a cascade."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def longest_cascade(
     axes: AxisClasses | None = None,
 ) -> Cascade | None:
     """
-    Return the cascade with the longest anchor loop; None if there is none. The loop is
-    that of the last one, unless several before it, which would run whole, are a loop
-    along a longer axis, as an attention whose results are normalised. Then what comes
-    behind that loop runs whole. `axes` are those of the operations, if they are known.
+    Return the cascade with the longest anchor loop; None if there is none. The anchor
+    is the last reduction, unless earlier reductions form a loop along a longer axis, as
+    in an attention whose results are normalised. Reductions after that loop run
+    untiled. `axes` are the axis classes of the operations, if known.
     """
     loops = (
         cascade_of(operations, forms, anchor=op, axes=axes)
@@ -41,8 +41,8 @@ def explain_no_cascade(
     axes: AxisClasses | None = None,
 ) -> NoCascadeError | None:
     """
-    Return what prevents the longest loop, where reductions form no cascade; None if
-    nothing does.
+    Return the error that prevents the longest loop if reductions form no cascade; None
+    if there is no error.
     """
     for op in _candidate_anchors(operations, forms):
         try:
@@ -58,7 +58,7 @@ def _candidate_anchors(
     operations: Sequence[TilingInterface], forms: OpFactsCache
 ) -> Sequence[AccumulatingInterface]:
     """
-    Return the accumulating operations, longest first, and among equals the last one
+    Return the accumulating operations, longest first; of equal lengths, the last one
     first.
     """
     found = [op for op in operations if isinstance(op, AccumulatingInterface)]

@@ -24,7 +24,10 @@ OPERATIONS: Mapping[str, type[Operation]] = {
 
 
 def clamp_value(value: SSAValue, limits: Sequence[float], builder: Builder) -> SSAValue:
-    """Clamp a value to limits: from below by negative ones, from above by others."""
+    """
+    Clamp a value to limits: negative limits are lower bounds, positive ones upper
+    bounds.
+    """
     program = TensorBuilder(builder, tensor_type(value).element_type)
     for limit in limits:
         kind = graph.MinimumOp if limit > 0 else graph.MaximumOp
@@ -40,48 +43,48 @@ def restart_total(
     builder: Builder,
 ) -> SSAValue:
     """
-    Select the total, or the neutral element where the running extreme changed. An
-    extreme that is no number stays none.
+    Select the total, or the neutral element if the running extreme changed. A NaN
+    extreme never counts as changed.
     """
     same = builder.insert(graph.CompareOp(before, after, graph.Relation.EQ)).result
     if is_float(tensor_type(before).element_type):
-        none = builder.insert(graph.CompareOp(before, before, graph.Relation.NE))
-        same = builder.insert(graph.OrOp(same, none.result)).result
+        is_nan = builder.insert(graph.CompareOp(before, before, graph.Relation.NE))
+        same = builder.insert(graph.OrOp(same, is_nan.result)).result
     program = TensorBuilder(builder, tensor_type(total).element_type)
     return program.insert(graph.SelectOp(same, total, program.constant(neutral)))
 
 
 @dataclass(frozen=True)
 class CorrectionBuilder:
-    """Builds factors of tiles, in the element type of a program."""
+    """Builder of correction factors of tiles, in the element type of a program."""
 
     program: TensorBuilder
     axis_matches: Mapping[SSAValue, AxisMatch]
-    """For each value, the axes of the corrected one that its axes run along."""
+    """For each value, the axes of the corrected total that its axes run along."""
     before: Mapping[SSAValue, SSAValue]
-    """The tiles of what steps had accumulated before an iteration."""
+    """Tiles of running values before the iteration."""
     after: Mapping[SSAValue, SSAValue]
-    """The tiles of what they have accumulated now."""
+    """Tiles of running values after the iteration."""
 
     def build(self, formula: Formula) -> SSAValue:
-        """The tile that a formula stands for."""
+        """Build the tile of a formula."""
         match formula:
             case Before(value):
                 return self._align_tile(value, self.before[value])
             case After(value):
                 return self._align_tile(value, self.after[value])
             case Apply(name, operands):
-                made = OPERATIONS[name](*map(self.build, operands))
-                return self.program.insert(made)
+                op = OPERATIONS[name](*map(self.build, operands))
+                return self.program.insert(op)
             case _:
                 return self.program.constant(formula)
 
     def _align_tile(self, value: SSAValue, tile: SSAValue) -> SSAValue:
-        """The tile of a value, with the axes of what is corrected."""
-        have = tensor_type(tile).get_shape()
-        places = self.axis_matches[value]
-        shape = tuple(1 if axis is None else have[axis] for axis in places)
-        wide = self.program.promote(tile)
-        if shape == have:
-            return wide
-        return self.program.insert(graph.ReshapeOp(wide, shape))
+        """Return the tile of a value, reshaped to the axes of the corrected total."""
+        tile_shape = tensor_type(tile).get_shape()
+        matches = self.axis_matches[value]
+        shape = tuple(1 if axis is None else tile_shape[axis] for axis in matches)
+        promoted = self.program.promote(tile)
+        if shape == tile_shape:
+            return promoted
+        return self.program.insert(graph.ReshapeOp(promoted, shape))

@@ -1,12 +1,11 @@
 """
 Correction factors of running sums whose terms depend on values that change.
 
-Terms `body(x, r)` of a sum depend on results `r` of reductions before. If
-`body(x, new) / body(x, old)` is the same for all x, then what has been summed up with
-the old results times this factor is the sum with the new ones. The criterion, with
-factors as the only corrections, is that of RedFuser (Wu et al., 2025); for softmax it
-gives the recurrence of M. Milakov and N. Gimelshein, Online normalizer calculation for
-softmax (2018).
+Terms `body(x, r)` of a sum depend on results `r` of earlier reductions. If `body(x,
+new) / body(x, old)` is the same for all x, the sum of the terms with the old results
+times this factor is the sum with the new ones. The criterion, with factors as the only
+corrections, is that of RedFuser (Wu et al., 2025); for softmax it gives the recurrence
+of M. Milakov and N. Gimelshein, Online normalizer calculation for softmax (2018).
 """
 
 from __future__ import annotations
@@ -30,13 +29,16 @@ TEST_POINTS = 64
 
 @dataclass(frozen=True)
 class Correction:
-    """The factor of a running sum, when what its terms depend on changes."""
+    """
+    Correction factor of a running sum, applied when values that its terms depend on
+    change.
+    """
 
     formula: Formula
     values: tuple[SSAValue, ...]
-    """The values that it depends on."""
+    """Values that the factor depends on."""
     is_bounded: bool
-    """True if the factor is never above 1, whatever changes."""
+    """True if the factor never exceeds 1, for any change."""
     axis_matches: Mapping[SSAValue, AxisMatch] = field(
         default_factory=dict[SSAValue, AxisMatch]
     )
@@ -49,9 +51,9 @@ def correction_of(
     courses: Mapping[SSAValue, ValueEvolution],
 ) -> Correction | None:
     """
-    The correction of a sum of terms that depend on running values, or None where there
-    is no such factor; or where values may go anywhere while sums run, for terms may be
-    too large in between then that are not in the end.
+    Return the correction of a sum of terms that depend on running values. None if there
+    is no such factor, or if a value evolves arbitrarily before its reduction is
+    complete: terms may then overflow in between although the final terms do not.
     """
     symbols = body.free_symbols
     used = {value: each for value, each in running.items() if each in symbols}
@@ -66,34 +68,34 @@ def correction_of(
     formula = _to_formula(ratio, leaves)
     if formula is None:
         return None
-    known = {symbol: courses[value] for value, symbol in used.items()}
-    return Correction(formula, tuple(used), _is_bounded(ratio, known))
+    evolutions = {symbol: courses[value] for value, symbol in used.items()}
+    return Correction(formula, tuple(used), _is_bounded(ratio, evolutions))
 
 
 def _is_bounded(ratio: Expr, courses: Mapping[Symbol, ValueEvolution]) -> bool:
     """Return `True` if a ratio is an exponential whose exponent is never positive."""
     if not isinstance(ratio, sympy.exp):
         return False
-    rest = exponent = sympy.expand(ratio.args[0])
-    for symbol, course in courses.items():
+    remainder = exponent = sympy.expand(ratio.args[0])
+    for symbol, evolution in courses.items():
         before = _rename_symbol(symbol, "before")
         factor = exponent.coeff(before)
-        wanted = (
+        required = (
             ValueEvolution.INCREASING
             if factor.is_positive
             else ValueEvolution.DECREASING
         )
-        if course is not wanted:
+        if evolution is not required:
             return False
-        rest -= factor * (before - _rename_symbol(symbol, "after"))
-    return sympy.expand(rest) == 0
+        remainder -= factor * (before - _rename_symbol(symbol, "after"))
+    return sympy.expand(remainder) == 0
 
 
 @cache
 def _ratio_of_terms(body: Expr, symbols: Sequence[Symbol]) -> Expr | None:
     """
-    Return the ratio of terms after a change to the terms before; None if it is not the
-    same for all elements.
+    Return the ratio of terms after a change to terms before it; None if it differs
+    between elements.
     """
     unknown = body.atoms(sympy.core.function.AppliedUndef)
     if any(each.free_symbols & set(symbols) for each in unknown):
@@ -104,14 +106,14 @@ def _ratio_of_terms(body: Expr, symbols: Sequence[Symbol]) -> Expr | None:
         )
         for name in ("before", "after")
     )
-    known = {
+    known_symbols = {
         _rename_symbol(each, name) for each in symbols for name in ("before", "after")
     }
-    # Simplifying takes long, and is in vain for most terms.
-    if not _is_element_independent(before, after, known):
+    # Test numerically first: simplification is slow, and useless for most terms.
+    if not _is_element_independent(before, after, known_symbols):
         return None
     ratio = sympy.simplify(after / before)
-    if not ratio.free_symbols <= known:
+    if not ratio.free_symbols <= known_symbols:
         return None
     return ratio if _is_identity(before, after, ratio) else None
 
@@ -124,7 +126,7 @@ def _is_element_independent(
     before: Expr, after: Expr, known: AbstractSet[Symbol]
 ) -> bool:
     """
-    Return `True` if a ratio is the same for random elements, with random known numbers.
+    Return `True` if a ratio is the same for random elements, with random known values.
     """
     symbols = sorted({*before.free_symbols, *after.free_symbols}, key=str)
     rng = np.random.default_rng(1)
@@ -152,7 +154,9 @@ def _is_identity(before: Expr, after: Expr, ratio: Expr) -> bool:
 
 
 def _to_formula(found: Expr, leaves: Mapping[Symbol, Formula]) -> Formula | None:
-    """A formula of sums, products, quotients and exponentials; None for any other."""
+    """
+    Return a formula of sums, products, quotients and exponentials; None for any other.
+    """
     match found:
         case sympy.Symbol():
             return leaves[found]
@@ -162,17 +166,21 @@ def _to_formula(found: Expr, leaves: Mapping[Symbol, Formula]) -> Formula | None
             operand = _to_formula(found.args[0], leaves)
             return None if operand is None else Apply("exp", (operand,))
         case sympy.Add():
-            minus = [-each for each in found.args if each.could_extract_minus_sign()]
-            plus = [each for each in found.args if -each not in minus]
-            return _chain_operations("add", plus, "sub", minus, 0.0, leaves)
+            subtracted = [
+                -each for each in found.args if each.could_extract_minus_sign()
+            ]
+            added = [each for each in found.args if -each not in subtracted]
+            return _chain_operations("add", added, "sub", subtracted, 0.0, leaves)
         case sympy.Mul() | sympy.Pow():
             factors = sympy.Mul.make_args(found)
-            below = [1 / each for each in factors if _is_reciprocal(each)]
-            above = [each for each in factors if not _is_reciprocal(each)]
-            # What a step has accumulated may be 0 for a while.
-            if found in above or any(each.free_symbols for each in below):
+            denominators = [1 / each for each in factors if _is_reciprocal(each)]
+            numerators = [each for each in factors if not _is_reciprocal(each)]
+            # The running value of a step may be 0.
+            if found in numerators or any(each.free_symbols for each in denominators):
                 return None
-            return _chain_operations("mul", above, "div", below, 1.0, leaves)
+            return _chain_operations(
+                "mul", numerators, "div", denominators, 1.0, leaves
+            )
         case _:
             return None
 
@@ -189,10 +197,13 @@ def _chain_operations(
     neutral: float,
     leaves: Mapping[Symbol, Formula],
 ) -> Formula | None:
-    """All of some formulae joined, and others parted from them one by one."""
-    first, *others = [_to_formula(each, leaves) for each in firsts] or [neutral]
+    """
+    Return the left-to-right chain of `firsts` combined by `joins` and `lasts` by
+    `parts`.
+    """
+    first, *remaining = [_to_formula(each, leaves) for each in firsts] or [neutral]
     operations: list[tuple[Name, Formula | None]] = [
-        *((joins, each) for each in others),
+        *((joins, each) for each in remaining),
         *((parts, _to_formula(each, leaves)) for each in lasts),
     ]
     total: Formula | None = first

@@ -12,21 +12,21 @@ Name: TypeAlias = Literal["add", "sub", "mul", "div", "exp"]
 
 @dataclass(frozen=True)
 class Before:
-    """A running value before an iteration."""
+    """Running value before an iteration."""
 
     value: SSAValue
 
 
 @dataclass(frozen=True)
 class After:
-    """A running value after an iteration."""
+    """Running value after an iteration."""
 
     value: SSAValue
 
 
 @dataclass(frozen=True)
 class Apply:
-    """An elementwise operation of the graph dialect on formulae."""
+    """Elementwise operation of the graph dialect on formulae."""
 
     name: Name
     operands: tuple[Formula, ...]

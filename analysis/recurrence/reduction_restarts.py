@@ -1,10 +1,10 @@
 """
 Reductions of terms that are neutral unless an element attains a running extreme.
 
-Such are the places of the greatest elements of a row, of which the first one is the
-least: `min(select(x == max(x), place, greatest))`. Once a greater element comes, no
-element before attains the maximum any more. So what has been reduced so far counts for
-as long as the maximum stays what it was, and else the reduction starts again.
+An example is the argmax of a row, the smallest index of a maximum element:
+`min(select(x == max(x), index, greatest))`. When a larger element is found, no earlier
+element attains the maximum any more. The running total is therefore valid as long as
+the maximum does not change; otherwise the reduction restarts.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ ATTAINING_RELATIONS: Mapping[ReduceKind, Collection[graph.Relation]] = {
     ReduceKind.MAX: (graph.Relation.EQ, graph.Relation.GE),
     ReduceKind.MIN: (graph.Relation.EQ, graph.Relation.LE),
 }
-"""Relations of an element to an extreme that hold only where it attains the extreme."""
+"""Relations of an element to an extreme that hold only if it attains the extreme."""
 
 MIRRORED_RELATIONS: Mapping[graph.Relation, graph.Relation] = {
     graph.Relation.GE: graph.Relation.LE,
     graph.Relation.LE: graph.Relation.GE,
 }
-"""Relations of two values as those of the second one and the first."""
+"""Relations after a swap of the two operands."""
 
 
 @dataclass(frozen=True)
 class Restart:
-    """Restart of a reduction where a running extreme changes."""
+    """Restart of a reduction when a running extreme changes."""
 
     extreme: SSAValue
     axis_matches: Mapping[SSAValue, AxisMatch] = field(
         default_factory=dict[SSAValue, AxisMatch]
     )
-    """Axes of the reduction that those of the extreme run along."""
+    """Axes of the reduction that the axes of the extreme run along."""
 
 
 def restart_of(
@@ -52,9 +52,9 @@ def restart_of(
     dependent: Collection[Operation],
 ) -> Restart | None:
     """
-    The extreme, of those that steps accumulate, that all terms of a reduction attain
-    which are not neutral, as operations of a group tell; None where there is none. What
-    the terms are where they are not neutral needs no step.
+    Return the restart of a reduction: the extreme, computed by one of `steps`, that
+    elements attain wherever a term is not neutral. None if there is none, or if the
+    other terms depend on a step.
     """
     if len(op.inputs) != 1 or not isinstance(op, graph.ReduceOp):
         return None
@@ -64,7 +64,7 @@ def restart_of(
         return None
     if term.lhs.owner in dependent:
         return None
-    if (number := splat_of(term.rhs)) is None or number != op.neutral_element():
+    if (fill := splat_of(term.rhs)) is None or fill != op.neutral_element():
         return None
     extreme = _ExtremeFinder(operations, steps, mask).find_extreme(term.condition)
     return None if extreme is None else Restart(extreme)
@@ -72,8 +72,8 @@ def restart_of(
 
 def _mask_of(op: graph.ReduceOp) -> tile.MaskOp | None:
     """
-    Return the mask by which elements outside of a tile are neutral for a reduction, if
-    there is one.
+    Return the mask that makes elements outside of a tile neutral for a reduction; None
+    if there is none.
     """
     mask = op.inputs[0].owner
     if (
@@ -85,7 +85,7 @@ def _mask_of(op: graph.ReduceOp) -> tile.MaskOp | None:
 
 
 def _is_same_mask(mask: tile.MaskOp | None, other: tile.MaskOp) -> bool:
-    """Return `True` if two masks keep the same elements."""
+    """Return `True` if two masks select the same elements."""
     return (
         mask is not None
         and list(mask.operands[1:]) == list(other.operands[1:])
@@ -97,15 +97,18 @@ def _is_same_mask(mask: tile.MaskOp | None, other: tile.MaskOp) -> bool:
 
 @dataclass(frozen=True)
 class _ExtremeFinder:
-    """Finds extremes that an element attains wherever a condition holds."""
+    """Finder of extremes that an element attains wherever a condition holds."""
 
     operations: Collection[Operation]
     steps: Collection[Operation]
     mask: tile.MaskOp | None
-    """Mask of the elements that count; None for all."""
+    """Mask of the elements that are reduced; None for all."""
 
     def find_extreme(self, condition: SSAValue) -> SSAValue | None:
-        """The extreme, if there is one."""
+        """
+        Return the extreme that an element attains if `condition` holds; None if there
+        is none.
+        """
         if condition.owner not in self.operations:
             return None
         match condition.owner:
@@ -124,17 +127,20 @@ class _ExtremeFinder:
         left, right = op.operands
         relation = op.relation.data
         if left is right and relation is graph.Relation.NE:
-            # An element that is no number makes the extreme none.
+            # A NaN element makes the extreme NaN.
             return self._extreme_of(left)
-        turned = MIRRORED_RELATIONS.get(relation, relation)
+        mirrored = MIRRORED_RELATIONS.get(relation, relation)
         return self._match_extreme(left, right, relation) or self._match_extreme(
-            right, left, turned
+            right, left, mirrored
         )
 
     def _match_extreme(
         self, element: SSAValue, extreme: SSAValue, relation: graph.Relation
     ) -> SSAValue | None:
-        """An extreme that an element attains where it has a relation to it."""
+        """
+        Return the extreme that `element` attains if `relation` holds between them; None
+        if it is not one.
+        """
         while isinstance(owner := extreme.owner, graph.ReshapeOp):
             extreme = owner.operand
         if owner not in self.steps or not isinstance(owner, graph.ReduceOp):
@@ -145,14 +151,14 @@ class _ExtremeFinder:
 
     def _element_of(self, op: graph.ReduceOp) -> SSAValue:
         """
-        Return the operand whose extreme is reduced, before the mask if that is the
-        same.
+        Return the operand whose extreme is reduced, without its mask if it is the same
+        mask.
         """
         mask = _mask_of(op)
         return mask.source if mask and _is_same_mask(self.mask, mask) else op.inputs[0]
 
     def _extreme_of(self, element: SSAValue) -> SSAValue | None:
-        """The only extreme of an element among the steps."""
+        """Return the extreme of an element among the steps, if there is exactly one."""
         found = [
             op.results[0]
             for op in self.steps
@@ -166,10 +172,7 @@ class _ExtremeFinder:
 def is_used_arithmetically(
     value: SSAValue, steps: Collection[Operation], dependent: Collection[Operation]
 ) -> bool:
-    """
-    Return `True` if a step needs a value that is computed from this one other than by
-    comparing.
-    """
+    """Return `True` if a step depends on a value other than through comparisons."""
     pending = [use.operation for use in value.uses]
     while pending:
         op = pending.pop()

@@ -32,7 +32,7 @@ def is_loop_carried(cascade: Cascade, op: Operation) -> bool:
 
 
 def corrected_steps(cascade: Cascade) -> Iterator[tuple[Operation, Correction]]:
-    """The steps of a cascade whose terms depend on others."""
+    """Yield the steps of a cascade that have a correction."""
     for op, step in cascade.steps.items():
         if step.correction is not None:
             yield op, step.correction
@@ -40,8 +40,8 @@ def corrected_steps(cascade: Cascade) -> Iterator[tuple[Operation, Correction]]:
 
 def limited_values(cascade: Cascade) -> set[SSAValue]:
     """
-    Return the values that are limited while sums run, and those computed from them
-    alone.
+    Return the running values that are clamped in the loop, and the rows computed from
+    them.
     """
     steps = [op for op in cascade.steps if limits_of(cascade, op)]
     found: set[SSAValue] = {op.results[0] for op in steps}
@@ -53,10 +53,10 @@ def limited_values(cascade: Cascade) -> set[SSAValue]:
 
 def limits_of(cascade: Cascade, op: Operation) -> tuple[float, ...]:
     """
-    The numbers that a running value is not to be beyond while others compute with it:
-    the least finite one, which is negative, or the greatest, or both. The total of a
-    step has one if it starts from an infinity; what is computed of it has both, or
-    those that it may be beyond if it is one of its operands.
+    Return the finite limits to which a running value is clamped while others compute
+    with it: the lowest finite number, which is negative, the largest, or both. The
+    total of a step has one limit if it starts from an infinity. A row computed from it
+    has both, unless it is a maximum or minimum that bounds one end.
     """
     element = tensor_type(op.results[0]).element_type
     if not is_float(element) or not _needs_limit(cascade, op):
@@ -67,8 +67,8 @@ def limits_of(cascade: Cascade, op: Operation) -> tuple[float, ...]:
 
 def _needs_limit(cascade: Cascade, op: Operation) -> bool:
     """
-    Return `True` if others compute with the running value of an operation, which is
-    then limited to finite numbers.
+    Return `True` if others compute with the running value of an operation, so that it
+    must be clamped to finite numbers.
     """
     if not isinstance(op, AccumulatingInterface):
         return is_loop_carried(cascade, op) and op.results[0] in limited_values(cascade)
@@ -89,16 +89,16 @@ def _needs_limit(cascade: Cascade, op: Operation) -> bool:
 
 
 def _infinite_signs(cascade: Cascade, value: SSAValue) -> frozenset[int]:
-    """Return the ends at which a value may be infinite in the loop: -1, 1 or both."""
+    """Return the signs of infinity that a value may have in the loop: -1, 1 or both."""
     op = value.owner
     if isinstance(op, AccumulatingInterface) and isinf(neutral := op.neutral_element()):
         return frozenset({-1 if neutral < 0 else 1})
-    number = splat_of(value)
-    if number is not None and isfinite(number):
+    constant = splat_of(value)
+    if constant is not None and isfinite(constant):
         return frozenset()
     if isinstance(op, graph.MaximumOp | graph.MinimumOp) and op in cascade.rows:
         bound = -1 if isinstance(op, graph.MaximumOp) else 1
         left, right = (_infinite_signs(cascade, each) for each in op.operands)
-        # The greater of a finite number and another one is not minus infinity.
+        # The maximum of a finite number and any other is not negative infinity.
         return left | right if left and right else (left | right) - {bound}
     return frozenset({-1, 1})

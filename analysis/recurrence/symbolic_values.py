@@ -49,7 +49,7 @@ def _identity(value: Expr) -> Expr:
 
 
 def _exp2(value: Expr) -> Expr:
-    # Exponents of a symbolic logarithm would become powers, which are no exponentials.
+    # With a symbolic logarithm, SymPy would simplify the exponential to a power.
     return sympy.exp(value * sympy.Rational(LOG_2))
 
 
@@ -72,49 +72,53 @@ FORMULAE: Mapping[type[Operation], Callable[..., Expr]] = {
     math.RsqrtOp: _rsqrt,
 }
 """
-Formulae of scalar operations, leaving rounding aside; others are unknown functions.
+Formulae of scalar operations, ignoring rounding; other operations are opaque functions.
 """
 
 LOG_2 = log(2)
-"""The natural logarithm of 2 in f64, which formulae take for it."""
+"""Natural logarithm of 2 in f64, used as an exact rational in formulae."""
 
 MAX_PARTS = 64
 """
-Maximum number of parts of a formula, each counted as often as it occurs. Computing with
-formulae recurses into their parts, and takes long where they are many.
+Maximum number of subexpressions of a formula, counted with repetition. SymPy recurses
+into subexpressions, and is slow if there are many.
 """
 
 MAX_BITS = 512
 """
-Maximum length in bits of the numbers in a formula: products of two are finite in f64.
+Maximum length in bits of the numbers in a formula, so that products of two are finite
+in f64.
 """
 
 
 @dataclass
 class SymbolicValues:
     """
-    Symbolic formulae of values in terms of running values and opaque symbols. Of what
-    would be longer nothing is known but what it depends on.
+    Symbolic formulae of values in terms of running values and opaque symbols. A longer
+    formula becomes an opaque function of its symbols.
     """
 
     running_symbols: Mapping[SSAValue, Symbol]
-    """The symbols of what steps accumulate, and of what is computed of this alone."""
+    """Symbols of the results of steps and rows."""
     dependent: frozenset[Operation]
-    """Operations that are computed from the results of steps."""
+    """Operations that depend on the results of steps."""
     opaque_symbols: dict[SSAValue, Symbol] = field(
         default_factory=dict[SSAValue, Symbol]
     )
-    """The symbols of all else."""
+    """Symbols of all other values."""
     _known: dict[SSAValue, Expr] = field(default_factory=dict[SSAValue, Expr])
 
     @staticmethod
     def of_running(
         running: Sequence[Operation], dependent: frozenset[Operation]
     ) -> SymbolicValues:
-        """The formulae of a group in which the results of operations are running."""
+        """
+        Return the formulae of a group in which the results of `running` are running
+        values.
+        """
         symbols: dict[SSAValue, Symbol] = {
-            op.results[0]: sympy.Symbol(f"r{number}", real=True)
-            for number, op in enumerate(running)
+            op.results[0]: sympy.Symbol(f"r{index}", real=True)
+            for index, op in enumerate(running)
         }
         return SymbolicValues(symbols, dependent)
 
@@ -126,13 +130,13 @@ class SymbolicValues:
         return sympy.prod([self.formula_of(each) for each in op.inputs])
 
     def formula_of(self, value: SSAValue) -> Expr:
-        """The formula of a value."""
+        """Return the formula of a value."""
         return compute_in_postorder(
             value, self._known, self._operands_of, self._build_formula
         )
 
     def _operands_of(self, value: SSAValue) -> Sequence[SSAValue]:
-        """The operands whose formulae that of a value is made of."""
+        """Return the operands whose formulae are needed for the formula of a value."""
         owner = value.owner
         if value in self.running_symbols or owner not in self.dependent:
             return ()
@@ -146,9 +150,9 @@ class SymbolicValues:
             return self._formula_of_op(
                 owner, [self.formula_of(each) for each in owner.operands]
             )
-        number = splat_of(value)
-        if isinstance(number, float) and isfinite(number):
-            return sympy.Rational(number)
+        constant = splat_of(value)
+        if isinstance(constant, float) and isfinite(constant):
+            return sympy.Rational(constant)
         symbol = self.opaque_symbols[value] = sympy.Symbol(
             f"x{len(self.opaque_symbols)}", real=True
         )
@@ -192,19 +196,22 @@ def _formula_of_scalar(op: Operation, operands: Sequence[Expr]) -> Expr:
 
 def _is_short(formula: Expr) -> bool:
     """
-    Return `True` if a formula exceeds neither the maximum number of parts nor the
-    maximum length of numbers.
+    Return `True` if a formula has at most `MAX_PARTS` subexpressions and no number
+    longer than `MAX_BITS`.
     """
     pending, count = [formula], 0
     while pending and count <= MAX_PARTS:
-        part = pending.pop()
-        if part.is_Rational and max(abs(part.p), part.q).bit_length() > MAX_BITS:
+        expression = pending.pop()
+        if (
+            expression.is_Rational
+            and max(abs(expression.p), expression.q).bit_length() > MAX_BITS
+        ):
             return False
-        pending += part.args
+        pending += expression.args
         count += 1
     return count <= MAX_PARTS
 
 
 def _opaque_function(op: Operation, operands: Sequence[Expr]) -> Expr:
-    """A function of which nothing is known."""
+    """Return an uninterpreted function of the operands."""
     return sympy.Function(f"{op.name}_{id(op)}")(*operands)

@@ -1,12 +1,12 @@
 """
 Additive corrections of partial sums whose terms are polynomials in other results.
 
-Terms `body(x, r)` of a part are added up with what the part alone has of r. With that
-of all parts, `s`, each term is off by its Taylor series in `s - r`, which ends. So the
-squares of distances from the mean of a part become those from the mean of all. This is
-the updating formula of T. F. Chan, G. H. Golub and R. J. LeVeque, Algorithms for
-computing the sample variance (1983), with the term of first order, which is 0 but for
-rounding.
+The terms `body(x, r)` of a part are summed with the result `r` of this part only. With
+the result `s` of all parts, each term differs by its Taylor series in `s - r`, which is
+finite. For example, squared distances from the mean of a part become squared distances
+from the total mean. This is the updating formula of T. F. Chan, G. H. Golub and R. J.
+LeVeque, Algorithms for computing the sample variance (1983), with the first-order term,
+which is 0 except for rounding.
 """
 
 from __future__ import annotations
@@ -30,24 +30,26 @@ MAX_TERMS = 8
 """Maximum number of terms of a series."""
 
 Powers: TypeAlias = tuple[SSAValue, ...]
-"""Values in a fixed order, each as often as its change is a factor."""
+"""Values in a fixed order, each repeated as often as its change is a factor."""
 
 Polynomial: TypeAlias = Mapping[Powers, float]
-"""Products of values, each times a number."""
+"""Products of values, with numeric coefficients."""
 
 Series: TypeAlias = Mapping[Powers, Polynomial]
-"""Coefficients, by the changes of values that they are multiplied by."""
+"""Coefficient polynomials, by the changes of values that they are multiplied by."""
 
 
 @dataclass(frozen=True)
 class ExpansionTerm:
-    """One term of an expansion: a coefficient, factors, and powers of changes."""
+    """Term of an expansion: a coefficient, factors, and powers of changes."""
 
     coefficient: float
     factors: tuple[SSAValue, ...]
-    """Factors that are multiplied and summed along the axis; ones if there are none."""
+    """
+    Factors that are multiplied and summed along the axis; empty means a factor of one.
+    """
     powers: Powers
-    """One value or more."""
+    """Values whose changes are multiplied; not empty."""
 
 
 @dataclass(frozen=True)
@@ -59,12 +61,13 @@ class Expansion:
         default_factory=dict[SSAValue, AxisMatch]
     )
     """
-    For each value that it depends on, the axes of the sum that its axes run along.
+    For each value that the change depends on, the axes of the sum that its axes run
+    along.
     """
 
     @property
     def values(self) -> tuple[SSAValue, ...]:
-        """The values that it depends on."""
+        """Values that the change depends on."""
         return tuple(dict.fromkeys(v for each in self.terms for v in each.powers))
 
 
@@ -74,8 +77,8 @@ def expansion_of(
     dependent: Collection[Operation],
 ) -> Expansion | None:
     """
-    Return the change of a sum with running values, where others are computed from these
-    by `dependent` operations alone; None if its terms are not polynomials.
+    Return the change of a sum with running values. Other values depend on running
+    values only through `dependent` operations. None if the terms are not polynomials.
     """
     if not isinstance(op, graph.ReduceOp) or not op.linear_operands():
         return None
@@ -84,35 +87,37 @@ def expansion_of(
     except _NoSeriesError:
         return None
     changes = [
-        ExpansionTerm(number, terms, powers)
+        ExpansionTerm(coefficient, product_terms, powers)
         for powers, polynomial in series.items()
-        for terms, number in polynomial.items()
-        if powers and number
+        for product_terms, coefficient in polynomial.items()
+        if powers and coefficient
     ]
     shape = tensor_type(op.operand).get_shape()
-    read = {value for change in changes for value in change.factors}
-    if any(tensor_type(value).get_shape() != shape for value in read):
+    factors = {value for change in changes for value in change.factors}
+    if any(tensor_type(value).get_shape() != shape for value in factors):
         return None
     return Expansion(changes)
 
 
 class _NoSeriesError(Exception):
-    """A value is no polynomial in running ones."""
+    """Error: a value is not a polynomial in running values."""
 
 
 @dataclass
 class _Expander:
-    """Finds the series of values."""
+    """Builder of the series of values."""
 
     running: Collection[SSAValue]
     dependent: Collection[Operation]
-    """Operations that are computed from running values."""
+    """Operations that depend on running values."""
     _known: dict[SSAValue, Series] = field(default_factory=dict[SSAValue, Series])
     _factor_order: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
     """Order of values in products."""
 
     def series_of(self, value: SSAValue) -> Series:
-        """The series of a value, which is the only term without changes."""
+        """
+        Return the series of a value. The value itself is the term without changes.
+        """
         return compute_in_postorder(
             value, self._known, self._operands_of, self._build_series
         )
@@ -127,44 +132,51 @@ class _Expander:
     def _build_series(self, value: SSAValue) -> Series:
         if value in self.running:
             return {(): {(value,): 1.0}, (value,): {(): 1.0}}
-        if (number := splat_of(value)) is not None:
-            return {(): {(): float(number)}}
+        if (constant := splat_of(value)) is not None:
+            return {(): {(): float(constant)}}
         itself: Series = {(): {(value,): 1.0}}
         owner = value.owner
         if not isinstance(owner, Operation) or owner not in self.dependent:
             return itself
         if (rule := RULES.get(type(owner))) is None:
             raise _NoSeriesError
-        found = rule(self, owner, *map(self.series_of, owner.operands))
-        if sum(map(len, found.values())) > MAX_TERMS:
+        series = rule(self, owner, *map(self.series_of, owner.operands))
+        if sum(map(len, series.values())) > MAX_TERMS:
             raise _NoSeriesError
-        return {**found, **itself}
+        return {**series, **itself}
 
     def add(self, _: Operation, left: Series, right: Series) -> Series:
-        """The series of a sum."""
+        """Return the series of a sum."""
         return _add_scaled(left, right, 1.0)
 
     def subtract(self, _: Operation, left: Series, right: Series) -> Series:
-        """The series of a difference."""
+        """Return the series of a difference."""
         return _add_scaled(left, right, -1.0)
 
     def negate(self, _: Operation, operand: Series) -> Series:
-        """The series of what is subtracted from 0."""
+        """Return the series of a negation."""
         return _add_scaled({}, operand, -1.0)
 
     def multiply(self, _: Operation, left: Series, right: Series) -> Series:
-        """The series of a product."""
+        """Return the series of a product."""
         found = _empty_series()
-        for (powers, ours), (more, theirs) in product(left.items(), right.items()):
-            made = found[self._order_factors(*powers, *more)]
-            for (terms, number), (others, times) in product(
-                ours.items(), theirs.items()
+        for (powers, left_polynomial), (other_powers, right_polynomial) in product(
+            left.items(), right.items()
+        ):
+            target = found[self._order_factors(*powers, *other_powers)]
+            for (terms, coefficient), (other_terms, other_coefficient) in product(
+                left_polynomial.items(), right_polynomial.items()
             ):
-                made[self._order_factors(*terms, *others)] += number * times
+                target[self._order_factors(*terms, *other_terms)] += (
+                    coefficient * other_coefficient
+                )
         return found
 
     def cast(self, op: Operation, operand: Series) -> Series:
-        """The series of what is not rounded to a narrower type."""
+        """
+        Return the series of a cast. Raises `_NoSeriesError` if the cast rounds to a
+        narrower type or from integers.
+        """
         assert isinstance(op, graph.CastOp)
         before, after = (tensor_type(e).element_type for e in (op.operand, op.result))
         if not is_float(before) or (is_16_bit_float(after) and before != after):
@@ -185,8 +197,8 @@ def _add_scaled(left: Series, right: Series, times: float) -> Series:
     found = _empty_series()
     for series, factor in ((left, 1.0), (right, times)):
         for powers, polynomial in series.items():
-            for terms, number in polynomial.items():
-                found[powers][terms] += factor * number
+            for terms, coefficient in polynomial.items():
+                found[powers][terms] += factor * coefficient
     return found
 
 
@@ -197,4 +209,4 @@ RULES: Mapping[type[Operation], Callable[..., Series]] = {
     graph.MulOp: _Expander.multiply,
     graph.CastOp: _Expander.cast,
 }
-"""Functions that compute the series of an operation from those of its operands."""
+"""Functions that compute the series of an operation from the series of its operands."""

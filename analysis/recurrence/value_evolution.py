@@ -6,14 +6,18 @@ from enum import Enum, auto
 
 
 class ValueEvolution(Enum):
-    """Monotonicity of a running value before its sum is complete."""
+    """Monotonicity of a running value before its reduction is complete."""
 
     INCREASING = auto()
-    """It is never less than before, as a maximum."""
+    """Never less than before, as a maximum."""
     DECREASING = auto()
-    """It is never more than before, as a minimum."""
+    """Never greater than before, as a minimum."""
     CONVERGING = auto()
-    """It is computed of such values alone, and so on its way to where it ends."""
+    """
+    Computed only from monotonic values, and therefore approaching its final value.
+    """
     ARBITRARY = auto()
-    """Nothing: it may be far beyond where it ends, as a sum of positive numbers that
-    negative ones follow."""
+    """
+    Unknown: it may exceed its final value by far, as a sum of positive terms followed
+    by negative ones.
+    """

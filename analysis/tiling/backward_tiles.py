@@ -1,11 +1,12 @@
 """
-Backward analysis of a group: the tile that its result needs of every value.
+Backward tile analysis of a group: the tile of every value that a tile of its result
+needs.
 
 Loops run over the parallel iterators of the operation that computes the first result
-(the root). Every other operation computes what its consumers in the group need of it.
-One accumulating operation (the anchor), most often the last, may have a loop over its
-reduction iterators; operations that only feed this inner loop are computed inside of
-it.
+(the root). For every other operation, the analysis computes the box that its consumers
+in the group need. One accumulating operation (the anchor), usually the last one, may
+have a loop over its reduction iterators; operations that only feed this inner loop are
+computed inside the loop.
 """
 
 from __future__ import annotations
@@ -80,14 +81,14 @@ def analyze_group(
     """
     Analyze the tiles of a group.
 
-    `operations` in program order compute `results` from values of outside. `tile` has
-    one size for each parallel iterator of the root, `reduce` one for each reduction
-    iterator of the anchor, or none. With `rolling`, tiles keep what they share with
-    those before along one axis. `forms` are what is known of the operations, `looped`
-    says which reduction has a loop, the last one unless given, and `beside` what goes
-    along with the first result.
+    `operations`, in program order, compute `results` from values defined outside.
+    `tile` has one size per parallel iterator of the root; `reduce` has one size per
+    reduction iterator of the anchor, or is empty. With `rolling`, consecutive tiles
+    along one axis share their overlap. `forms` caches facts about the operations.
+    `looped` selects the reduction that has a loop; the default is the last one.
+    `beside` aligns further results with the first one.
 
-    Raises `TilingError` where the group cannot be tiled like this.
+    Raises `TilingError` if the group cannot be tiled with these sizes.
     """
     group = operations, results, tile, reduce, rules, rolling
     tiling = outline_tiles(*group, forms, looped, beside)
@@ -109,7 +110,8 @@ def outline_tiles(
     beside: ResultAlignment | None = None,
 ) -> GroupTiling:
     """
-    Analyze the tiles of a group without checking that its results are covered once.
+    Analyze the tiles of a group without checking that each result is covered exactly
+    once.
     """
     group = operations, results, rules or TileRules(), forms or OpFactsCache()
     return _BackwardAnalysis(*group, rolling, looped, beside).analyze(tile, reduce)
@@ -166,14 +168,14 @@ class _BackwardAnalysis:
 
     @staticmethod
     def _last_reduction(operations: Sequence[TilingInterface]) -> ReductionLoop:
-        """The last operation that may have a loop over its reduction."""
+        """Return a loop over the last accumulating operation, without a cascade."""
         backwards = reversed(operations)
         found = (op for op in backwards if isinstance(op, AccumulatingInterface))
         return ReductionLoop(next(found, None))
 
     def _order_and_collect(self) -> None:
-        """Put operations into the order in which they run, and find what they read."""
-        # Operations were looked at backwards.
+        """Put operations into execution order, and collect the tiles of inputs."""
+        # Operations were visited in reverse order.
         self.tiling.tiles = dict(reversed(self.tiling.tiles.items()))
         if self.tiling.cascade is not None or self.leads:
             order = computation_order_of(self.tiling, self.operations)
@@ -188,7 +190,10 @@ class _BackwardAnalysis:
     def _find_rolling_loop(
         self, root: TilingInterface, reduce: Sequence[int]
     ) -> TileLoop | None:
-        """The loop along which tiles roll, or None where there is only one tile."""
+        """
+        Return the loop along which tiles roll; None without rolling, or if the axis has
+        a single tile.
+        """
         if self.rolling is None:
             return None
         if reduce or not self.rules.has_views:
@@ -203,11 +208,11 @@ class _BackwardAnalysis:
 
     def _analyze_prologue(self) -> GroupTiling:
         """
-        Return the tiles of the windows before the first iteration, analysed like a
-        group.
+        Analyze the tiles of the prologue, which fills windows before the first
+        iteration.
         """
-        before = _BackwardAnalysis(self.operations, (), self.rules, self.forms)
-        before.tiling.loops = self.tiling.loops
+        prologue = _BackwardAnalysis(self.operations, (), self.rules, self.forms)
+        prologue.tiling.loops = self.tiling.loops
         for (value, _), window in self.tiling.windows.items():
             box = (
                 window.prologue_part
@@ -215,22 +220,22 @@ class _BackwardAnalysis:
                 else window.initial_tile
             )
             need = ReadDemand(None, 0, box, LoopLevel.OUTER)
-            before.needs.setdefault(value, []).append(need)
+            prologue.needs.setdefault(value, []).append(need)
         for op in reversed(self.operations):
             form = self.forms.of(op)
-            if (box := before._required_iterations(op, form)) is not None:
-                before._add_operation(op, form, box, False, ())
-        before._order_and_collect()
-        return before.tiling
+            if (box := prologue._required_iterations(op, form)) is not None:
+                prologue._add_operation(op, form, box, False, ())
+        prologue._order_and_collect()
+        return prologue.tiling
 
     @property
     def inner_loops(self) -> set[TileLoop]:
-        """The loops over the anchor's reduction iterators."""
+        """Loops over the reduction iterators of the anchor."""
         return set(self.tiling.inner_loops.values())
 
     @property
     def _loop_ranges(self) -> SymbolRanges:
-        """The values of induction variables, for all loops that there are so far."""
+        """Ranges of the induction variables of all loops created so far."""
         tiling = self.tiling
         count = len(tiling.loops) + len(tiling.inner_loops) + len(tiling.nested_loops)
         if len(self._known_ranges) != count:
@@ -258,28 +263,35 @@ class _BackwardAnalysis:
         return self.rules.pad_box(box)
 
     def _required_iterations(self, op: TilingInterface, form: OpFacts) -> Box | None:
-        """The iterations that compute what the group needs of an operation."""
+        """
+        Return the iterations of an operation that the group needs; None if it needs
+        none. Raises `TilingError` if consumers need elements beyond an axis that the
+        operation does not iterate over.
+        """
         if not (needs := self._demands_of(op)):
             return None
         boxes = [need.box for need in needs]
         if self.tiling.inner_loops and not is_in_reduction_loop(self.tiling, op, needs):
             boxes = [cover_iterations(box, self.inner_loops) for box in boxes]
         hull = hull_of(boxes, self._loop_ranges) if len(boxes) > 1 else boxes[0]
-        wanted = (
+        required = (
             hull if self.tiling.rolling_loop is None else self._uncovered_part(op, hull)
         )
-        box = producing_iterations(form.result_map, form.extents, wanted)
+        box = producing_iterations(form.result_map, form.extents, required)
         if not is_always_covering(
-            accessed_box(form.result_map, box), wanted, self._loop_ranges
+            accessed_box(form.result_map, box), required, self._loop_ranges
         ):
             raise TilingError(
-                op, "its consumers reach beyond an axis that it does not iterate over"
+                op,
+                "its consumers need elements beyond an axis that it does not iterate "
+                "over",
             )
         return self.rules.pad_box(box)
 
     def _uncovered_part(self, op: TilingInterface, hull: Box) -> Box:
         """
-        Return the box to compute of the needed one: only the new part if it rolls.
+        Return the box to compute: only the new part if the value has a rolling window,
+        else the needed box.
         """
         value = op.results[0]
         if (window := self._find_window(value, hull, self.leads)) is None:
@@ -298,7 +310,10 @@ class _BackwardAnalysis:
         return rolling_window_of(hull, loop, leads)
 
     def _verify_root_box(self, root: TilingInterface, box: Box) -> Box:
-        """The root's iterations, once no one needs more of it than they compute."""
+        """
+        Return the iterations of the root. Raises `TilingError` if another result needs
+        more of the root's result than they compute.
+        """
         for need in self.needs.get(root.results[0], []):
             if not is_covering(
                 self.root_region, cover_iterations(need.box, self.inner_loops)
@@ -312,8 +327,8 @@ class _BackwardAnalysis:
             needs += self.needs.get(result, ())
         if needs or not any(result in self.results for result in op.results):
             return needs
-        piece = self.beside.tile_of_result(op, self.results[0], self.root_region)
-        return [ReadDemand(op, 0, piece, LoopLevel.OUTER)]
+        box = self.beside.tile_of_result(op, self.results[0], self.root_region)
+        return [ReadDemand(op, 0, box, LoopLevel.OUTER)]
 
     def _add_operation(
         self,
@@ -341,60 +356,66 @@ class _BackwardAnalysis:
             result = window.whole
         reads = operand_boxes_of(self.rules, op, box, form)
         inside = scope is LoopLevel.INNER
-        again = inside and is_recomputed_after_loop(
+        is_recomputed = inside and is_recomputed_after_loop(
             self.tiling, op, self._demands_of(op)
         )
-        moved = is_performed_by_move(op, form, self.members, self.rules)
+        is_moved = is_performed_by_move(op, form, self.members, self.rules)
         self.tiling.tiles[op] = TiledOperation(
-            op, box, result, scope, form, reads, again, moved
+            op, box, result, scope, form, reads, is_recomputed, is_moved
         )
-        if moved:
+        if is_moved:
             self._check_not_rolling(op)
             self.tiling.gathered_operations.add(op)
         else:
             check_tile_extents(op, form, box, self.rules)
         self._record_demands(op, scope, reads)
-        if again:
+        if is_recomputed:
             self._record_demands(op, LoopLevel.OUTER, reads)
 
     def _check_not_rolling(self, op: TilingInterface) -> None:
-        """Check that nothing rolls of what a move brings into a buffer."""
+        """Raise `TilingError` if a gathered result has a rolling window."""
         if self.rules.has_views and (op.results[0], 0) in self.tiling.windows:
-            raise TilingError(op, "what a move finds by indices cannot roll")
+            raise TilingError(op, "the result of a gather cannot have a rolling window")
 
     def _attach_cascade(self) -> None:
-        """Let others accumulate in the loop of the anchor, if it has one."""
+        """
+        Attach the cascade of the anchor, if the anchor has a loop. Raises `TilingError`
+        if the first result is computed by another step of the cascade.
+        """
         if not self.tiling.inner_loops or (cascade := self.looped.cascade) is None:
             return
         root = self.results[0].owner
         if root in cascade.steps and root is not cascade.anchor:
-            text = "expected the first result to be of the last reduction of its loop"
+            text = (
+                "expected the first result to be computed by the last reduction of its "
+                "loop"
+            )
             raise TilingError(cascade.anchor, text)
         self.tiling.cascade = cascade
 
     def _record_demands(
         self, op: TilingInterface, scope: LoopLevel, reads: Sequence[Box | None]
     ) -> None:
-        """Record the needs of an operation for its operands."""
+        """Record the boxes that an operation needs of its operands."""
         is_looped = op is self.tiling.anchor and bool(self.tiling.inner_loops)
         inner = is_looped or self.tiling.is_step(op)
         is_moved = op in self.tiling.gathered_operations
         for position, operand in enumerate(op.operands):
-            part = reads[position]
-            if part is None or (is_moved and position == 0):
+            box = reads[position]
+            if box is None or (is_moved and position == 0):
                 continue
-            needed = (
+            level = (
                 LoopLevel.NESTED if self.tiling.nested_loops_by_op.get(op) else scope
             )
             if inner and not is_init_operand(op, position):
-                needed = LoopLevel.INNER
-            need = ReadDemand(op, position, part, needed)
+                level = LoopLevel.INNER
+            need = ReadDemand(op, position, box, level)
             self.needs.setdefault(operand, []).append(need)
 
     def _tile_reduction(
         self, op: TilingInterface, box: Box, reduce: Sequence[int], loops: LoopsByDim
     ) -> Box:
-        """The iterations of what has a loop over its own reduction."""
+        """Return the iterations of an operation with a loop over its own reduction."""
         form = self.forms.of(op)
         sizes = reduction_sizes_of(op, self.looped, self.forms, reduce)
         return self.rules.pad_box(
@@ -402,9 +423,14 @@ class _BackwardAnalysis:
         )
 
     def _check_whole_uses(self) -> None:
-        """Every tile computed in the group is used whole."""
+        """
+        Check that every tile computed in the group is used as a whole. Raises
+        `TilingError`.
+        """
         for op, tile in self.tiling.tiles.items():
-            for need in (n for value in op.results for n in self.needs.get(value, [])):
+            for need in (
+                demand for value in op.results for demand in self.needs.get(value, [])
+            ):
                 if not is_same_box(need.box, tile.result):
                     raise TilingError(op, "its consumers need only parts of its tile")
 
@@ -416,26 +442,26 @@ class _BackwardAnalysis:
             self._roll_reads(value)
 
     def _roll_reads(self, value: SSAValue) -> None:
-        """Let the tiles that are cut from an input roll where they can."""
-        for number, box in enumerate(
+        """Add rolling windows for the tiles of an input, where tiles can roll."""
+        for index, box in enumerate(
             self.tiling.reads.get((value, LoopLevel.OUTER), [])
         ):
             if (window := self._find_window(value, box)) is not None:
                 fill = self._common_fill(value, self.operations[-1])
                 window = replace(window, fill=fill)
-                self.tiling.windows[value, number] = window
+                self.tiling.windows[value, index] = window
 
     def _common_fill(self, value: SSAValue, at: Operation) -> Scalar | None:
         """
-        Return the value that all readers of a window need outside of the tensor. Raises
-        `TilingError` if they need several.
+        Return the padding value that all readers of a window need; None if they need
+        none. Raises `TilingError` if they need different values.
         """
-        borders = [
+        padding_values = [
             self.tiling.padding_value(need.consumer, need.operand_index)
             for need in self.needs.get(value, [])
             if need.consumer is not None
         ]
-        fill, agree = common_fill_of(borders)
-        if not agree:
-            raise TilingError(at, "what reads its window wants several values outside")
+        fill, is_unique = common_fill_of(padding_values)
+        if not is_unique:
+            raise TilingError(at, "readers of its window need different padding values")
         return fill

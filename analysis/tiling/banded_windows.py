@@ -1,4 +1,4 @@
-"""Sliding windows of a group that banded matmuls compute."""
+"""Sliding windows of a group that are computed by banded matmuls."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from tlf.support.affine.index_access import AffineSum, Box
 def banded_matmul_of(
     array: SystolicArray | None, op: TilingInterface, box: Box, form: OpFacts
 ) -> BandedMatmul | None:
-    """The bands in which an array computes some iterations of an operation, if any."""
+    """
+    Return the banded matmul by which an array computes some iterations of an operation,
+    if any.
+    """
     if array is None or (windows := banded_windows_of(op, box, form)) is None:
         return None
     return BandedMatmul.of(windows, [each.tile_extent for each in box], array)
@@ -19,8 +22,9 @@ def banded_matmul_of(
 
 def banded_windows_of(op: TilingInterface, box: Box, form: OpFacts) -> Windows | None:
     """
-    The windows of some iterations that bands may compute. Filters come from outside of
-    the group, as they are brought with zeros around them, and with all of their taps.
+    Return the sliding windows of some iterations that banded matmuls may compute; None
+    if there are none. Filters must be inputs of the group, as they are loaded with
+    zeros around them, and with all of their taps.
     """
     if (windows := form.windows) is None:
         return None

@@ -1,4 +1,4 @@
-"""Covering of boxes that depend on loops, over all of their iterations."""
+"""Covering of boxes whose offsets depend on loops, over all iterations of the loops."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from tlf.analysis.tiling.group_tiling import TileLoop
 from tlf.support.affine.index_access import AffineSum, Box, Interval
 
 SymbolRanges: TypeAlias = Mapping[Hashable, tuple[int, int]]
-"""The least and the greatest value of every induction variable."""
+"""Smallest and largest value of every induction variable."""
 
 
 def is_moved_by(box: Box, loops: Collection[TileLoop]) -> bool:
-    """Return `True` if the offset of a box depends on one of some loops."""
+    """
+    Return `True` if the offset of a box depends on the induction variable of one of the
+    loops.
+    """
     for interval in box:
         for symbol, _ in interval.offset.terms:
             if symbol in loops:
@@ -22,7 +25,7 @@ def is_moved_by(box: Box, loops: Collection[TileLoop]) -> bool:
 
 
 def cover_iterations(box: Box, loops: Collection[TileLoop]) -> Box:
-    """The box that covers `box` in every iteration of some loops."""
+    """Return the box that covers `box` in every iteration of the given loops."""
     if not loops or not is_moved_by(box, loops):
         return box
     covering: list[Interval] = []
@@ -40,8 +43,8 @@ def cover_iterations(box: Box, loops: Collection[TileLoop]) -> Box:
 
 def hull_of(boxes: Sequence[Box], ranges: SymbolRanges) -> Box:
     """
-    The box over several. Where their distance is not constant, it covers them in all
-    iterations.
+    Return the bounding box of several boxes. Along axes where the distance of two boxes
+    is not constant, it covers them in all iterations.
     """
     hull = boxes[0]
     for box in boxes[1:]:
@@ -56,13 +59,13 @@ def is_always_covering(outer: Box, inner: Box, ranges: SymbolRanges) -> bool:
     """Return `True` if `outer` contains all of `inner` in every iteration."""
     if outer is inner:
         return True
-    for mine, other in zip(outer, inner, strict=True):
-        if mine is other:
+    for a, b in zip(outer, inner, strict=True):
+        if a is b:
             continue
-        if mine.offset == other.offset and other.size <= mine.size:
+        if a.offset == b.offset and b.size <= a.size:
             continue
-        least, greatest = (other.offset - mine.offset).bounds(ranges)
-        if least < 0 or greatest + other.size > mine.size:
+        least, greatest = (b.offset - a.offset).bounds(ranges)
+        if least < 0 or greatest + b.size > a.size:
             return False
     return True
 
@@ -70,8 +73,8 @@ def is_always_covering(outer: Box, inner: Box, ranges: SymbolRanges) -> bool:
 def _hull_over_iterations(
     left: Interval, right: Interval, ranges: SymbolRanges
 ) -> Interval:
-    ends = [each.offset.bounds(ranges) for each in (left, right)]
-    first = min(least for least, _ in ends)
+    bounds = [each.offset.bounds(ranges) for each in (left, right)]
+    first = min(least for least, _ in bounds)
     sizes = (left.size, right.size)
-    last = max(end + size for (_, end), size in zip(ends, sizes, strict=True))
+    last = max(end + size for (_, end), size in zip(bounds, sizes, strict=True))
     return Interval(AffineSum(first), last - first)

@@ -1,4 +1,4 @@
-"""Steps of a cascade in the tiled loop of its anchor."""
+"""Steps of a cascade in the tiled loop of the anchor."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tlf.support.affine.index_access import Box
 
 
 def tile_of_step(tiling: GroupTiling, op: TilingInterface, box: Box) -> Box:
-    """The iterations of a step in one iteration of the anchor's loop."""
+    """Return the iterations of a step in one iteration of the anchor's loop."""
     cascade, anchor = tiling.cascade, tiling.anchor
     assert cascade is not None
     assert anchor is not None
@@ -24,7 +24,7 @@ def tile_of_step(tiling: GroupTiling, op: TilingInterface, box: Box) -> Box:
 
 
 def is_loop_carried(tiling: GroupTiling, op: Operation) -> bool:
-    """Return `True` if a value is carried by the loop of a group."""
+    """Return `True` if the value is carried by the loop of the group."""
     cascade = tiling.cascade
     return op is tiling.anchor or (
         cascade is not None and running_limits.is_loop_carried(cascade, op)
@@ -33,8 +33,8 @@ def is_loop_carried(tiling: GroupTiling, op: Operation) -> bool:
 
 def is_corrected_after_loop(tiling: GroupTiling, op: Operation) -> bool:
     """
-    Return `True` if a total is corrected once more behind the loop, because its terms
-    depend on values that are limited inside of it.
+    Return `True` if a total is corrected once more after the loop, because its terms
+    depend on values that are clamped inside the loop.
     """
     cascade, correction = tiling.cascade, tiling.correction_of(op)
     if cascade is None or correction is None:
@@ -43,7 +43,7 @@ def is_corrected_after_loop(tiling: GroupTiling, op: Operation) -> bool:
 
 
 def is_correction_after_loop(tiling: GroupTiling, op: Operation) -> bool:
-    """Return `True` if the result of an operation corrects a total behind the loop."""
+    """Return `True` if the result of an operation corrects a total after the loop."""
     if tiling.cascade is None:
         return False
     return any(
@@ -53,7 +53,9 @@ def is_correction_after_loop(tiling: GroupTiling, op: Operation) -> bool:
 
 
 def limits_in_loop(tiling: GroupTiling, op: Operation) -> tuple[float, ...]:
-    """The numbers that a running value is not to be beyond in the loop of a group."""
+    """
+    Return the finite limits to which a running value is clamped in the loop of a group.
+    """
     return (
         () if tiling.cascade is None else running_limits.limits_of(tiling.cascade, op)
     )
@@ -63,17 +65,17 @@ def computation_order_of(
     tiling: GroupTiling, operations: Sequence[TilingInterface]
 ) -> Sequence[Operation]:
     """
-    The operations that are computed in the order of the program, but for those that
-    need the totals of a cascade, which run behind its loop.
+    Return the computed operations in program order, except those that need the totals
+    of a cascade, which run after its loop.
     """
     order: list[Operation] = [op for op in operations if op in tiling.tiles]
     if (cascade := tiling.cascade) is None:
         return order
     end = order.index(cascade.anchor)
-    late = [
+    after_loop = [
         op
         for op in order[:end]
         if op in cascade.dependent and tiling.tiles[op].loop_level is LoopLevel.OUTER
     ]
-    early = [op for op in order[:end] if op not in late]
-    return [*early, cascade.anchor, *late, *order[end + 1 :]]
+    before_loop = [op for op in order[:end] if op not in after_loop]
+    return [*before_loop, cascade.anchor, *after_loop, *order[end + 1 :]]

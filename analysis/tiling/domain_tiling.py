@@ -1,4 +1,4 @@
-"""Tiling of an iteration domain: a box per tile, and the new loops over tiles."""
+"""Tiling of an iteration domain: the box of a tile, and the loops over tiles."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tlf.dialects.interfaces import TilingInterface
 from tlf.support.affine.index_access import AffineSum, Box, Interval
 
 LoopsByDim: TypeAlias = dict[int, TileLoop]
-"""Loops over tiles, by the iterator that they are cut from."""
+"""Loops over tiles, by the iterator that they tile."""
 
 
 def reduction_sizes_of(
@@ -21,25 +21,25 @@ def reduction_sizes_of(
     sizes: Sequence[int],
 ) -> Sequence[int]:
     """
-    Return the sizes that belong to the reductions of an operation, from those of all
-    reductions that have loops, of which the anchor's come first. Raises `TilingError`
-    if there are more sizes, or fewer.
+    Return the tile sizes of the reduction iterators of one operation, selected from the
+    sizes of all reductions that have loops, the anchor's first. Raises `TilingError` if
+    the number of sizes does not match the number of reduction iterators.
     """
     anchor = looped.anchor or op
-    places = [
+    owners = [
         owner
         for owner in (anchor, *looped.nested)
         for _ in forms.of(owner).reduction_dims
     ]
-    if len(sizes) != len(places):
+    if len(sizes) != len(owners):
         raise TilingError(
-            op, f"expected {len(places)} reduction sizes, got {len(sizes)}"
+            op, f"expected {len(owners)} reduction sizes, got {len(sizes)}"
         )
-    return [size for owner, size in zip(places, sizes, strict=True) if owner is op]
+    return [size for owner, size in zip(owners, sizes, strict=True) if owner is op]
 
 
 def whole_domain(form: OpFacts) -> Box:
-    """All iterations."""
+    """Return the box of all iterations."""
     return tuple(Interval(AffineSum(), extent, extent) for extent in form.extents)
 
 
@@ -52,9 +52,9 @@ def tile_domain(
     loops: LoopsByDim,
 ) -> Box:
     """
-    Return the iterations of one tile, adding a loop for each tiled iterator.
+    Return the iterations of one tile, and add a loop for each tiled iterator.
 
-    Raises `TilingError` where an iterator only runs whole.
+    Raises `TilingError` if an iterator cannot be tiled.
     """
     tiled = list(box)
     for position, size in zip(iterators, sizes, strict=True):

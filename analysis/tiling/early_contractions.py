@@ -1,4 +1,4 @@
-"""Contractions of a group that can be computed ahead of their own iteration."""
+"""Contractions of a group that can be computed before their own iteration."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tlf.dialects.interfaces import ContractionInterface
 
 def early_contractions_of(tiling: GroupTiling) -> list[Operation]:
     """
-    Contractions of nothing but inputs of the group that another one needs, in the body
-    of the innermost loops.
+    Return the contractions in the body of the innermost loops that read only inputs of
+    the group, and on which another contraction depends.
     """
     inside = [
         op
@@ -35,14 +35,14 @@ def _has_dependent_contraction(
     product: Operation, operations: Collection[Operation]
 ) -> bool:
     """
-    Return `True` if another contraction depends on a product; operations are in program
-    order.
+    Return `True` if another contraction depends on `product`; `operations` are in
+    program order.
     """
-    needing = {product}
+    dependents = {product}
     for op in operations:
-        if not any(operand.owner in needing for operand in op.operands):
+        if not any(operand.owner in dependents for operand in op.operands):
             continue
         if isinstance(op, ContractionInterface):
             return True
-        needing.add(op)
+        dependents.add(op)
     return False

@@ -1,4 +1,4 @@
-"""Roundings of products that a matrix instruction performs itself."""
+"""Rounding of contraction results that a matrix instruction performs itself."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from tlf.dialects.types import tensor_type
 
 def rounded_products(tiling: GroupTiling) -> dict[Operation, Operation]:
     """
-    By operation that only rounds, the contraction whose tiles it rounds: one that is
-    summed up at once, for no other use, of factors in the type of the result.
+    Return the contraction whose tiles are rounded, for each operation that only rounds.
+    The contraction must not have a loop over its reduction, must have no other use, and
+    its factors must have the type of the rounded result.
     """
     return {
         op: product
@@ -29,8 +30,8 @@ def rounded_products(tiling: GroupTiling) -> dict[Operation, Operation]:
 
 def is_rounded_by(product: ContractionInterface, op: Operation) -> bool:
     """
-    Return `True` if rounding is the only use of a product, and gives it the type of its
-    factors.
+    Return `True` if rounding is the only use of a product without an initial value, and
+    the rounded type is the type of its factors.
     """
     element = tensor_type(product.operands[0]).element_type
     return (

@@ -1,4 +1,4 @@
-"""Members of a group, their reduction loop, tileable axes and smallest tiles."""
+"""Members of a group, its reduction loop, tileable axes and smallest tiles."""
 
 from __future__ import annotations
 
@@ -35,64 +35,77 @@ from tlf.dialects.target import Level, TargetSpec
 from tlf.dialects.target.npu_machine import machine_of
 
 MIN_NESTED_TERMS = 512
-"""Minimum number of terms of a contraction with a loop nested in a cascade's."""
+"""
+Minimum number of terms of a contraction with a loop nested in the loop of a cascade.
+"""
 
 MIN_BYTES_RATIO = 2
-"""Ratio of bytes from which a shorter reduction loop with smaller tiles is selected."""
+"""
+Minimum ratio of the footprints of two reduction loops at which the shorter one, with
+smaller tiles, is selected.
+"""
 
 
 def tile_rules_of(target: TargetSpec, level: str) -> TileRules:
     """Return the constraints on tiles in a memory level of the target."""
-    found = target.levels.get(level)
-    nearest = next(iter(target.levels.values()))
-    is_between = found is not None and found.kind == "buffer" and found is not nearest
-    is_nearest = found is not None and found.kind == "buffer" and found is nearest
+    spec = target.levels.get(level)
+    innermost = next(iter(target.levels.values()))
+    is_intermediate = (
+        spec is not None and spec.kind == "buffer" and spec is not innermost
+    )
+    is_innermost = spec is not None and spec.kind == "buffer" and spec is innermost
     return TileRules(
         power_of_two=target.tiling.power_of_two,
-        has_views=found is None or found.kind == "buffer",
-        has_gather_moves=found is not None and found.kind == "value",
-        has_indexed_moves=found is not None and found.follows_indices,
-        is_axis_ordered=is_between,
-        has_cascades=found is not None,
-        has_nested_loops=found is not None and found.kind == "value",
-        is_retiled=is_between,
-        alignment=1 if found is None else found.alignment,
-        array=SystolicArray.of(machine_of(target)) if is_nearest else None,
+        has_views=spec is None or spec.kind == "buffer",
+        has_gather_moves=spec is not None and spec.kind == "value",
+        has_indexed_moves=spec is not None and spec.follows_indices,
+        is_axis_ordered=is_intermediate,
+        has_cascades=spec is not None,
+        has_nested_loops=spec is not None and spec.kind == "value",
+        is_retiled=is_intermediate,
+        alignment=1 if spec is None else spec.alignment,
+        array=SystolicArray.of(machine_of(target)) if is_innermost else None,
     )
 
 
 @dataclass(frozen=True)
 class _LoopChoice:
-    """The reduction that has a loop, and the axes of the group with it."""
+    """Reduction that has a loop, and the tileable axes of the group with this loop."""
 
     loop: ReductionLoop
     axes: TileableAxes
     min_tiling: GroupTiling | None = None
-    """Its smallest tiles, where a reduction has a loop."""
+    """Smallest tiles, if a reduction has a loop."""
 
     @cached_property
     def min_bytes(self) -> int:
-        """Those of its smallest tiles."""
+        """Total bytes of the smallest tiles."""
         return 0 if self.min_tiling is None else self.min_tiling.total_bytes()
 
 
 @dataclass(frozen=True)
 class GroupMembers:
-    """Operations that might become a group, in program order, and their results."""
+    """Operations of a candidate group, in program order, and their results."""
 
     operations: tuple[TilingInterface, ...]
     results: tuple[SSAValue, ...]
     op_facts: OpFactsCache = field(
         default_factory=OpFactsCache, compare=False, repr=False
     )
-    """Cached forms of the operations, valid as long as these do not change."""
+    """
+    Cached facts about the operations, valid as long as the operations do not change.
+    """
     _choices: dict[TileRules, _LoopChoice] = field(
         default_factory=dict["TileRules", "_LoopChoice"], compare=False, repr=False
     )
 
     @property
     def root(self) -> TilingInterface:
-        """The operation that loops are built for."""
+        """
+        Operation whose parallel iterators become the loops of the group. Raises
+        `TilingError` if the first result is not computed by an operation that can be
+        tiled.
+        """
         owner = self.results[0].owner
         if not isinstance(owner, TilingInterface):
             raise TilingError(self.operations[0], "expected a result of the group")
@@ -100,14 +113,14 @@ class GroupMembers:
 
     @property
     def accumulating_operations(self) -> tuple[AccumulatingInterface, ...]:
-        """The operations that combine many values into one."""
+        """Operations that combine many values into one."""
         return tuple(
             op for op in self.operations if isinstance(op, AccumulatingInterface)
         )
 
     @cached_property
     def cascade(self) -> Cascade | None:
-        """The operations that may accumulate in one loop, if there are several."""
+        """Longest cascade of the reductions of the group; None if there is none."""
         if len(self.accumulating_operations) < 2:
             return None
         return longest_cascade(self.operations, self.op_facts, self.axis_classes)
@@ -119,7 +132,10 @@ class GroupMembers:
 
     @property
     def _candidate_cascades(self) -> Iterator[Cascade]:
-        """The longest one, and that of the last reduction, if it is another one."""
+        """
+        Longest cascade, then the cascade of the last reduction if that is a different
+        one.
+        """
         if (longest := self.cascade) is None:
             return
         yield longest
@@ -134,7 +150,9 @@ class GroupMembers:
         rules: TileRules,
         rolling: RollingPolicy | None = None,
     ) -> GroupTiling:
-        """The tiles of the group, were it tiled like this."""
+        """
+        Return the tiles of the group for the given tile sizes. Raises `TilingError`.
+        """
         looped = self._loop_choice(rules).loop if reduce else None
         return self._analyze_with(tile, reduce, rules, looped, rolling)
 
@@ -151,31 +169,37 @@ class GroupMembers:
 
     @cached_property
     def _result_alignment(self) -> ResultAlignment:
-        """Analysis of the results beside the first one."""
+        """Alignment of further results with the first one."""
         about = self.operations, self.op_facts, self._sibling_contractions
         return ResultAlignment(*about, lambda: self.axis_classes)
 
     def _sibling_contractions(self) -> AbstractSet[Operation]:
-        """The contractions of one loop, if it adds up several."""
+        """
+        Return the contractions that accumulate in the loop of the cascade, if there are
+        several.
+        """
         steps = () if self.cascade is None else self.cascade.steps
         found = {op for op in steps if isinstance(op, ContractionInterface)}
         return found if len(found) > 1 else set()
 
     def reduction_loop(self, rules: TileRules) -> ReductionLoop:
         """
-        Return the reduction that has a loop. Raises `TilingError` if the group does not
-        tile.
+        Return the reduction that has a loop. Raises `TilingError` if the group cannot
+        be tiled.
         """
         return self._loop_choice(rules).loop
 
     def tileable_axes(self, rules: TileRules) -> TileableAxes:
         """
-        The axes that can be tiled. Raises `TilingError` where the group does not tile.
+        Return the axes that can be tiled. Raises `TilingError` if the group cannot be
+        tiled.
         """
         return self._loop_choice(rules).axes
 
     def min_tiling(self, rules: TileRules) -> GroupTiling:
-        """The smallest tiles. Raises `TilingError` where the group does not tile."""
+        """
+        Return the smallest tiles. Raises `TilingError` if the group cannot be tiled.
+        """
         choice = self._loop_choice(rules)
         if choice.min_tiling is not None:
             return choice.min_tiling
@@ -183,31 +207,36 @@ class GroupMembers:
         return self.tiling_with(axes.min_tile(), axes.min_reduction_tile(), rules)
 
     def _loop_choice(self, rules: TileRules) -> _LoopChoice:
-        """Return the reduction that has a loop, and the axes with it."""
+        """
+        Return the reduction that has a loop, and the tileable axes with this loop
+        (cached).
+        """
         if rules not in self._choices:
             self._choices[rules] = self._choose_loop(rules)
         return self._choices[rules]
 
     def _choose_loop(self, rules: TileRules) -> _LoopChoice:
-        found = map(partial(self._evaluate_loop, rules), self._candidate_loops(rules))
-        legal = [each for each in found if each is not None]
+        evaluated = map(
+            partial(self._evaluate_loop, rules), self._candidate_loops(rules)
+        )
+        legal = [each for each in evaluated if each is not None]
         if not legal:
             return _LoopChoice(
                 ReductionLoop(), self._parallel_axes(rules, ReductionLoop())
             )
-        first, *others = legal
+        first, *remaining = legal
         smaller = (
             each
-            for each in others
+            for each in remaining
             if MIN_BYTES_RATIO * each.min_bytes < first.min_bytes
         )
         return next(smaller, first)
 
     def _candidate_loops(self, rules: TileRules) -> Iterator[ReductionLoop]:
         """
-        Yield the candidates for the loop over a reduction: the only one; or the anchors
-        of cascades with all that run along, for the longest and the last one, and the
-        only contraction, where the others run whole behind.
+        Yield the candidates for the reduction loop: the only accumulating operation; or
+        the anchors of the longest and of the last cascade, with their nested
+        contractions, then the only contraction, with all other reductions untiled.
         """
         if len(self.accumulating_operations) == 1:
             yield ReductionLoop(self.accumulating_operations[0])
@@ -224,7 +253,9 @@ class GroupMembers:
     def _nested_contractions(
         self, cascade: Cascade
     ) -> tuple[AccumulatingInterface, ...]:
-        """Long contractions of nothing but inputs that run in the loop of a cascade."""
+        """
+        Return the long contractions of group inputs that run in the loop of a cascade.
+        """
         return tuple(
             op
             for op in self.accumulating_operations
@@ -236,7 +267,7 @@ class GroupMembers:
 
     @property
     def only_contraction(self) -> ContractionInterface | None:
-        """The contraction, if there is one."""
+        """Contraction of the group, if there is exactly one."""
         found = [
             op
             for op in self.accumulating_operations
@@ -247,24 +278,27 @@ class GroupMembers:
     def _evaluate_loop(
         self, rules: TileRules, looped: ReductionLoop
     ) -> _LoopChoice | None:
-        """The axes if a reduction has a loop, where its smallest tiles are legal."""
-        whole = self._parallel_axes(rules, looped)
-        axes = self._add_reduction_axes(whole, looped)
-        least = axes.min_tile(), axes.min_reduction_tile()
+        """
+        Return the tileable axes with a given reduction loop; None if its smallest tiles
+        are illegal.
+        """
+        parallel_axes = self._parallel_axes(rules, looped)
+        axes = self._add_reduction_axes(parallel_axes, looped)
+        min_sizes = axes.min_tile(), axes.min_reduction_tile()
         try:
-            tiling = self._analyze_with(*least, rules, looped)
+            tiling = self._analyze_with(*min_sizes, rules, looped)
         except TilingError:
             return None
         return _LoopChoice(looped, axes, tiling)
 
     def _parallel_axes(self, rules: TileRules, looped: ReductionLoop) -> TileableAxes:
-        """The axes, were reductions to run whole."""
+        """Return the tileable parallel axes, with all reductions untiled."""
         root = self.root
         form = self.op_facts.of(root)
         parallel = form.parallel_extents
-        whole = _untileable_positions(form, form.parallel_dims)
+        untileable = _untileable_positions(form, form.parallel_dims)
         unit = [
-            extent if position in whole else 1
+            extent if position in untileable else 1
             for position, extent in enumerate(parallel)
         ]
         views = replace(rules, has_views=True)
@@ -272,10 +306,10 @@ class GroupMembers:
         tiling = outline_tiles(
             *group, forms=self.op_facts, beside=self._result_alignment
         )
-        repeated = self._recomputable_reductions(looped)
+        recomputable = self._recomputable_reductions(looped)
         free = tuple(
             position in tiling.loops
-            and self._is_followed_by_all(tiling, position, repeated)
+            and self._is_followed_by_all(tiling, position, recomputable)
             for position in form.parallel_dims
         )
         return TileableAxes(parallel, free, (), ())
@@ -283,15 +317,18 @@ class GroupMembers:
     def _add_reduction_axes(
         self, axes: TileableAxes, looped: ReductionLoop
     ) -> TileableAxes:
-        """The axes with those of a reduction that has a loop."""
+        """Return `axes` with the axes of the reduction loop added."""
         assert looped.anchor is not None
         nested = sum(len(self.op_facts.of(op).reduction_dims) for op in looped.nested)
         extents, free = list[int](), list[bool]()
         for op in (looped.anchor, *looped.nested):
             form = self.op_facts.of(op)
-            kept = _untileable_positions(form, form.reduction_dims)
+            untileable = _untileable_positions(form, form.reduction_dims)
             extents += form.reduction_extents
-            free += (at not in kept for at in range(len(form.reduction_dims)))
+            free += (
+                position not in untileable
+                for position in range(len(form.reduction_dims))
+            )
         return replace(
             axes,
             reduction=tuple(extents),
@@ -303,9 +340,9 @@ class GroupMembers:
         self, tiling: GroupTiling, position: int, repeated: AbstractSet[Operation]
     ) -> bool:
         """
-        Return `True` if all results, each of whose elements one tile writes, move along
-        an axis, and so do all accumulating operations, except those that may be
-        repeated.
+        Return `True` if the tiles of all results, and of all accumulating operations
+        except the `repeated` ones, move along an axis. Each element of a result must be
+        written by one tile.
         """
         loop = tiling.loops[position]
         bound = {result.owner for result in self.results}
@@ -318,7 +355,7 @@ class GroupMembers:
 
     def _recomputable_reductions(self, looped: ReductionLoop) -> set[Operation]:
         """
-        Return the reductions beside the anchor that do not depend on another
+        Return the reductions of the cascade, except the anchor, that do not depend on a
         contraction.
         """
         if (cascade := looped.cascade) is None:
@@ -336,7 +373,7 @@ class GroupMembers:
 
 
 def _untileable_positions(form: OpFacts, positions: Sequence[int]) -> set[int]:
-    """Return the indices of those iterators that cannot be tiled."""
+    """Return the indices in `positions` of the iterators that cannot be tiled."""
     found = enumerate(positions)
     return {at for at, position in found if position in form.untileable_dims}
 
@@ -345,9 +382,9 @@ def can_fit(
     tiling: GroupTiling, level: Level, target: TargetSpec, stages: int = 1
 ) -> bool:
     """
-    Return `True` if the tiles of a group fit in a memory level at once: in a level of
-    buffers all of them, those that are loaded and stored once for each stage; in a
-    level of values those that are being loaded.
+    Return `True` if the tiles of a group fit in a memory level. In a buffer level this
+    counts all tiles, with loaded and stored tiles once per stage; in a value level only
+    the tiles being loaded.
     """
     limit = target.tiling.max_elements
     if limit is not None and tiling.max_tile_elements() > limit:
@@ -356,7 +393,7 @@ def can_fit(
 
 
 def _required_bytes(tiling: GroupTiling, level: Level, stages: int = 1) -> int:
-    """The bytes of a memory level that the tiles of a group take."""
+    """Return the bytes that the tiles of a group need in a memory level."""
     return (
         tiling.total_bytes(stages) if level.kind == "buffer" else tiling.input_bytes()
     )
@@ -365,11 +402,9 @@ def _required_bytes(tiling: GroupTiling, level: Level, stages: int = 1) -> int:
 def group_objection(
     members: GroupMembers, level: Level, target: TargetSpec
 ) -> str | None:
-    """
-    Return why operations do not form a group; None if they do. None if they are one.
-    """
+    """Return the reason why operations do not form a group; None if they form one."""
     if not members.results:
-        return "nothing uses what it computes"
+        return "its results are not used"
     if (tiling := min_tiling_of(members, level, target)) is None:
         return "no tile of one is computed from a tile of the other"
     if can_fit(tiling, level, target):
@@ -378,16 +413,14 @@ def group_objection(
     if needed > level.capacity or limit is None:
         return describe_overflow(needed, level)
     return (
-        f"a tile of it has {tiling.max_tile_elements():,} elements at least, and "
-        f"{level.name} "
-        f"takes {limit:,}"
+        f"its smallest tiles have up to {tiling.max_tile_elements():,} elements, and "
+        f"{level.name} takes {limit:,}"
     )
 
 
 def describe_overflow(needed: int, level: Level) -> str:
     """
-    Return the message for a group whose smallest tiles need more bytes than a level
-    has.
+    Return the message for a group whose smallest tiles exceed the capacity of a level.
     """
     return (
         f"the smallest tiles of both need {needed:,} bytes, and {level.name} has "
@@ -398,7 +431,7 @@ def describe_overflow(needed: int, level: Level) -> str:
 def min_tiling_of(
     members: GroupMembers, level: Level, target: TargetSpec
 ) -> GroupTiling | None:
-    """The smallest tiles of a group, or None where it cannot be tiled."""
+    """Return the smallest tiles of a group; None if it cannot be tiled."""
     try:
         return members.min_tiling(tile_rules_of(target, level.name))
     except TilingError:
@@ -409,9 +442,9 @@ def group_members_of(
     operations: Sequence[TilingInterface], forms: OpFactsCache | None = None
 ) -> GroupMembers:
     """
-    The group of some operations of one block, given in program order: its results are
-    the values that others use, that of the last operation first. The one that loops are
-    built for is computed last. `forms` are what is known of operations.
+    Return the group of some operations of one block, in program order. Its results are
+    the values used outside, those of the last operation first. If another result leads
+    the loops, its producers are moved last. `forms` caches facts about the operations.
     """
     results = results_of(operations)
     if (leading := find_leading_result(results, operations)) is not None:

@@ -1,4 +1,4 @@
-"""The members of a group in the IR."""
+"""Members of a group in the IR."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from tlf.dialects.interfaces import TilingInterface
 
 
 def members_of_group_op(group: graph.GroupOp) -> GroupMembers:
-    """The operations and results of a group."""
+    """
+    Return the operations and results of a group. Raises `TilingError` if the group is
+    empty or contains an operation that cannot be tiled.
+    """
     operations: list[TilingInterface] = []
     for op in group.body.block.ops:
         if isinstance(op, graph.YieldOp):

@@ -1,4 +1,4 @@
-"""Results of a group, and the one that its loops are built for."""
+"""Results of a group, and the result that leads its loops."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from tlf.dialects.types import tensor_type
 
 
 def results_of(operations: Sequence[Operation]) -> list[SSAValue]:
-    """The values of some operations that others use, that of the last one first."""
+    """
+    Return the results of operations that are used outside, those of the last operation
+    first.
+    """
     inside = set(operations)
     return [
         result
@@ -29,31 +32,36 @@ def find_leading_result(
     results: Sequence[SSAValue], operations: Sequence[Operation]
 ) -> SSAValue | None:
     """
-    The result of operations that loops are built for, where that is not the first: one
-    of more elements, where neither needs the other. The first may follow its tiles.
+    Return the result that leads the loops, if it is not the first one: the result with
+    the most elements, if it has more than the first and the first does not depend on
+    it. The first result may follow the tiles of the leading one.
     """
     if len(results) < 2:
         return None
-    last, *others = results
-    needed, found = producer_slice_of(last, set(operations)), None
-    for each in others:
-        if each.owner not in needed and _element_count(each) > _element_count(
-            found or last
+    last, *remaining = results
+    producers, leading = producer_slice_of(last, set(operations)), None
+    for each in remaining:
+        if each.owner not in producers and _element_count(each) > _element_count(
+            leading or last
         ):
-            found = each
-    return found
+            leading = each
+    return leading
 
 
 def move_producers_last(
     leading: SSAValue, operations: Sequence[TilingInterface]
 ) -> list[TilingInterface]:
-    """Operations in an order in which what only a result needs comes last."""
+    """
+    Return the operations ordered so that producers needed only by `leading` are last.
+    """
     inside = set[Operation](operations)
     chain = producer_slice_of(leading, inside)
-    others = (value for op in operations if op not in chain for value in op.results)
-    needed = producer_slice_of_all(others, inside)
-    first = [op for op in operations if op in needed]
-    return [*first, *(op for op in operations if op not in needed)]
+    other_values = (
+        value for op in operations if op not in chain for value in op.results
+    )
+    shared = producer_slice_of_all(other_values, inside)
+    first = [op for op in operations if op in shared]
+    return [*first, *(op for op in operations if op not in shared)]
 
 
 def _element_count(value: SSAValue) -> int:

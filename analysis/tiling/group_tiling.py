@@ -1,4 +1,4 @@
-"""Result of the tile analysis: loops, and the box of every operation and input."""
+"""Result of the tile analysis: loops, and the boxes of every operation and input."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class TilingError(PassFailedException):
-    """A group cannot be tiled as planned. `op` is the operation at fault."""
+    """Error: a group cannot be tiled as planned. `op` is the operation at fault."""
 
     def __init__(self, op: Operation, message: str) -> None:
         super().__init__(f"{op.name}: {message}")
@@ -46,21 +46,23 @@ class TilingError(PassFailedException):
 
 
 def dims_of_kind(op: TilingInterface, kind: IteratorType) -> list[int]:
-    """The iterators of one kind, by their place among all."""
+    """Return the indices of the iterators of one kind."""
     iterators = enumerate(op.iteration_domain())
     return [position for position, each in iterators if each.kind is kind]
 
 
 @dataclass(eq=False, frozen=True)
 class TileLoop:
-    """A loop over the tiles of one axis. It is the symbol of its induction variable."""
+    """
+    Loop over the tiles of one axis; the object is the symbol of the induction variable.
+    """
 
     extent: int
     tile: int
 
     @property
     def trips(self) -> int:
-        """The number of iterations."""
+        """Number of iterations."""
         return -(-self.extent // self.tile)
 
     @property
@@ -71,7 +73,7 @@ class TileLoop:
 
 class LoopLevel(Enum):
     """
-    Loop level of a tile: per result tile, in the reduction loop, or nested in that.
+    Loop level of a tile: per result tile, in the reduction loop, or in a nested loop.
     """
 
     OUTER = auto()
@@ -81,121 +83,125 @@ class LoopLevel(Enum):
 
 @dataclass(frozen=True)
 class ReductionLoop:
-    """The reduction with a loop, its cascade, and reductions nested in that loop."""
+    """Reduction that has a loop, its cascade, and the reductions nested in the loop."""
 
     anchor: AccumulatingInterface | None = None
     cascade: Cascade | None = None
     nested: tuple[AccumulatingInterface, ...] = ()
-    """Reductions with loops of their own in the loop of the anchor."""
+    """Reductions with their own loops inside the loop of the anchor."""
 
     def __bool__(self) -> bool:
         return self.anchor is not None
 
 
 class ReadDemand(NamedTuple):
-    """The box of a value that one operand of one operation needs."""
+    """Box of a value that one operand of one operation needs."""
 
     consumer: TilingInterface | None
-    """None for a part that a window keeps."""
+    """None for the part of a window needed by the prologue."""
     operand_index: int
     box: Box
     loop_level: LoopLevel
 
 
 class TiledOperation(NamedTuple):
-    """The part of an operation that is computed for one tile of the group's result."""
+    """Part of an operation that is computed for one tile of the group's result."""
 
     op: TilingInterface
     box: Box
-    """The iterations, with those of an inner loop."""
+    """Iterations, including the iterations of an inner loop as symbolic offsets."""
     result: Box
-    """The part of the result that there is: computed by these, or kept as well."""
+    """
+    Available part of the result: computed by these iterations, or retained in a window.
+    """
     loop_level: LoopLevel
     facts: OpFacts
     reads: tuple[Box | None, ...] = ()
-    """The part of each operand that these iterations read, if it is a tensor."""
+    """
+    Box of each operand that these iterations read; None for operands without an
+    indexing map.
+    """
     is_recomputed: bool = False
-    """True if a result of an inner loop is recomputed behind it."""
+    """True if a result of an inner loop is recomputed after the loop."""
     is_moved: bool = False
-    """True if the move of its first operand performs it."""
+    """True if the operation is performed by the move of its first operand."""
 
     @property
     def computed_box(self) -> Box:
-        """The part of the result that these iterations compute."""
+        """Part of the result that these iterations compute."""
         return accessed_box(self.facts.result_map, self.box)
 
 
 TEMPORARY_BYTES = 4
-"""The bytes of an element of a temporary."""
+"""Bytes per element of a temporary."""
 
 Tile: TypeAlias = tuple[SSAValue, Box]
-"""A value, and the part of it that a tile holds."""
+"""A value, and the box of it that a tile contains."""
 
 
 @dataclass
 class GroupTiling:
-    """
-    The tiles of a group: loops, what is computed of each operation, and what is read of
-    each input.
-    """
+    """Tiles of a group: loops, and the boxes of its operations and inputs."""
 
     rules: TileRules
     results: tuple[SSAValue, ...] = ()
-    """The values that the group yields."""
+    """Values that the group yields."""
     op_facts: OpFactsCache = field(default_factory=OpFactsCache)
-    """Cached forms of its operations."""
+    """Cached facts about the operations."""
     loops: dict[int, TileLoop] = field(default_factory=dict[int, TileLoop])
-    """The loops over the root's parallel iterators, by iterator."""
+    """Loops over the parallel iterators of the root, by iterator."""
     inner_loops: dict[int, TileLoop] = field(default_factory=dict[int, TileLoop])
-    """The loops over the anchor's reduction iterators, by iterator."""
+    """Loops over the reduction iterators of the anchor, by iterator."""
     nested_loops_by_op: dict[Operation, dict[int, TileLoop]] = field(
         default_factory=dict[Operation, dict[int, TileLoop]]
     )
-    """The loops in that loop, over the reductions of contractions that need nothing."""
+    """
+    Loops inside the anchor's loop, over the reductions of contractions of group inputs.
+    """
     anchor: AccumulatingInterface | None = None
     cascade: Cascade | None = None
-    """Other reductions in the anchor's loop."""
+    """Cascade of the reductions in the anchor's loop."""
     tiles: dict[Operation, TiledOperation] = field(
         default_factory=dict[Operation, TiledOperation]
     )
-    """By operation, in the order of the program."""
+    """Tile of each operation, in execution order."""
     reads: dict[tuple[SSAValue, LoopLevel], list[Box]] = field(
         default_factory=dict[tuple[SSAValue, LoopLevel], list[Box]]
     )
-    """The tiles to be cut from each input of the group."""
+    """Tiles sliced from each input of the group, by loop level."""
     result_tiles: list[Box] = field(default_factory=list[Box])
-    """For each result of the group, the part that one tile writes."""
+    """For each result of the group, the box that one tile writes."""
 
     gathered_operations: set[Operation] = field(default_factory=set[Operation])
-    """Movements that the move of their first operand does."""
+    """Movements that are performed by the move of their first operand."""
 
     rolling_loop: TileLoop | None = None
-    """The loop whose tiles keep what they share with those before."""
+    """Loop whose consecutive tiles share their overlap."""
     windows: dict[tuple[SSAValue, int], RollingWindow] = field(
         default_factory=dict[tuple[SSAValue, int], RollingWindow]
     )
     """
-    Rolling windows: of values that the group computes, with 0, and of tiles of its
-    inputs, with their index in `reads`.
+    Rolling windows, by value and index: index 0 for values that the group computes, the
+    index in `reads` for tiles of its inputs.
     """
     prefetch_distances: dict[Operation, int] = field(
         default_factory=dict[Operation, int]
     )
-    """Operations that are computed so many iterations ahead of the results."""
+    """Number of iterations by which an operation runs ahead of the results."""
     prologue: GroupTiling | None = None
     """
-    Prologue: the tiles computed and read for the windows before the first iteration.
+    Prologue: tiles computed and loaded to fill the windows before the first iteration.
     """
 
     @property
     def ranges(self) -> Mapping[Hashable, tuple[int, int]]:
-        """The values that the induction variable of each loop takes."""
-        every = [*self.loops.values(), *self.inner_loops.values(), *self.nested_loops]
-        return {loop: (0, loop.last_start) for loop in every}
+        """Smallest and largest value of each induction variable."""
+        loops = [*self.loops.values(), *self.inner_loops.values(), *self.nested_loops]
+        return {loop: (0, loop.last_start) for loop in loops}
 
     @property
     def nested_loops(self) -> list[TileLoop]:
-        """The loops in the loop over the anchor's reduction."""
+        """Loops inside the loop over the anchor's reduction."""
         return [
             loop
             for loops in self.nested_loops_by_op.values()
@@ -203,14 +209,14 @@ class GroupTiling:
         ]
 
     def is_prefetched(self, value: SSAValue) -> bool:
-        """Return `True` if a value is computed an iteration ahead of its readers."""
+        """Return `True` if a value is computed one iteration ahead of its readers."""
         window = self.windows.get((value, 0))
         return window is not None and window.is_prefetched
 
     def padding_value(self, op: TilingInterface, operand: int) -> Scalar | None:
         """
-        Return the value that elements outside of an operand must read as; None if
-        iterations never reach them or it makes no difference.
+        Return the padding value of an operand: the value that its out-of-bounds
+        elements must have. None if iterations never read them or any value is correct.
         """
         form = self.tiles[op].facts
         accesses = form.indexing_maps[operand]
@@ -218,13 +224,13 @@ class GroupTiling:
             return None
         shape = tensor_type(op.operands[operand]).get_shape()
         box = self.tiles[op].box
-        bands = banded_matmul_of(self.rules.array, op, box, form)
-        if bands is not None and operand == bands.windows.filter_operand:
+        matmul = banded_matmul_of(self.rules.array, op, box, form)
+        if matmul is not None and operand == matmul.windows.filter_operand:
             return value
-        pads = self.rules.is_retiled and operand == 0
+        can_pad = self.rules.is_retiled and operand == 0
         for axis, (access, extent) in enumerate(zip(accesses, shape, strict=True)):
-            supplies = pads and axis in form.padded_extents
-            if supplies and is_implicitly_padded(access.interval(box)):
+            is_padded = can_pad and axis in form.padded_extents
+            if is_padded and is_implicitly_padded(access.interval(box)):
                 continue
             if self._can_read_out_of_bounds(op, access, extent):
                 return value
@@ -235,7 +241,7 @@ class GroupTiling:
     ) -> bool:
         form, box = self.tiles[op].facts, self.tiles[op].box
         windows = form.windows if self.rules.has_views else None
-        ends: list[Interval] = []
+        domain: list[Interval] = []
         for position, iterator in enumerate(form.iteration_domain):
             covered = iterator.extent
             if iterator.kind is IteratorType.REDUCTION:
@@ -245,10 +251,10 @@ class GroupTiling:
                 )
             elif windows is not None and windows.is_window_iterator(position):
                 covered = max(covered, max_end(box[position]))
-            ends.append(Interval.whole(covered))
-        touched = access.interval(tuple(ends))
-        first = touched.offset.constant
-        return first < 0 or first + touched.size > extent
+            domain.append(Interval.whole(covered))
+        accessed = access.interval(tuple(domain))
+        first = accessed.offset.constant
+        return first < 0 or first + accessed.size > extent
 
     def _last_start_of(self, op: TilingInterface, iterator: int) -> int:
         if op is self.anchor and iterator in self.inner_loops:
@@ -261,7 +267,8 @@ class GroupTiling:
 
     def is_step(self, op: Operation) -> bool:
         """
-        Return `True` if an operation is reduced in the anchor's loop beside the anchor.
+        Return `True` if an operation other than the anchor is reduced in the anchor's
+        loop.
         """
         steps = () if self.cascade is None else self.cascade.steps
         return op in steps and op is not self.anchor
@@ -274,11 +281,11 @@ class GroupTiling:
         return self.cascade is not None and op in self.cascade.dependent
 
     def is_row(self, op: Operation) -> bool:
-        """Return `True` if an operation computes one result from totals."""
+        """Return `True` if an operation computes one result per row from totals."""
         return self.cascade is not None and op in self.cascade.rows
 
     def correction_of(self, op: Operation) -> Correction | None:
-        """Return the correction of the running sum of an operation, if it needs one."""
+        """Return the correction of the running sum of an operation, if it has one."""
         step = None if self.cascade is None else self.cascade.steps.get(op)
         return None if step is None else step.correction
 
@@ -298,32 +305,32 @@ class GroupTiling:
         return step is not None and step.iterator == iterator
 
     def input_tiles(self) -> Iterator[Tile]:
-        """Every tile that is cut from an input of the group."""
+        """Yield every tile that is sliced from an input of the group."""
         for (value, _), boxes in self.reads.items():
             yield from ((value, box) for box in boxes)
 
     def output_tiles(self) -> Iterator[Tile]:
-        """Every tile of a result of the group."""
+        """Yield the tile of every result of the group."""
         for op, tile in self.tiles.items():
             for result in op.results:
                 if result in self.results:
                     yield result, tile.result
 
     def all_tiles(self) -> Iterator[Tile]:
-        """Every tile: a value, and the part of it that the tile holds."""
+        """Yield every tile: a value, and the box of it that the tile contains."""
         yield from self.input_tiles()
         for op, tile in self.tiles.items():
             yield from ((result, tile.result) for result in op.results)
 
     def total_bytes(self, stages: int = 1) -> int:
         """
-        The bytes that all tiles take together, were none to share its place, and the
-        temporaries of elementwise operations that take several steps. Tiles that come
-        in and go out have one place for each stage.
+        Return the bytes of all tiles without buffer sharing, plus the temporaries of
+        elementwise operations of several steps. Loaded and stored tiles have one buffer
+        per stage.
         """
-        moved = self.input_bytes() + self._sum_bytes(self.output_tiles())
+        moved_bytes = self.input_bytes() + self._sum_bytes(self.output_tiles())
         return (
-            (stages - 1) * moved
+            (stages - 1) * moved_bytes
             + self._sum_bytes(self.all_tiles())
             + sum(
                 tile.facts.temporary_count
@@ -335,7 +342,7 @@ class GroupTiling:
         )
 
     def input_bytes(self) -> int:
-        """The bytes that the tiles cut from inputs take together."""
+        """Return the total bytes of the tiles sliced from inputs."""
         return self._sum_bytes(self.input_tiles())
 
     def _sum_bytes(self, tiles: Iterator[Tile]) -> int:
@@ -347,42 +354,44 @@ class GroupTiling:
         return sum(ceil(size / alignment) * alignment for size in sizes)
 
     def max_tile_elements(self) -> int:
-        """The most elements that a tile has."""
+        """Return the largest number of elements of a tile."""
         return max(elements_of_box(box) for _, box in self.all_tiles())
 
 
 def operand_boxes_of(
     rules: TileRules, op: TilingInterface, box: Box, form: OpFacts
 ) -> tuple[Box | None, ...]:
-    """The part of each operand that a tile is needed of, for some iterations."""
-    read = [
+    """Return the box of each operand that the tile of some iterations needs."""
+    boxes = [
         each if each is None else accessed_box(each, box) for each in form.indexing_maps
     ]
-    bands = banded_matmul_of(rules.array, op, box, form)
-    filters = None if bands is None else bands.windows.filter_operand
+    matmul = banded_matmul_of(rules.array, op, box, form)
+    filters = None if matmul is None else matmul.windows.filter_operand
     if (
         rules.is_retiled
         and form.padded_extents
         and filters != 0
-        and read[0] is not None
+        and boxes[0] is not None
     ):
-        read[0] = clip_to_extents(read[0], form.padded_extents)
-    if bands is not None and filters is not None:
-        touched = read[filters]
-        assert touched is not None
-        read[filters] = bands.widen_filter_box(
-            form.indexing_maps[filters] or (), touched
+        boxes[0] = clip_to_extents(boxes[0], form.padded_extents)
+    if matmul is not None and filters is not None:
+        accessed = boxes[filters]
+        assert accessed is not None
+        boxes[filters] = matmul.widen_filter_box(
+            form.indexing_maps[filters] or (), accessed
         )
-    return tuple(read)
+    return tuple(boxes)
 
 
 def elements_of_box(box: Box) -> int:
-    """The number of elements in a box."""
+    """Return the number of elements in a box."""
     return prod(interval.tile_extent for interval in box)
 
 
 def is_same_box(left: Box, right: Box) -> bool:
-    """Return `True` if two boxes are equal for every value of the loops."""
+    """
+    Return `True` if two boxes are equal for all values of the induction variables.
+    """
     if left is right:
         return True
     for a, b in zip(left, right, strict=True):
@@ -396,7 +405,7 @@ def is_same_box(left: Box, right: Box) -> bool:
 
 
 def min_start(interval: Interval) -> int:
-    """Return the least start of an interval over the iterations of its loops."""
+    """Return the smallest start of an interval over the iterations of its loops."""
     start = interval.offset.constant
     for symbol, factor in interval.offset.terms:
         start += (
@@ -406,7 +415,7 @@ def min_start(interval: Interval) -> int:
 
 
 def max_end(interval: Interval) -> int:
-    """Return the greatest end of an interval over the iterations of its loops."""
+    """Return the largest end of an interval over the iterations of its loops."""
     end = interval.offset.constant + interval.tile_extent
     for symbol, factor in interval.offset.terms:
         end += max(0, factor * symbol.last_start) if isinstance(symbol, TileLoop) else 0
@@ -414,7 +423,9 @@ def max_end(interval: Interval) -> int:
 
 
 def is_covering(outer: Box, inner: Box) -> bool:
-    """Return `True` if `outer` contains all of `inner` for every value of the loops."""
+    """
+    Return `True` if `outer` contains `inner` for all values of the induction variables.
+    """
     for a, b in zip(outer, inner, strict=True):
         distance = b.offset - a.offset
         start = distance.constant

@@ -1,4 +1,4 @@
-"""Results of a group that may overwrite one of its inputs."""
+"""Results of a group that may overwrite an input."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from tlf.dialects.interfaces import ContractionInterface, TilingInterface
 
 
 def is_read_in_place(tiling: GroupTiling, value: SSAValue, result: SSAValue) -> bool:
-    """
-    Return `True` if the only part of an input that is read for a tile of a result is
-    the same tile.
-    """
+    """Return `True` if the tile of a result reads only the same tile of an input."""
     if any(_has_untiled_read(tiling, each.op, value) for each in tiling.tiles.values()):
         return False
     if (value, LoopLevel.INNER) in tiling.reads or _is_contraction_input(tiling, value):
         return False
     boxes = tiling.reads.get((value, LoopLevel.OUTER), [])
-    piece = tiling.result_tiles[tiling.results.index(result)]
-    return len(boxes) == 1 and is_same_box(boxes[0], piece)
+    result_tile = tiling.result_tiles[tiling.results.index(result)]
+    return len(boxes) == 1 and is_same_box(boxes[0], result_tile)
 
 
 def _has_untiled_read(
     tiling: GroupTiling, op: TilingInterface, value: SSAValue
 ) -> bool:
-    """Return `True` if an operation reads a part of a value that no tile describes."""
+    """
+    Return `True` if an operation reads a value through a move or without an indexing
+    map.
+    """
     pairs = zip(op.operands, op.indexing_maps(), strict=True)
     return any(
         operand is value and (accesses is None or op in tiling.gathered_operations)
@@ -36,8 +36,9 @@ def _has_untiled_read(
 
 def _is_contraction_input(tiling: GroupTiling, value: SSAValue) -> bool:
     """
-    Return `True` if an operand of a contraction depends on a value, where threads share
-    tiles: one may read for its part of a sum what another has overwritten.
+    Return `True` if a contraction depends on a value in a level where threads share
+    tiles. A thread may then read elements for its partial sum that another thread has
+    overwritten.
     """
     if tiling.rules.has_views:
         return False

@@ -19,7 +19,9 @@ from tlf.support.affine.index_access import Box
 def add_input_slices(
     tiling: GroupTiling, value: SSAValue, needs: Sequence[ReadDemand]
 ) -> None:
-    """Note the tiles to be cut from an input, few that hold all that is needed."""
+    """
+    Record the tiles to slice from an input: few tiles that contain all needed boxes.
+    """
     for need in needs:
         scope = loop_level_of(tiling, need.box, need.loop_level)
         boxes = tiling.reads.setdefault((value, scope), [])
@@ -28,8 +30,8 @@ def add_input_slices(
 
 def loop_level_of(tiling: GroupTiling, box: Box, scope: LoopLevel) -> LoopLevel:
     """
-    Return the scope in which a tile of an input is sliced: outside of all loops that do
-    not move it.
+    Return the loop level at which a tile of an input is sliced: outside of all loops on
+    whose induction variables its offset does not depend.
     """
     if scope is LoopLevel.NESTED and is_moved_by(box, tiling.nested_loops):
         return scope

@@ -1,4 +1,4 @@
-"""Loop levels of the operations of a group: inside or after its reduction loop."""
+"""Loop levels of the operations of a group: inside or after the reduction loop."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ def is_in_reduction_loop(
     tiling: GroupTiling, op: TilingInterface, needs: Sequence[ReadDemand]
 ) -> bool:
     """
-    Return `True` if an operation whose parts consumers need is computed in the loop.
-    Raises `TilingError` if its result differs inside and behind the loop, and both are
-    needed.
+    Return `True` if an operation is computed in the reduction loop, given the demands
+    of its consumers. Raises `TilingError` if its result differs inside and after the
+    loop, and both are needed.
     """
     if tiling.is_step(op):
         return True
-    scopes = _demanded_levels(tiling, op, needs)
+    levels = _demanded_levels(tiling, op, needs)
     is_running = tiling.is_running(op)
-    if is_running and len(scopes) > 1:
+    if is_running and len(levels) > 1:
         if tiling.is_row(op):
             return True
-        raise TilingError(op, "it is needed while sums run, and once they are over")
-    if LoopLevel.OUTER in scopes:
+        raise TilingError(op, "it is needed both inside and after the reduction loop")
+    if LoopLevel.OUTER in levels:
         return False
     inner = set(tiling.inner_loops.values())
     return is_running or any(is_moved_by(need.box, inner) for need in needs)
@@ -41,7 +41,7 @@ def is_recomputed_after_loop(
     tiling: GroupTiling, op: TilingInterface, needs: Sequence[ReadDemand]
 ) -> bool:
     """
-    Return `True` if a value that is computed in the loop is needed behind it as well.
+    Return `True` if a value that is computed in the loop is also needed after the loop.
     """
     if not tiling.is_row(op):
         return False
@@ -53,8 +53,8 @@ def is_recomputed_after_loop(
 def _demanded_levels(
     tiling: GroupTiling, op: TilingInterface, needs: Sequence[ReadDemand]
 ) -> set[LoopLevel]:
-    """Return the scopes in which the result of an operation is needed."""
-    scopes = {need.loop_level for need in needs}
+    """Return the loop levels at which the result of an operation is needed."""
+    levels = {need.loop_level for need in needs}
     if any(result in tiling.results for result in op.results):
-        scopes.add(LoopLevel.OUTER)
-    return scopes
+        levels.add(LoopLevel.OUTER)
+    return levels

@@ -1,4 +1,4 @@
-"""Halo policy that the plan of a group asks for."""
+"""Halo policy of the plan of a group."""
 
 from __future__ import annotations
 
@@ -10,22 +10,26 @@ from tlf.dialects import graph, tile
 
 
 def rolling_of_plan(op: graph.GroupOp, plan: graph.PlanAttr) -> RollingPolicy | None:
-    """The halo policy that a plan asks for. Of what is near, tiles are views."""
+    """
+    Return the halo policy of a plan; None if it has no sliding axis. Tiles of operands
+    that are resident in the level are views, so their overlaps are never copied. Raises
+    `TilingError` if an index of a value to recompute is out of range.
+    """
     if (axis := plan.sliding_axis) is None:
         return None
     values = list[SSAValue](op.body.block.args)
     values += [result for each in op.body.block.ops for result in each.results]
-    if any(not 0 <= number < len(values) for number in plan.recomputed_values):
+    if any(not 0 <= index < len(values) for index in plan.recomputed_values):
         raise TilingError(
             op,
-            f"expected numbers below {len(values)} of values to recompute, "
+            f"expected indices below {len(values)} of values to recompute, "
             f"got {list(plan.recomputed_values)}",
         )
-    near = {
+    resident = {
         argument
-        for number, argument in enumerate(op.body.block.args)
-        if number in plan.resident_operands
-        or tile.level_of(op.inputs[number].type) == plan.level.data
+        for index, argument in enumerate(op.body.block.args)
+        if index in plan.resident_operands
+        or tile.level_of(op.inputs[index].type) == plan.level.data
     }
-    again = (values[number] for number in plan.recomputed_values)
-    return RollingPolicy(axis, frozenset(again) | near, plan.has_prefetch)
+    recomputed = (values[index] for index in plan.recomputed_values)
+    return RollingPolicy(axis, frozenset(recomputed) | resident, plan.has_prefetch)

@@ -1,9 +1,10 @@
 """
 Producers that run iterations ahead of the readers of their windows.
 
-What one nest of loops over nearer tiles computes, the next one waits for. An iteration
-ahead, it is there: other nests run between the two. So what leads is put between two
-nests of what it leads, behind all that read its window as it is.
+Without prefetching, a nest of loops over inner tiles waits for the nest that computes
+its operands. A producer that runs one iteration ahead has its results ready, because
+other nests run in between. Producers that run ahead are placed between two nests of the
+operations that they run ahead of, after all readers of the current window.
 
 Source: modulo scheduling of loops, Lam, "Software Pipelining" (PLDI 1988), with whole
 nests for instructions.
@@ -23,50 +24,53 @@ def prefetch_distances_of(
     tiling: GroupTiling, operations: Sequence[Operation]
 ) -> dict[Operation, int]:
     """
-    Return the number of iterations by which operations are ahead of the results of the
-    group, for those that are; `operations` are all, in program order.
+    Return the number of iterations by which operations run ahead of the results of the
+    group, without operations of distance 0. `operations` are all, in program order.
     """
-    found: dict[Operation, int] = {}
+    distances: dict[Operation, int] = {}
     for op in reversed(operations):
         users = (use.operation for result in op.results for use in result.uses)
-        ahead = max((found.get(user, 0) for user in users), default=0)
-        ahead += any(tiling.is_prefetched(result) for result in op.results)
-        if ahead:
-            found[op] = ahead
-    return found
+        distance = max((distances.get(user, 0) for user in users), default=0)
+        distance += any(tiling.is_prefetched(result) for result in op.results)
+        if distance:
+            distances[op] = distance
+    return distances
 
 
 def order_by_prefetch(
     tiling: GroupTiling, operations: Sequence[Operation]
 ) -> Sequence[Operation]:
     """Return the operations in execution order, with producers that run ahead."""
-    ahead = tiling.prefetch_distances
+    distances = tiling.prefetch_distances
     order: list[Operation] = []
-    for level in range(max(ahead.values(), default=0), -1, -1):
-        own = [op for op in operations if ahead.get(op, 0) == level]
-        at = _insertion_index(tiling, own) if order else len(own)
-        order = [*own[:at], *order, *own[at:]]
+    for distance in range(max(distances.values(), default=0), -1, -1):
+        current = [op for op in operations if distances.get(op, 0) == distance]
+        index = _insertion_index(tiling, current) if order else len(current)
+        order = [*current[:index], *order, *current[index:]]
     return order
 
 
 def _insertion_index(tiling: GroupTiling, operations: Sequence[Operation]) -> int:
     """
-    Return the index of the operation before which those run that are further ahead: the
-    last contraction, if all readers of windows come before it, or else the end.
+    Return the index at which operations of larger prefetch distance are inserted:
+    before the last contraction, if all readers of windows come before it, or else the
+    end.
     """
     end = len(operations)
-    numbers = range(end)
-    read = max(
-        (n for n in numbers if _has_prefetched_operand(tiling, operations[n])),
+    indices = range(end)
+    last_read = max(
+        (i for i in indices if _has_prefetched_operand(tiling, operations[i])),
         default=end,
     )
-    at = max(
-        (n for n in numbers if isinstance(operations[n], ContractionInterface)),
+    contraction = max(
+        (i for i in indices if isinstance(operations[i], ContractionInterface)),
         default=end,
     )
-    return at if read < at else end
+    return contraction if last_read < contraction else end
 
 
 def _has_prefetched_operand(tiling: GroupTiling, op: Operation) -> bool:
-    """Return `True` if an operation reads a window that is computed ahead."""
+    """
+    Return `True` if an operation reads a window that is computed one iteration ahead.
+    """
     return any(tiling.is_prefetched(operand) for operand in op.operands)

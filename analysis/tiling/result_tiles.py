@@ -1,5 +1,5 @@
 """
-Disjoint tiles of the results of a group: the part that one tile of the root writes.
+Disjoint tiles of the results of a group: the box that one tile of the root writes.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from tlf.support.affine.index_access import AffineSum, Box, Interval
 
 def result_tile_of(tiling: GroupTiling, value: SSAValue, root: TilingInterface) -> Box:
     """
-    The part of a result that one tile of the root writes.
+    Return the box of a result that one tile of the root writes.
 
-    Raises `TilingError` where tiles would leave gaps or write elements twice.
+    Raises `TilingError` if tiles would leave gaps or write elements twice.
     """
     owner = value.owner
     if not isinstance(owner, Operation) or owner not in tiling.tiles:
@@ -33,65 +33,75 @@ def result_tile_of(tiling: GroupTiling, value: SSAValue, root: TilingInterface) 
     if owner is root:
         return computed
     shape = tensor_type(value).get_shape()
-    waiting = set(tiling.loops.values())
-    piece: list[Interval] = []
+    unused_loops = set(tiling.loops.values())
+    box: list[Interval] = []
     for interval, extent in zip(computed, shape, strict=True):
-        part = _tile_of_axis(owner, interval, extent)
-        waiting = {
+        tile = _tile_of_axis(owner, interval, extent)
+        unused_loops = {
             loop
-            for loop in waiting
-            if all(symbol is not loop for symbol, _ in part.offset.terms)
+            for loop in unused_loops
+            if all(symbol is not loop for symbol, _ in tile.offset.terms)
         }
-        piece.append(part)
-    if any(loop.trips > 1 for loop in waiting):
+        box.append(tile)
+    if any(loop.trips > 1 for loop in unused_loops):
         raise TilingError(owner, "several tiles would write the same elements")
-    return tuple(piece)
+    return tuple(box)
 
 
 @dataclass
 class ResultAlignment:
-    """Alignment of the axes of further results of a group with those of the first."""
+    """
+    Alignment of the axes of further results of a group with the axes of the first one.
+    """
 
     operations: Sequence[TilingInterface]
     forms: OpFactsCache
     find_sibling_contractions: Callable[[], AbstractSet[Operation]] = frozenset
-    """Finds the contractions that one loop adds up side by side: few groups need it."""
+    """
+    Function that returns the contractions accumulated in one loop; few groups need it.
+    """
     find_axis_classes: Callable[[], AxisClasses] | None = None
-    """Function that returns the classes of iterators, if others need them too."""
+    """
+    Function that returns the axis classes, if they are shared with other analyses.
+    """
 
     def tile_of_result(self, op: TilingInterface, first: SSAValue, piece: Box) -> Box:
         """
-        The part of a further result that belongs to a tile of the first one. Of axes
-        that a product of its own has, as two of the same rows do, that is all.
+        Return the box of a further result that belongs to a tile of the first one. An
+        axis without a counterpart in the first result, as of a second product of the
+        same rows, is covered completely.
 
-        Raises `TilingError` where it has other axes of more than one element that are
-        none of the first one, or has them in another order.
+        Raises `TilingError` if the result has other axes of more than one element
+        without a counterpart, or has the axes in another order.
         """
         shape = tensor_type(op.results[0]).get_shape()
         return tuple(
-            Interval.whole(extent) if extent == 1 or place is None else piece[place]
-            for extent, place in zip(shape, self._match_axes(op, first), strict=True)
+            Interval.whole(extent) if extent == 1 or match is None else piece[match]
+            for extent, match in zip(shape, self._match_axes(op, first), strict=True)
         )
 
     def _match_axes(self, op: TilingInterface, first: SSAValue) -> Sequence[int | None]:
         """
-        For each axis of a further result the axis of the first, if it is long: one with
-        the same iterators, or else, in results of one shape, the one in its place.
+        Return the axis of the first result for each axis of a further result, or None.
+        Axes match if they have the same iterators or, for results of one shape, the
+        same position.
         """
         value = op.results[0]
-        whole, shape = (tensor_type(each).get_shape() for each in (first, value))
-        places = self._axis_classes.match_axes(value, first)
-        if places is not None and not self._axis_classes.has_unmatched_axes(
-            value, places
+        first_shape, shape = (tensor_type(each).get_shape() for each in (first, value))
+        matches = self._axis_classes.match_axes(value, first)
+        if matches is not None and not self._axis_classes.has_unmatched_axes(
+            value, matches
         ):
-            return places
-        if len(shape) == len(whole) and all(
-            extent in (1, most) for extent, most in zip(shape, whole, strict=True)
+            return matches
+        if len(shape) == len(first_shape) and all(
+            extent in (1, most) for extent, most in zip(shape, first_shape, strict=True)
         ):
             return range(len(shape))
-        made = producer_slice_of(value, set[Operation](self.operations))
-        if places is not None and not self.find_sibling_contractions().isdisjoint(made):
-            return places
+        producers = producer_slice_of(value, set[Operation](self.operations))
+        if matches is not None and not self.find_sibling_contractions().isdisjoint(
+            producers
+        ):
+            return matches
         raise TilingError(
             op,
             "expected a further result with axes of the first one in their order, "
@@ -111,8 +121,8 @@ def _tile_of_axis(op: Operation, interval: Interval, extent: int) -> Interval:
         if start <= 0 and extent <= start + interval.size:
             return interval
         raise TilingError(op, "a tile holds only part of an axis of a result")
-    (symbol, factor), *others = interval.offset.terms
-    if others or factor != 1 or not isinstance(symbol, TileLoop) or start > 0:
+    (symbol, factor), *other_terms = interval.offset.terms
+    if other_terms or factor != 1 or not isinstance(symbol, TileLoop) or start > 0:
         raise TilingError(op, "the tiles of a result do not follow one loop each")
     if start + interval.size < symbol.tile:
         raise TilingError(op, "the tiles of a result leave gaps")

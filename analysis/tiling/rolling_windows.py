@@ -2,7 +2,7 @@
 Rolling windows: tile overlaps of consecutive iterations, and the halo policy.
 
 Source: the sliding-window schedules of depth-first convolution, as in Mei et al.,
-DeFiNES (HPCA 2023), "H-cached": overlapping rows are kept, not computed again.
+DeFiNES (HPCA 2023), "H-cached": overlapping rows are kept, not recomputed.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from tlf.support.affine.index_access import AffineSum, Box, Interval
 
 @dataclass(frozen=True)
 class RollingPolicy:
-    """The halo policy of a group."""
+    """Halo policy of a group."""
 
     axis: int
-    """The place among the tile sizes of the axis along which tiles roll."""
+    """Index among the tile sizes of the axis along which tiles roll."""
     recomputed_values: frozenset[SSAValue] = frozenset()
-    """The values whose overlaps are computed, or read, again."""
+    """Values whose overlaps are recomputed or reloaded."""
     has_prefetch: bool = False
-    """True if the values of windows are computed an iteration ahead."""
+    """True if the values of windows are computed one iteration ahead."""
 
 
 def rolling_window_of(
@@ -35,16 +35,16 @@ def rolling_window_of(
 ) -> RollingWindow | None:
     """
     Return the rolling window of a tile along a loop; None if tiles of consecutive
-    iterations share nothing, go backwards, or more than one axis moves. If it `leads`,
-    each iteration makes the new part of the next one.
+    iterations do not overlap, move backwards, or move along several axes. If it
+    `leads`, each iteration computes the new part of the next one.
     """
     moving: tuple[int, int] | None = None
-    for number, each in enumerate(box):
-        for symbol, times in each.offset.terms:
+    for position, each in enumerate(box):
+        for symbol, coefficient in each.offset.terms:
             if symbol is loop:
                 if moving is not None:
                     return None
-                moving = number, times
+                moving = position, coefficient
     if moving is None:
         return None
     axis, factor = moving
@@ -52,27 +52,31 @@ def rolling_window_of(
     shared = interval.size - step
     if step <= 0 or shared <= 0:
         return None
-    there = interval.size if leads else shared
-    fresh = [*box]
-    fresh[axis] = Interval(interval.offset + there, step)
-    kept = [*box]
-    kept[axis] = replace(interval, size=there)
+    available = interval.size if leads else shared
+    new_part = [*box]
+    new_part[axis] = Interval(interval.offset + available, step)
+    prologue = [*box]
+    prologue[axis] = replace(interval, size=available)
     return RollingWindow(
-        axis, box, tuple(fresh), _box_at_start(tuple(kept), loop), is_prefetched=leads
+        axis,
+        box,
+        tuple(new_part),
+        _box_at_start(tuple(prologue), loop),
+        is_prefetched=leads,
     )
 
 
 def common_fill_of(borders: Iterable[Scalar | None]) -> tuple[Scalar | None, bool]:
     """
-    Return the value that all readers of a window need outside of the tensor, and
-    whether they agree.
+    Return the padding value that all readers of a window need, and `True` if they
+    agree.
     """
-    wanted = {border for border in borders if border is not None}
-    return next(iter(wanted), None), len(wanted) <= 1
+    fills = {fill for fill in borders if fill is not None}
+    return next(iter(fills), None), len(fills) <= 1
 
 
 def _box_at_start(box: Box, loop: TileLoop) -> Box:
-    """A box in the first iteration of a loop."""
+    """Return a box in the first iteration of a loop."""
     first: dict[Hashable, AffineSum] = {loop: AffineSum()}
     return tuple(
         replace(interval, offset=interval.offset.substitute(first)) for interval in box

@@ -14,14 +14,14 @@ def structural_key_of(
     operations: Sequence[Operation], results: Sequence[SSAValue]
 ) -> Hashable:
     """
-    A key that is equal for groups that only differ in the names of values and in where
-    their inputs come from.
+    Return a key that is equal for groups that differ only in the names of values and in
+    the producers of their inputs.
     """
-    numbers: dict[SSAValue, int] = {}
+    ids: dict[SSAValue, int] = {}
 
     def number_value(value: SSAValue) -> tuple[int, str]:
-        known = numbers.setdefault(value, len(numbers))
-        return known, _type_text(value.type)
+        number = ids.setdefault(value, len(ids))
+        return number, _type_text(value.type)
 
     return (
         tuple(
@@ -42,15 +42,16 @@ def structural_key_of(
 @lru_cache(maxsize=4096)
 def _type_text(type_: Attribute) -> str:
     """
-    Return the text of a type, cached: programs have few types, of many values each.
+    Return the text of a type, cached because programs have few types with many values
+    each.
     """
     return str(type_)
 
 
 class StructuralKeys:
     """
-    Keys of groups by structure, for many groups of the same operations: each operation
-    is examined once, and must not change.
+    Structural keys for many groups of the same operations. Each operation is examined
+    once, and must not change.
     """
 
     def __init__(self, kinds: OpKinds | None = None) -> None:
@@ -59,7 +60,10 @@ class StructuralKeys:
     def key_of(
         self, operations: Sequence[Operation], results: Sequence[SSAValue]
     ) -> Hashable:
-        """A key as `structure_of` makes, to be compared with those of this object."""
+        """
+        Return a key like `structural_key_of`, comparable only with other keys of this
+        object.
+        """
         wires = ((self._kinds.of(op), (*op.operands, *op.results)) for op in operations)
         return key_of_wiring(wires, results)
 
@@ -68,14 +72,14 @@ def key_of_wiring(
     wires: Iterable[tuple[int, Sequence[Hashable]]], results: Iterable[Hashable]
 ) -> Hashable:
     """
-    A key of operations, given the kind and the values of each, and of those that are
-    results; equal for others that differ in what stands for values alone.
+    Return a key of operations, given their kinds, values and results. Keys are equal if
+    the operations differ only in the objects that represent values.
     """
-    numbers: dict[Hashable, int] = {}
+    ids: dict[Hashable, int] = {}
     key: list[int] = []
     for kind, values in wires:
         key.append(kind)
-        key += [numbers.setdefault(value, len(numbers)) for value in values]
+        key += [ids.setdefault(value, len(ids)) for value in values]
     key.append(-1)
-    key += [numbers.setdefault(value, len(numbers)) for value in results]
+    key += [ids.setdefault(value, len(ids)) for value in results]
     return tuple(key)

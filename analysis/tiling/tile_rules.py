@@ -13,35 +13,37 @@ class TileRules:
     """Constraints on tiles."""
 
     power_of_two: bool = False
-    """Every extent of a tile is rounded up to a power of two."""
+    """True if every extent of a tile is rounded up to a power of two."""
     has_views: bool = True
-    """A part of a tile can be used without copying it."""
+    """True if a part of a tile can be used without copying."""
     has_gather_moves: bool = False
-    """A movement of an input of a group is done by the move that cuts its tile."""
+    """True if the move that slices a tile can perform a movement of a group input."""
     has_indexed_moves: bool = False
-    """So is one that finds elements by indices."""
+    """True if moves can also gather elements by indices."""
     is_axis_ordered: bool = False
-    """The axes of a tile lie in the order of those of the tensor that it is part of."""
+    """True if the axes of a tile are in the order of the axes of its tensor."""
     has_cascades: bool = False
-    """Several reductions along one axis may run in one loop."""
+    """True if several reductions along one axis may run in one loop."""
     has_nested_loops: bool = False
-    """Contractions inside of that loop may have loops of their own."""
+    """True if contractions inside the loop of a cascade may have their own loops."""
     is_retiled: bool = False
-    """Tiles are tiled again, for a nearer memory: an operation on one may pad it."""
+    """
+    True if tiles are tiled again for an inner level, where an operation may pad them.
+    """
     alignment: int = 1
-    """Tiles start at multiples of so many bytes."""
+    """Alignment of tiles in bytes."""
     array: SystolicArray | None = None
     """
-    Systolic array that multiplies tiles, where neighbouring results of a window may be
-    columns.
+    Systolic array that multiplies tiles, or None. With an array, neighbouring results
+    of a sliding window may become columns of a banded matmul.
     """
 
     def padded_extent(self, size: int) -> int:
-        """The extent that a tile gets to hold `size` elements along an axis."""
+        """Return the extent of a tile that contains `size` elements along an axis."""
         return 1 << (size - 1).bit_length() if self.power_of_two else size
 
     def pad_box(self, box: Box) -> Box:
-        """Give every interval the room that tiles have."""
+        """Set the capacity of every interval to its padded extent."""
         if not self.power_of_two or all(
             each.capacity == self.padded_extent(each.tile_extent) for each in box
         ):

@@ -1,4 +1,4 @@
-"""The axes of a group along which it may be tiled."""
+"""Axes of a group along which it may be tiled."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class TileableAxes:
     """
-    The axes of a group along which its root may be tiled.
+    Axes of a group along which its root may be tiled.
 
-    An axis is free where every accumulating operation moves along with it. Were another
-    one tiled, reductions would be computed again for each of its tiles. That is worth a
-    thought where they are steps of a cascade that no contraction computes anything for.
+    An axis is free if the tiles of every accumulating operation move along it. Tiling
+    any other axis would recompute reductions for each tile. This is allowed for steps
+    of a cascade that do not depend on a contraction.
     """
 
     parallel: tuple[int, ...]
-    """The extents of the root's parallel iterators."""
+    """Extents of the parallel iterators of the root."""
     free: tuple[bool, ...]
     reduction: tuple[int, ...]
     """
-    The extents of the one reduction that may have a loop, empty if there is none, and
-    of those that may have loops in that loop.
+    Extents of the reduction that may have a loop, empty if there is none, followed by
+    those of reductions that may have nested loops.
     """
     reduction_free: tuple[bool, ...]
     nested: int = 0
-    """Number of reductions that belong to loops nested in another one's loop."""
+    """Number of reduction extents that belong to nested loops."""
 
     def min_tile(self) -> tuple[int, ...]:
-        """The smallest tile."""
+        """Return the smallest tile."""
         return _min_sizes(self.parallel, self.free)
 
     def min_reduction_tile(self) -> tuple[int, ...]:
-        """The smallest step of the reduction."""
+        """Return the smallest tile along reduction axes."""
         return _min_sizes(self.reduction, self.reduction_free)
 
 

@@ -25,7 +25,7 @@ def is_performed_by_move(
     Return `True` if the move that slices a tile of an operation's operand performs the
     operation.
 
-    Raises `TilingError` for a movement that the target cannot do at all.
+    Raises `TilingError` for a movement that the target cannot perform.
     """
     if not form.is_movement:
         return False
@@ -45,7 +45,9 @@ def is_performed_by_move(
 def check_tile_extents(
     op: TilingInterface, form: OpFacts, box: Box, rules: TileRules
 ) -> None:
-    """Check that tiles that an operation reads have extents that tiles may have."""
+    """
+    Check that tiles read by an operation have legal extents. Raises `TilingError`.
+    """
     if not rules.power_of_two:
         return
     for accesses in dict.fromkeys(form.indexing_maps):
@@ -60,19 +62,22 @@ def check_tile_extents(
 
 
 def _is_from_outside(op: TilingInterface, members: Collection[Operation]) -> bool:
-    """Return `True` if the group does not compute the source of a movement."""
+    """Return `True` if the source of a movement is not computed in the group."""
     source = op.operands[0].owner
     return not isinstance(source, Operation) or source not in members
 
 
 def _check_permutation(op: TilingInterface, form: OpFacts) -> None:
-    """A movement of a tile of the group can only shift, permute and repeat."""
+    """
+    Check that a movement of a tile of the group only shifts, permutes or repeats.
+    Raises `TilingError`.
+    """
     used: set[int] = set()
     for access in form.indexing_maps[0] or ():
         terms = access.terms
         if access.index is not None:
             raise TilingError(op, FROM_MEMORY)
-        many = len(terms) > 1 or any(iterator in used for iterator, _ in terms)
+        is_composite = len(terms) > 1 or any(iterator in used for iterator, _ in terms)
         used.update(iterator for iterator, _ in terms)
-        if many or any(factor != 1 for _, factor in terms):
+        if is_composite or any(factor != 1 for _, factor in terms):
             raise TilingError(op, FROM_MEMORY)

@@ -1,4 +1,4 @@
-"""Elementwise groups on one shape, whose minimum footprint is a sum over operations."""
+"""Elementwise groups of one shape, whose minimum footprint is a sum over operations."""
 
 from __future__ import annotations
 
@@ -18,36 +18,41 @@ from tlf.support.allocation import align
 
 @dataclass(frozen=True)
 class ElementFootprint:
-    """One element of an operation: the shape it is of, and bytes."""
+    """Footprint of one element of an operation: shape of the result, and bytes."""
 
     shape: tuple[int, ...]
     result: int
-    """The bytes of an element of the result."""
+    """Bytes of an element of the result."""
     temporaries: int
-    """The bytes of values between the scalar operations that compute it."""
+    """
+    Bytes of the temporaries between the scalar operations that compute the element.
+    """
 
 
 @dataclass
 class UniformGroups:
-    """Adds up the smallest tiles of groups for a memory level."""
+    """Minimum footprints of elementwise groups in a memory level."""
 
     level: Level
     kinds: OpKinds = field(default_factory=OpKinds)
     footprints: dict[int, ElementFootprint | None] = field(
         default_factory=dict[int, ElementFootprint | None]
     )
-    """By kind of operation; None for those that are not elementwise."""
+    """Footprint by kind of operation; None for operations that are not elementwise."""
 
     def can_fit(self, operations: Sequence[TilingInterface]) -> bool | None:
         """
         Return `True` if one element of every value of a group fits in the level. None
-        if operations are not elementwise, or not of one shape.
+        if operations are not elementwise, or have different shapes.
         """
         needed = self.required_bytes(operations)
         return None if needed is None else needed <= self.level.capacity
 
     def required_bytes(self, operations: Sequence[TilingInterface]) -> int | None:
-        """The bytes that `can_fit` compares."""
+        """
+        Return the bytes that `can_fit` compares with the capacity; None as in
+        `can_fit`.
+        """
         shape: tuple[int, ...] | None = None
         computed, read = 0, set[SSAValue]()
         for op in operations:
@@ -66,7 +71,7 @@ class UniformGroups:
         return total + computed if self.level.kind == "buffer" else total
 
     def full_shape_operands(self, op: TilingInterface) -> tuple[SSAValue, ...]:
-        """The operands of the shape of the result."""
+        """Return the operands of the same shape as the result."""
         if (point := self._footprint_of(op)) is None:
             return ()
         return tuple(
@@ -108,7 +113,8 @@ def _element_footprint_of(op: TilingInterface) -> ElementFootprint | None:
 
 def _is_broadcast(accesses: Sequence[IndexAccess], rank: int) -> bool:
     """
-    Return `True` if every axis is the one at its position, or has a single element.
+    Return `True` if every axis has the iterator at its position, aligned at the last
+    axis, or a single element.
     """
     first = rank - len(accesses)
     return all(

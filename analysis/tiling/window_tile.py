@@ -1,4 +1,4 @@
-"""A rolling window: a tile that keeps what it shares with the previous iteration."""
+"""Rolling window: a tile that retains its overlap with the previous iteration."""
 
 from __future__ import annotations
 
@@ -10,40 +10,40 @@ from tlf.support.affine.index_access import AffineSum, Box, Interval
 
 @dataclass(frozen=True)
 class RollingWindow:
-    """
-    A tile that rolls: of the tile before, all that is still needed is kept.
-    """
+    """Tile that retains its overlap with the tile of the previous iteration."""
 
     axis: int
-    """The axis that it moves along."""
+    """Axis along which the window moves."""
     whole: Box
     new_part: Box
-    """The part that is new in every iteration."""
+    """Part that is new in every iteration."""
     prologue_part: Box
-    """The part that must be there before the first iteration."""
+    """Part that must be filled before the first iteration."""
     fill: Scalar | None = None
-    """Value that its elements outside of the tensor must have."""
+    """Value of elements outside of the tensor."""
     is_prefetched: bool = False
-    """True if each iteration makes the new part of the next one."""
+    """True if each iteration computes the new part of the next one."""
 
     @property
     def step(self) -> int:
-        """Step along its axis in every iteration, in elements."""
+        """Step along the axis per iteration, in elements."""
         return self.new_part[self.axis].size
 
     @property
     def initial_tile(self) -> Box:
-        """The whole tile that ends with what is kept, before the first iteration."""
-        kept = self.prologue_part[self.axis]
+        """Whole tile that ends with the prologue part, before the first iteration."""
+        interval = self.prologue_part[self.axis]
         box = [*self.prologue_part]
         size = self.whole[self.axis].size
-        box[self.axis] = Interval(kept.offset - self.step, size)
+        box[self.axis] = Interval(interval.offset - self.step, size)
         return tuple(box)
 
     @property
     def previous_tile(self) -> Box:
-        """The whole tile of the iteration before."""
+        """Whole tile of the previous iteration."""
         box = [*self.whole]
-        whole = box[self.axis]
-        box[self.axis] = replace(whole, offset=whole.offset + AffineSum(-self.step))
+        interval = box[self.axis]
+        box[self.axis] = replace(
+            interval, offset=interval.offset + AffineSum(-self.step)
+        )
         return tuple(box)

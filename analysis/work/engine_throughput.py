@@ -11,14 +11,14 @@ from tlf.dialects.target.schema import EngineFigures
 
 @dataclass(frozen=True)
 class Engines:
-    """The figures of a target's matrix and vector engines, of all cores together."""
+    """Figures of the matrix and vector engines of a target, over all cores."""
 
     matrix: EngineFigures
     vector: EngineFigures
 
     @staticmethod
     def of(target: TargetSpec) -> Engines:
-        """The engines of a target."""
+        """Return the engines of a target."""
         return Engines(
             *(engine_figures_of(target, name) for name in ("matrix", "vector"))
         )
@@ -32,7 +32,7 @@ class Engines:
 
     @property
     def vector_rate(self) -> float:
-        """Steps of lanes in a cycle."""
+        """Lane steps per cycle."""
         return figure_or_default(self.vector, "lanes") * figure_or_default(
             self.vector, "cores"
         )
@@ -40,8 +40,8 @@ class Engines:
     @property
     def array_shape(self) -> tuple[int, int] | None:
         """
-        Rows and columns of one core's array, where results stay in their cells, so that
-        a pass does one step of k.
+        Rows and columns of the array of one core; None unless it is output-stationary,
+        so that a pass computes one step of k.
         """
         if self.matrix.get("dataflow", "os") != "os" or "rows" not in self.matrix:
             return None
@@ -50,7 +50,7 @@ class Engines:
         )
 
     def cycles_per_pass(self, element: str) -> float:
-        """Cycles of a pass of one array, shared between all cores."""
+        """Return the cycles of a pass of one array, divided by the number of cores."""
         figures = self.matrix.get("cycles", {})
         table = figures if isinstance(figures, dict) else {}
         return _figure_of_type(
@@ -59,8 +59,8 @@ class Engines:
 
     def macs_per_cycle(self, element: str) -> float:
         """
-        Multiply-accumulates in a cycle. A type that the target does not name is as
-        fast as any.
+        Return the multiply-accumulates per cycle. A type without a figure has the
+        fastest rate.
         """
         figures = self.matrix.get("flops_per_cycle")
         if isinstance(figures, dict):
@@ -74,13 +74,15 @@ class Engines:
 
 
 def engine_figures_of(target: TargetSpec, engine: str) -> EngineFigures:
-    """The figures of an engine, `cores` among them where the target says how many."""
+    """Return the figures of an engine, with `cores` if the target has several."""
     figures = target.engines.get(engine, {})
     return {**figures, "cores": target.cores} if target.cores > 1 else figures
 
 
 def startup_cycles_of(target: TargetSpec, engine: str) -> float:
-    """Cycles from the end of an instruction until its result is there."""
+    """
+    Return the cycles from the end of an instruction until its result is available.
+    """
     return figure_or_default(
         {"startup": 0, **target.engines.get(engine, {})}, "startup"
     )
@@ -89,7 +91,10 @@ def startup_cycles_of(target: TargetSpec, engine: str) -> float:
 def _figure_of_type(
     table: dict[str, int | float], element: str, unnamed: float
 ) -> float:
-    """The figure of a type; that of f32 for its other precisions."""
+    """
+    Return the figure of a type; a tf32 precision falls back to f32, any other to
+    `unnamed`.
+    """
     names = ("tf32", "f32") if element.startswith("tf32") else ()
     for name in (element, *names):
         if name in table:
@@ -98,7 +103,7 @@ def _figure_of_type(
 
 
 def figure_or_default(figures: EngineFigures, name: str, usual: float = 1.0) -> float:
-    """A figure by its name, or the usual one where there is none."""
+    """Return a figure by its name, or `usual` if it is missing."""
     value = figures.get(name, usual)
     return float(value) if isinstance(value, int | float) else usual
 
@@ -107,22 +112,22 @@ def min_balanced_cycles(
     products: Sequence[tuple[float, int]], vector: float, engines: Engines
 ) -> float:
     """
-    The least time of products, each with its cycles on the matrix engine and its
-    multiply-accumulates, beside so many cycles of the vector engine.
+    Return the minimum time of products, given as matrix-engine cycles and
+    multiply-accumulates, in parallel with `vector` cycles of the vector engine.
 
-    The vector engine may take over products, as a product and a sum are two of its
-    steps. It takes those first that gain most, parts of them too, until both engines
-    are busy equally long.
+    The vector engine may take over products, with two steps per multiply-accumulate. It
+    takes the products with the largest gain first, possibly in part, until both engines
+    are equally busy.
     """
     matrix = sum(cycles for cycles, _ in products)
-    gain = sorted(
+    by_gain = sorted(
         ((cycles, 2 * macs / engines.vector_rate) for cycles, macs in products if macs),
         key=lambda each: each[1] / each[0],
     )
-    for cycles, instead in gain:
+    for cycles, vector_cycles in by_gain:
         if matrix <= vector:
             break
-        part = min(1.0, (matrix - vector) / (cycles + instead))
-        matrix -= part * cycles
-        vector += part * instead
+        fraction = min(1.0, (matrix - vector) / (cycles + vector_cycles))
+        matrix -= fraction * cycles
+        vector += fraction * vector_cycles
     return max(matrix, vector)

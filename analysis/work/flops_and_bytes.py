@@ -1,4 +1,4 @@
-"""Operation counts of an operation, and the bytes that it has to move."""
+"""Operation counts of an operation, and the compulsory bytes it moves."""
 
 from __future__ import annotations
 
@@ -28,32 +28,30 @@ from tlf.dialects.types import dtype_of, tensor_type
 
 @dataclass(frozen=True)
 class Work:
-    """
-    Scalar operations, a multiply-accumulate counting as two, and bytes.
-    """
+    """Scalar operations, where a multiply-accumulate counts as two, and bytes."""
 
     matrix_operations: tuple[tuple[str, int], ...] = ()
-    """Those of products, by the type that they are multiplied in."""
+    """Operations of products, by the type of the multiplication."""
     vector_operations: int = 0
-    """All others."""
+    """All other operations."""
     bytes: int = 0
-    """Of the operands, each once and as far as it is read, and of the results."""
+    """Bytes of operands, each once and only the part that is read, and of results."""
 
     @property
     def flops(self) -> int:
-        """All operations."""
+        """Total number of operations."""
         return self.vector_operations + sum(
             count for _, count in self.matrix_operations
         )
 
     @property
     def intensity(self) -> float:
-        """Operations for each byte (Williams et al., Roofline, 2009)."""
+        """Operations per byte (Williams et al., Roofline, 2009)."""
         return self.flops / self.bytes if self.bytes else 0.0
 
 
 def size_in_bytes(values: Iterable[SSAValue]) -> int:
-    """The bytes of tensors, each counted once."""
+    """Return the total bytes of tensors, each counted once."""
     return sum(
         prod(tensor_type(value).get_shape())
         * dtype_of(tensor_type(value).element_type).itemsize
@@ -63,7 +61,9 @@ def size_in_bytes(values: Iterable[SSAValue]) -> int:
 
 
 def work_of(op: Operation) -> Work:
-    """The work of one operation; a composite does that of what it stands for."""
+    """
+    Return the work of one operation; for a composite, the work of its decomposition.
+    """
     if isinstance(op, ConstantInterface | ViewInterface) or is_stored_slice(op):
         return Work()
     matrix, vector = _count_operations(op)
@@ -71,7 +71,10 @@ def work_of(op: Operation) -> Work:
 
 
 def _moved_bytes(op: Operation) -> int:
-    """The bytes of operands and results; by indices no more is read than written."""
+    """
+    Return the bytes of operands and results; an indexed read counts at most the bytes
+    written.
+    """
     if not isinstance(op, IndexedInterface):
         return size_in_bytes((*op.operands, *op.results))
     table, written = size_in_bytes(op.operands[:1]), size_in_bytes(op.results)
@@ -79,7 +82,7 @@ def _moved_bytes(op: Operation) -> int:
 
 
 def _count_operations(op: Operation) -> tuple[dict[str, int], int]:
-    """The operations of products, by type, and all others."""
+    """Return the operations of products by type, and the number of all others."""
     match op:
         case IndexedInterface() | ConcatLikeInterface():
             return {}, op.flops()
@@ -99,29 +102,35 @@ def _count_operations(op: Operation) -> tuple[dict[str, int], int]:
 
 
 def _count_decomposed(op: DecompositionInterface) -> tuple[dict[str, int], int]:
-    """The operations of a decomposition."""
+    """Return the operations of a decomposition."""
     matrix, vector = dict[str, int](), 0
     for inner in decomposed_operations_of(op):
-        products, others = _count_operations(inner)
-        vector += others
+        products, vector_count = _count_operations(inner)
+        vector += vector_count
         for element, count in products.items():
             matrix[element] = matrix.get(element, 0) + count
     return matrix, vector
 
 
 def decomposed_operations_of(op: DecompositionInterface) -> Iterator[Operation]:
-    """The operations of a decomposition, built aside and dropped in the end."""
+    """
+    Yield the operations of a decomposition, built in a temporary block and erased
+    afterwards.
+    """
     block = Block(arg_types=[operand.type for operand in op.operands])
-    stand_in = op.clone(dict(zip(op.operands, block.args, strict=True)))
-    block.add_op(stand_in)
-    stand_in.decompose(Builder(InsertPoint.before(stand_in)))
-    yield from (inner for inner in list(block.ops) if inner is not stand_in)
-    stand_in.detach()
-    stand_in.erase()
+    clone = op.clone(dict(zip(op.operands, block.args, strict=True)))
+    block.add_op(clone)
+    clone.decompose(Builder(InsertPoint.before(clone)))
+    yield from (inner for inner in list(block.ops) if inner is not clone)
+    clone.detach()
+    clone.erase()
     block.erase(safe_erase=False)
 
 
 def multiplication_type_of(op: ContractionInterface) -> str:
-    """The element type of a product's inputs, or the precision that stands for it."""
+    """
+    Return the element type of a product's inputs, or its precision for f32 inputs of
+    other than IEEE precision.
+    """
     element = str(tensor_type(op.operands[0]).element_type)
     return op.precision if element == "f32" and op.precision != "ieee" else element

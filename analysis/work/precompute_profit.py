@@ -21,8 +21,8 @@ from tlf.dialects.types import tensor_type
 
 FUNCTION_COST = 16
 """
-Cost of a function of `math`, in additions: a chip has few units for them, or evaluates
-a polynomial.
+Cost of a `math` function, in additions: chips have few units for them, or evaluate a
+polynomial.
 """
 
 DEFAULT_ADDITIONS_PER_BYTE = 2.0
@@ -31,14 +31,17 @@ Number of additions that take as long as reading a byte, for targets without fig
 """
 
 OVERLAP_FACTOR = 8
-"""Factor by which reading a byte is cheaper where engines move it meanwhile."""
+"""
+Factor by which reading a byte is cheaper if dedicated engines overlap moves with
+computation.
+"""
 
 FREE_BYTES = 1024
-"""Bytes that are read in no time."""
+"""Number of bytes that are read at no cost."""
 
 
 def cost_in_additions(op: Operation) -> int:
-    """The cost of an operation in additions."""
+    """Return the cost of an operation in additions."""
     if not isinstance(op, ElementwiseInterface):
         return work_of(op).flops
     steps = scalar_steps(op)
@@ -48,9 +51,9 @@ def cost_in_additions(op: Operation) -> int:
 
 def additions_per_byte(target: TargetSpec) -> float:
     """
-    Return the number of additions that cost as much as reading a byte: as many as run
-    meanwhile, if threads load their operands themselves, and fewer where engines move
-    them beside.
+    Return the number of additions that cost as much as reading a byte: the number
+    executed in that time if threads load their own operands, and fewer if dedicated
+    engines move them in parallel.
     """
     if "vector" not in target.engines:
         return DEFAULT_ADDITIONS_PER_BYTE
@@ -65,19 +68,19 @@ def is_precompute_profitable(
     additions: float = DEFAULT_ADDITIONS_PER_BYTE,
 ) -> bool:
     """
-    Return `True` if reading a value that was computed before is cheaper than computing
-    it from others: from weights and constants that have to be read themselves.
-    `additions` cost as much as reading a byte.
+    Return `True` if reading a precomputed value is cheaper than computing it from
+    weights and constants, which must be read themselves. `additions` cost as much as
+    reading a byte.
     """
     ops = list(producers_of(value, inside))
-    read = {
+    inputs = {
         operand
         for op in ops
         for operand in op.operands
         if isinstance(operand.owner, Block) or _is_stored(operand.owner)
     }
-    computing_it = sum(map(cost_in_additions, ops)) / additions
-    return max(computing_it, size_in_bytes(read)) >= size_in_bytes([value])
+    compute_cost = sum(map(cost_in_additions, ops)) / additions
+    return max(compute_cost, size_in_bytes(inputs)) >= size_in_bytes([value])
 
 
 def _is_stored(op: Operation) -> bool:
@@ -86,13 +89,13 @@ def _is_stored(op: Operation) -> bool:
 
 
 def producers_of(value: SSAValue, inside: set[SSAValue]) -> Iterator[Operation]:
-    """The operations behind a value, each once, but for constants."""
-    pending, seen = [value.owner], set[Operation]()
+    """Yield the operations that a value depends on, each once, without constants."""
+    pending, visited = [value.owner], set[Operation]()
     while pending:
         op = pending.pop()
-        if isinstance(op, Block) or op in seen or isinstance(op, ConstantInterface):
+        if isinstance(op, Block) or op in visited or isinstance(op, ConstantInterface):
             continue
-        seen.add(op)
+        visited.add(op)
         yield op
         pending += [each.owner for each in op.operands if each in inside]
 
@@ -105,32 +108,34 @@ def select_profitable(
     additions: float = DEFAULT_ADDITIONS_PER_BYTE,
 ) -> list[SSAValue]:
     """
-    The values, among `roots` and what they are computed from, that are better computed
-    once: it pays, or they have no more than `least` bytes. Those that are other values
-    under another shape, or parts of them, are among them only if `views` is set.
+    Return the values, among `roots` and their producers, that should be computed once:
+    those that are profitable, or have at most `least` bytes. Views of other values, or
+    slices of them, are included only if `views` is set.
     """
-    chosen: list[SSAValue] = []
-    pending, seen = list(roots), set[SSAValue]()
+    selected: list[SSAValue] = []
+    pending, visited = list(roots), set[SSAValue]()
     while pending:
         value = pending.pop(0)
         owner = value.owner
-        if value in seen or isinstance(owner, Block | ConstantInterface):
+        if value in visited or isinstance(owner, Block | ConstantInterface):
             continue
-        seen.add(value)
+        visited.add(value)
         is_view = isinstance(owner, ViewInterface) or is_stored_slice(owner)
         is_view = is_view and not views
         is_better = size_in_bytes([value]) <= least or is_precompute_profitable(
             value, inside, additions
         )
         if owner.operands and not is_view and is_better:
-            chosen.append(value)
+            selected.append(value)
         else:
             pending += [each for each in owner.operands if each in inside]
-    return chosen
+    return selected
 
 
 def values_used_outside(block: Block, inside: set[SSAValue]) -> list[SSAValue]:
-    """The values of a set that operations outside of it use, in program order."""
+    """
+    Return the values of a set that operations outside of the set use, in program order.
+    """
     return [
         result
         for op in block.ops

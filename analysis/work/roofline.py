@@ -13,7 +13,7 @@ from tlf.dialects.target.schema import EngineFigures
 
 @dataclass(frozen=True)
 class RooflineTime:
-    """Seconds that each part of a chip is busy at least."""
+    """Minimum busy time in seconds of each unit of a chip."""
 
     matrix: float
     vector: float
@@ -21,14 +21,14 @@ class RooflineTime:
 
     @property
     def seconds(self) -> float:
-        """The time of the busiest part."""
+        """Time of the busiest unit."""
         return max(self.matrix, self.vector, self.memory)
 
 
 def matrix_rate(engine: EngineFigures, element: str) -> float:
     """
-    Operations of products per cycle for a type: as the description gives it, or those
-    of an array of `rows` by `cols`. A type that it does not name runs as f32.
+    Return the matrix operations per cycle for a type, from the target description or
+    from an array of `rows` by `cols`. A type without a figure uses that of f32.
     """
     for table in ("flops_per_cycle", "cycles"):
         figures = engine.get(table)
@@ -48,13 +48,13 @@ def _number_of(engine: EngineFigures, name: str) -> float:
 
 
 def vector_rate(target: TargetSpec) -> float:
-    """Scalar operations per cycle."""
+    """Return the scalar operations per cycle."""
     engine = engine_figures_of(target, "vector")
     return _number_of(engine, "lanes") * _number_of(engine, "cores")
 
 
 def roofline_time_of(work: Work, target: TargetSpec) -> RooflineTime:
-    """The least times of work on a target."""
+    """Return the minimum times of work on a target."""
     matrix = engine_figures_of(target, "matrix")
     hertz = target.clock_ghz * 1e9
     products = sum(
@@ -68,7 +68,7 @@ def roofline_time_of(work: Work, target: TargetSpec) -> RooflineTime:
 
 
 def operation_class_of(work: Work, floor: RooflineTime) -> OperationClass:
-    """Return the class of work by what limits it on a target."""
+    """Return the class of work by its bottleneck on a target."""
     if not work.flops:
         return OperationClass.MOVEMENT
     if floor.memory >= max(floor.matrix, floor.vector):

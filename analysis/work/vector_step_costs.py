@@ -1,4 +1,4 @@
-"""Steps that the vector engine takes for elementwise operations."""
+"""Vector-engine steps of elementwise operations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tlf.dialects.target import TargetSpec
 from tlf.dialects.types import is_16_bit_float, tensor_type
 
 Engine: TypeAlias = Mapping[str, object]
-"""The figures of one."""
+"""Figures of an engine."""
 
 SINGLE_STEP_OPS = (
     *(math.AbsFOp, math.AbsIOp, math.CopySignOp, math.FmaOp),
@@ -34,19 +34,20 @@ MULTI_STEP_OPS = (
 
 def lane_steps(op: Operation, target: TargetSpec) -> int:
     """
-    The steps that a lane of the vector engine takes for an elementwise operation.
-    Functions, quotients, and conversions between integers and floats take several: as
-    `steps` of the engine says by name, or `approximate_steps` where 16-bit floats are
-    enough, else `transcendental`.
+    Return the lane steps of the vector engine for an elementwise operation. Functions,
+    quotients, and conversions between integers and floats take several steps: the entry
+    of the engine's `steps` by name, or of `approximate_steps` if 16-bit accuracy
+    suffices, else `transcendental`.
     """
     return _sum_over_elements(op, target, _lane_steps_of)
 
 
 def special_steps(op: Operation, target: TargetSpec) -> int:
     """
-    The steps that the unit for special functions, which works beside the lanes, takes
-    for an elementwise operation: for functions as `special_steps` of the vector engine
-    says, but one for those in `approximate_steps` where 16-bit floats are enough.
+    Return the steps of the special function unit, which runs in parallel with the
+    lanes, for an elementwise operation: the entry of the vector engine's
+    `special_steps`, but one for functions in `approximate_steps` if 16-bit accuracy
+    suffices.
     """
     return _sum_over_elements(op, target, _special_steps_of)
 
@@ -54,7 +55,7 @@ def special_steps(op: Operation, target: TargetSpec) -> int:
 def is_fused_multiply_add(op: Operation) -> bool:
     """
     Return `True` if a product of floats is contracted into one step with the only sum
-    that uses it: neither is rounded to a narrower type in between.
+    that uses it. The product must not be rounded to a narrower type in between.
     """
     if not isinstance(inner := _find_only_step(op), arith.MulfOp):
         return False
@@ -65,21 +66,18 @@ def is_fused_multiply_add(op: Operation) -> bool:
 
 
 def is_function(step: Operation) -> bool:
-    """
-    Return `True` if a scalar operation is a function that a lane has no instruction
-    for.
-    """
+    """Return `True` if a scalar operation is a function without a lane instruction."""
     return step.name.startswith("math.") and not isinstance(step, SINGLE_STEP_OPS)
 
 
 def scalar_steps(op: ElementwiseInterface) -> tuple[Operation, ...]:
-    """The scalar operations that compute an element, constants not among them."""
+    """Return the scalar operations that compute an element, without constants."""
     steps = op.scalar_body().ops
     return tuple(each for each in steps if not each.has_trait(ConstantLike))
 
 
 def _find_only_step(op: Operation) -> Operation | None:
-    """The scalar operation that computes an element, if there is one."""
+    """Return the scalar operation that computes an element, if there is exactly one."""
     found = scalar_steps(op) if isinstance(op, ElementwiseInterface) else ()
     return found[0] if len(found) == 1 else None
 
@@ -87,7 +85,7 @@ def _find_only_step(op: Operation) -> Operation | None:
 def _sum_over_elements(
     op: Operation, target: TargetSpec, steps: Callable[[Operation, Engine], int]
 ) -> int:
-    """The steps of all elements that an elementwise operation computes."""
+    """Return the steps of all elements that an elementwise operation computes."""
     if not isinstance(op, ElementwiseInterface):
         return 0
     engine = target.engines.get("vector", {})
@@ -96,7 +94,7 @@ def _sum_over_elements(
 
 
 def _special_steps_of(op: Operation, engine: Engine) -> int:
-    """The steps of a scalar operation in the unit for special functions."""
+    """Return the steps of a scalar operation in the special function unit."""
     name = op.name.partition(".")[2]
     if is_approximate(op) and _lookup_entry(engine.get("approximate_steps"), name):
         return 1
@@ -105,14 +103,14 @@ def _special_steps_of(op: Operation, engine: Engine) -> int:
 
 
 def _lane_steps_of(op: Operation, engine: Engine) -> int:
-    """The steps of a scalar operation."""
+    """Return the lane steps of a scalar operation."""
     if not is_multi_step(op):
         return 1
     name = op.name.partition(".")[2]
     tables = ("approximate_steps", "steps") if is_approximate(op) else ("steps",)
     found = (_lookup_entry(engine.get(table), name) for table in tables)
-    usual = engine.get("transcendental", 1)
-    known = next((each for each in found if each is not None), usual)
+    default = engine.get("transcendental", 1)
+    known = next((each for each in found if each is not None), default)
     return known if isinstance(known, int) else 1
 
 
@@ -122,7 +120,7 @@ def _lookup_entry(table: object, name: str) -> object:
 
 
 def is_approximate(op: Operation) -> bool:
-    """Return `True` if a function of floats need only be accurate to 16 bits."""
+    """Return `True` if 16-bit accuracy suffices for a function of floats."""
     flags = op.properties.get("fastmath")
     if isinstance(flags, arith.FastMathFlagsAttr):
         if FastMathFlag.APPROX_FUNC in flags.data:

@@ -52,14 +52,14 @@ def compile(
     """
     Compile a program to a function on numpy arrays or torch tensors.
 
-    `program` is the text of one, the path of a file, a module of xDSL, what
-    `tlf.from_torch` returned, or a module of PyTorch. The last is imported for example
-    `inputs`, and `options` by name, and called as the module is. `target` is
+    `program` is the text of a program, the path of a file, an xDSL module, a result of
+    `tlf.from_torch`, or a PyTorch module. A PyTorch module is imported for the example
+    `inputs`, and `options` by name, and keeps its call signature. `target` is
     `reference`, `npu`, `triton`, or a target description by its name or file; `entry`
     names the function, if there are several. With `check_indices`, a call raises
     `CheckedValueError` for an index out of range and for an integer divided by 0.
 
-    Raises `CompileError` for a wrong program or description, `ImportFailure` for a
+    Raises `CompileError` for an invalid program or description, `ImportFailure` for a
     module that cannot be imported, `SourceError` for a file that cannot be read.
     """
     if isinstance(program, str | Path | ModuleOp):

@@ -33,9 +33,10 @@ from tlf.dialects.types import dtype_of
 
 class CompiledProgram:
     """
-    A compiled function. It is called with its arguments in order, or by name: numpy
-    arrays or torch tensors of the shapes and dtypes that the program declares. A single
-    result comes as it is, several as a tuple; as torch tensors if all arguments are.
+    A compiled function. It is called with its arguments in order or by name: numpy
+    arrays or torch tensors of the shapes and dtypes that the program declares. It
+    returns a single result, or a tuple of several; these are torch tensors if all
+    arguments are.
     """
 
     def __init__(
@@ -81,7 +82,7 @@ class CompiledProgram:
     ) -> tuple[Buffer, ...]:
         """
         Run the program on arguments by name, and return all results. If `as_tensors` is
-        not given, they are torch tensors if all arguments are.
+        `None`, results are torch tensors if all arguments are.
         """
         self._check_arguments(inputs)
         if as_tensors is None:
@@ -93,17 +94,17 @@ class CompiledProgram:
         }
         outcome = self.executable(accepted, device)
         self._figures.update(outcome.figures)
-        found = outcome.results
+        results_by_name = outcome.results
         if self._checked is not None:
-            found = self._checked.verify_and_strip(found)
-        results = found.values()
+            results_by_name = self._checked.verify_and_strip(results_by_name)
+        results = results_by_name.values()
         return tuple(_as_tensor(each) if as_tensors else each for each in results)
 
     def refresh(self) -> None:
         """
-        Compute what follows from weights again at the next call. That happens by itself
-        where a weight changed, but for writes that PyTorch does not count: of those
-        `tlf.refresh` tells all programs.
+        Recompute the results of the weight preparation at the next call. Changed
+        weights are detected without this call, except for writes that PyTorch does not
+        count; `tlf.refresh` reports those to all programs.
         """
         self._kept.clear()
         if isinstance(self.executable, PreparedProgram):
@@ -116,23 +117,23 @@ class CompiledProgram:
         inputs = dict(zip(names, arguments, strict=False)) | dict(named)
         if len(arguments) > len(names) or set(inputs) != set(names):
             listed = ", ".join(names) or "none"
-            given = ", ".join([*map(str, range(len(arguments))), *named]) or "none"
-            raise TypeError(f"expected arguments {listed}, got {given}")
+            got = ", ".join([*map(str, range(len(arguments))), *named]) or "none"
+            raise TypeError(f"expected arguments {listed}, got {got}")
         return inputs
 
     def _check_arguments(self, inputs: Mapping[str, Buffer]) -> None:
-        for name, wanted, kind in self._expected_arguments:
+        for name, expected, kind in self._expected_arguments:
             value = inputs[name]
-            if value.shape != wanted:
+            if value.shape != expected:
                 shape = tuple(value.shape)
                 raise TypeError(
-                    f"argument `{name}`: expected shape {wanted}, got {shape}"
+                    f"argument `{name}`: expected shape {expected}, got {shape}"
                 )
             if (dtype := _dtype_name(value.dtype)) != kind:
                 raise TypeError(f"argument `{name}`: expected {kind}, got {dtype}")
 
     def _convert_argument(self, name: str, value: Buffer, device: Any) -> Buffer:
-        """An argument as the backend takes it."""
+        """Return an argument in the form that the backend takes."""
         if not is_tensor(value):
             return value
         if self.executable.takes_tensors:
@@ -145,28 +146,32 @@ class CompiledProgram:
 
     def _copy_to_device(self, name: str, value: Buffer, device: Any) -> Buffer:
         """
-        A copy in row-major order on a device, kept for a weight until that changes or
-        the device does.
+        Return a row-major copy on a device. The copy of a weight is cached until the
+        weight or the device changes.
         """
         device = device or value.device
         if name not in self._weight_names:
             return value.detach().to(device).contiguous()
-        kept = self._kept.get(name)
-        if kept is None or kept[1].device != device or not kept[0].is_unchanged(value):
+        cached = self._kept.get(name)
+        if (
+            cached is None
+            or cached[1].device != device
+            or not cached[0].is_unchanged(value)
+        ):
             copy = value.detach().to(device).contiguous()
-            kept = self._kept[name] = ArgumentSnapshot(value), copy
-        return kept[1]
+            cached = self._kept[name] = ArgumentSnapshot(value), copy
+        return cached[1]
 
     @cached_property
     def _weight_names(self) -> frozenset[str]:
-        """The names of arguments that hold weights."""
+        """Names of the arguments that are weights."""
         inputs = self.signature.inputs
-        named = zip(inputs, self._fixed[: len(inputs)], strict=True)
-        return frozenset(name for name, is_fixed in named if is_fixed)
+        pairs = zip(inputs, self._fixed[: len(inputs)], strict=True)
+        return frozenset(name for name, is_fixed in pairs if is_fixed)
 
     @cached_property
     def _expected_arguments(self) -> Sequence[tuple[str, tuple[int, ...], str]]:
-        """The name, the shape and the dtype of each argument."""
+        """Name, shape and dtype of each argument."""
         return [
             (name, tuple(type_.get_shape()), dtype_of(type_.element_type).name)
             for name, type_ in zip(self.signature.inputs, self.types, strict=True)
@@ -175,18 +180,18 @@ class CompiledProgram:
     @property
     def stats(self) -> Mapping[str, float]:
         """
-        Statistics of the cost: `compile_seconds`; of the last run on an NPU, cycles,
-        seconds and bytes by level; on a GPU, the number of kernels.
+        Statistics of the cost: `compile_seconds`; of the last run on an NPU cycles,
+        seconds and bytes by level; on a GPU the number of kernels.
         """
         return dict(self._figures)
 
     @property
     def stages(self) -> tuple[str, ...]:
-        """The names that `ir` takes: `input`, each pass, and the texts compiled to."""
+        """Valid arguments of `ir`: `input`, each pass, and the generated texts."""
         return ("input", *self._records.stages, *self.executable.artifacts)
 
     def ir(self, stage: str = "input") -> str:
-        """The program at a stage. Raises `KeyError` for one that is not there."""
+        """Return the program at a stage. Raises `KeyError` for an unknown stage."""
         if stage in self.executable.artifacts:
             return self.executable.artifacts[stage]
         stages = {"input": self.module, **self._records.stages}
@@ -196,9 +201,9 @@ class CompiledProgram:
 
     def explain(self) -> str:
         """
-        Return a description of the groups: a line with the plan of each, and where time
-        is known, its lower bound and its predicted time. Then the remarks of passes:
-        rewrites that were applied, and those that were missed and why.
+        Return a description of the groups: a line with the plan of each, then its lower
+        bound and predicted time where known. Remarks of passes follow: rewrites that
+        were applied, and rewrites that were missed with the reason.
         """
         return self._explanation
 
@@ -212,7 +217,7 @@ class CompiledProgram:
 
 @cache
 def _dtype_name(dtype: object) -> str:
-    """The name of a dtype of numpy or torch."""
+    """Return the name of a numpy or torch dtype."""
     return str(dtype).removeprefix("torch.")
 
 
@@ -226,8 +231,9 @@ def _as_tensor(value: Buffer) -> Buffer:
 
 def read_program(program: str | Path | ModuleOp) -> tuple[ModuleOp, Path]:
     """
-    A module from its text, its file, or itself, verified, and the folder that paths in
-    it start from. Text has more than one line; anything else is a path.
+    Return a verified module, given as text, as a file or as a module, and the folder
+    that its paths are relative to. A string with a line break is text; any other string
+    is a path.
     """
     if isinstance(program, ModuleOp):
         with locate_errors(program, "the verifier"):

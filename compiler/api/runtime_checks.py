@@ -16,7 +16,7 @@ from tlf.dialects.value_checks import InsertedCheck, add_value_checks
 
 
 class CheckedValueError(ValueError):
-    """An index out of range, or a divisor that is 0, with where it was met."""
+    """An index out of range or a divisor of 0, with its location."""
 
     def __init__(self, diagnostic: Diagnostic) -> None:
         super().__init__(str(diagnostic))
@@ -25,7 +25,10 @@ class CheckedValueError(ValueError):
 
 @dataclass(frozen=True)
 class OperandCheck:
-    """Check of the operands of an operation against the last results of a function."""
+    """
+    Check of operand values of an operation by their extremes, which are results of the
+    function; `first` is the index of the result with the minimum.
+    """
 
     position: Position | None
     text: str
@@ -35,9 +38,9 @@ class OperandCheck:
 
     def check_extremes(self, least: Buffer, most: Buffer) -> None:
         """Raise `CheckedValueError` for extremes that are out of range."""
-        for found in (int(least.item()), int(most.item())):
-            if not self.low <= found <= self.high:
-                message = f"{self.text}, got {found}"
+        for value in (int(least.item()), int(most.item())):
+            if not self.low <= value <= self.high:
+                message = f"{self.text}, got {value}"
                 raise CheckedValueError(Diagnostic(self.position, message))
 
 
@@ -51,7 +54,7 @@ def _make_check(added: InsertedCheck) -> OperandCheck:
 
 @dataclass(frozen=True)
 class RuntimeChecks:
-    """The checks that a function returns behind its own results."""
+    """Checks that a function returns after its own results."""
 
     result_count: int
     """Number of results that are not checks."""
@@ -59,19 +62,19 @@ class RuntimeChecks:
 
     @staticmethod
     def insert_into(function: func.FuncOp) -> RuntimeChecks:
-        """Insert checks into a function, as further results, and return them."""
+        """Append checks to the results of a function, and return them."""
         count = len(function.function_type.outputs)
         if isinstance(module := function.parent_op(), ModuleOp):
             isolate_entry(module, function)
         with locate_errors(function, "the checks of values"):
-            found = add_value_checks(function)
-        checks = [_make_check(each) for each in found]
+            inserted = add_value_checks(function)
+        checks = [_make_check(each) for each in inserted]
         return RuntimeChecks(count, checks)
 
     def verify_and_strip(self, results: Mapping[str, Buffer]) -> dict[str, Buffer]:
         """
-        The results that are no checks, by their names. Raises `CheckedValueError` for
-        what does not hold.
+        Return the results that are not checks, by name. Raises `CheckedValueError` for
+        violated checks.
         """
         values = list(results.values())
         for each in self.checks:

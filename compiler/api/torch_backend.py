@@ -3,8 +3,8 @@ The backend `tlf` of `torch.compile`.
 
     torch.compile(model, backend="tlf", options={"target": "triton"})
 
-Supported operations are compiled; the others stay with PyTorch, and the logger
-`tlf.torch` lists the latter. Graphs that need gradients run in PyTorch.
+Supported operations are compiled; all others run in PyTorch, and are listed by the
+logger `tlf.torch`. Graphs that need gradients run in PyTorch.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ def tlf(
     options: Mapping[str, Any] | None = None,
 ) -> GraphCallable:
     """
-    Compile a graph that `torch.compile` traced.
+    Compile a graph traced by `torch.compile`.
 
     The option `target` is `reference`, `npu`, `triton`, or a target description by its
     name or file; the default is `triton`. The option `numerics` is `strict`, the
-    default, or `relaxed`: results may be rounded otherwise, and NaN and infinities
-    need not stay. What cannot be compiled PyTorch runs; if `fallback` is `strict`, a
-    failure of the compiler raises `FallbackError`. With `check_indices`, PyTorch runs
-    what it refuses for some indices or divisors. Reproducers of failures are written
-    to the folder `reproducers`.
+    default, or `relaxed`: results may be rounded differently, and NaN and infinities
+    need not be preserved. PyTorch runs operations that cannot be compiled; if
+    `fallback` is `strict`, a failure of the compiler raises `FallbackError`. With
+    `check_indices`, operations that PyTorch rejects for some indices or divisors are
+    left to PyTorch. Reproducers of failures are written to the folder `reproducers`.
     """
     settings = Settings.of(options or {})
     if _needs_gradients(source, inputs):
@@ -104,8 +104,9 @@ def _decompose_and_compile(
     source: fx.GraphModule, inputs: Sequence[torch.Tensor], settings: Settings
 ) -> GraphCallable:
     """
-    A graph taken apart as far as PyTorch allows; not at all where it matters how
-    results lie, which are then those of its own operations.
+    Decompose a graph as far as PyTorch allows, and compile it. A graph that depends on
+    the strides of results is not decomposed, so that strides are those of its own
+    operations.
     """
     if has_as_strided(source.graph):
         return _trace_and_compile(source, inputs, settings, {}, is_addressed=True)
@@ -125,9 +126,9 @@ def _trace_and_compile(
     is_addressed: bool = False,
 ) -> GraphCallable:
     """
-    A graph taken apart and compiled; `is_addressed` if its program addresses memory.
-    Raises `WritesAddressedInput` where such a program writes to an input, and
-    `TracingFailed` where an operation writes.
+    Decompose a graph with `table` and compile it; `is_addressed` if it addresses
+    memory. Raises `WritesAddressedInput` if a graph that addresses memory writes to an
+    input, and `TracingFailed` if an operation writes to a tensor.
     """
     from torch._dynamo.backends.common import aot_autograd
 
@@ -162,14 +163,14 @@ def _trace_and_compile(
 
 def _parameter_indices() -> Sequence[int]:
     """
-    Return the indices of the graph's inputs that are parameters and buffers of a
-    module, for the graph being compiled.
+    Return the input indices of parameters and buffers of a module, for the graph being
+    compiled.
     """
     return _input_indices_from("static_input_indices")
 
 
 def _input_indices_from(name: str) -> Sequence[int]:
-    """Return the indices of inputs in a field of the metadata of tracing."""
+    """Return the input indices in a field of the tracing metadata."""
     context = import_module("torch._guards").TracingContext.try_get()
     metadata = None if context is None else context.fw_metadata
     return () if metadata is None else tuple(getattr(metadata, name) or ())
@@ -184,13 +185,13 @@ class WritesAddressedInput(Exception):
 
 
 class TracingFailed(Exception):
-    """PyTorch traces no graph with some decompositions."""
+    """PyTorch cannot trace a graph with the given decompositions."""
 
 
 class _ShapeSpecializer:
     """
-    A graph of shapes that vary: each combination of them is compiled when it first
-    comes.
+    A graph with dynamic shapes: each combination of shapes is compiled at its first
+    call.
     """
 
     def __init__(self, source: fx.GraphModule, settings: Settings) -> None:
@@ -201,31 +202,31 @@ class _ShapeSpecializer:
         self.numbers = [_is_python_scalar(node) for node in placeholders]
 
     def __call__(self, *inputs: Any) -> Any:
-        given = [
+        values = [
             np.float64(each.item()) if is_number else each
             for each, is_number in zip(inputs, self.numbers, strict=True)
         ]
-        key = tuple(map(_specialization_key, given))
+        key = tuple(map(_specialization_key, values))
         if key not in self.compiled:
-            self.compiled[key] = self._specialize(given)
-        return self.compiled[key](*given)
+            self.compiled[key] = self._specialize(values)
+        return self.compiled[key](*values)
 
     def _specialize(self, inputs: Sequence[Any]) -> GraphCallable:
         from torch.fx.experimental.proxy_tensor import make_fx
 
         numbers = {
-            place: each
-            for place, each in enumerate(inputs)
+            index: each
+            for index, each in enumerate(inputs)
             if not isinstance(each, torch.Tensor)
         }
         tensors = [each for each in inputs if isinstance(each, torch.Tensor)]
 
         def call_with_constants(*given: torch.Tensor) -> Any:
-            rest = iter(given)
+            remaining = iter(given)
             return self.source(
                 *(
-                    numbers[place] if place in numbers else next(rest)
-                    for place in range(len(inputs))
+                    numbers[index] if index in numbers else next(remaining)
+                    for index in range(len(inputs))
                 )
             )
 
@@ -241,8 +242,8 @@ class _ShapeSpecializer:
 
 def _is_python_scalar(node: fx.Node) -> bool:
     """
-    Return `True` if an input is a number of Python, which comes as a tensor whose only
-    use is `item`, as numbers of numpy have it.
+    Return `True` if an input is a Python number, passed as a tensor whose only users
+    are `item` calls, as for numpy numbers.
     """
     return bool(node.users) and all(
         user.op == "call_method" and user.target == "item" for user in node.users
@@ -250,7 +251,7 @@ def _is_python_scalar(node: fx.Node) -> bool:
 
 
 def _specialization_key(value: Any) -> Any:
-    """Return a key that an argument must share with the one that was compiled for."""
+    """Return the part of the specialization key for an argument."""
     if not isinstance(value, torch.Tensor):
         return value
     return (tuple(value.shape), value.stride(), value.dtype, value.device)

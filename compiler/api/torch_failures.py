@@ -24,18 +24,16 @@ from tlf.runtime.triton.runtime_errors import UnavailableError
 LOG = logging.getLogger("tlf.torch")
 
 FOLDER_VARIABLE = "TLF_REPRODUCER_DIR"
-"""The variable of the environment that names the folder of reproducers."""
+"""Environment variable with the folder of reproducers."""
 
 
 class FallbackError(Exception):
-    """
-    A part of a graph that could not be compiled, where PyTorch is not to run it.
-    """
+    """A part of a graph could not be compiled, and fallback to PyTorch is disabled."""
 
 
 @dataclass(frozen=True)
 class FailureReporter:
-    """Handling and reporting of failed compilations."""
+    """Reporter of failed compilations, which applies the fallback policy."""
 
     settings: Settings
 
@@ -59,19 +57,19 @@ class FailureReporter:
         cause: Exception | None = None,
     ) -> None:
         """
-        Report that something could not be compiled, and why. Raises `FallbackError`
-        where PyTorch is not to run it.
+        Report that a part could not be compiled, with the reason. Raises
+        `FallbackError` if fallback to PyTorch is disabled.
         """
-        place = self._describe_reproducer(reason, program)
+        reproducer = self._describe_reproducer(reason, program)
         if self.settings.fallback is Fallback.STRICT:
-            raise FallbackError(f"{what}: {reason} ({place})") from cause
-        LOG.warning("%s stays with PyTorch: %s (%s)", what, reason, place)
+            raise FallbackError(f"{what}: {reason} ({reproducer})") from cause
+        LOG.warning("%s stays with PyTorch: %s (%s)", what, reason, reproducer)
         LOG.debug("raised here", exc_info=cause)
 
     def _describe_reproducer(
         self, reason: str, program: ModuleOp | fx.GraphModule
     ) -> str:
-        """Write a reproducer, and tell where it is."""
+        """Write a reproducer, and return a description of its location."""
         try:
             return f"reproducer: {self._write_reproducer(reason, program)}"
         except Exception as error:
@@ -91,8 +89,8 @@ class FailureReporter:
 
     def _header_lines(self, file: Path) -> Sequence[str]:
         """
-        Return the lines that describe how to compile it again: a command, the target
-        and versions.
+        Return header lines of the reproducer: a command to compile it, the target and
+        versions.
         """
         target = self.settings.target
         name = target if isinstance(target, str) else target.name
@@ -104,9 +102,9 @@ class FailureReporter:
         return (f"tlf-run {file} --target {name}", *about) if is_program else about
 
     def _reproducer_folder(self) -> Path:
-        given = self.settings.reproducers or os.environ.get(FOLDER_VARIABLE)
-        if given:
-            return Path(given)
+        folder = self.settings.reproducers or os.environ.get(FOLDER_VARIABLE)
+        if folder:
+            return Path(folder)
         return Path(tempfile.gettempdir()) / f"tlf-reproducers-{os.getuid()}"
 
 
@@ -120,11 +118,11 @@ def _printed_form(program: ModuleOp | fx.GraphModule) -> tuple[str, str, str]:
 def _is_compiler_fault(error: Exception) -> bool:
     """
     Return `True` if an error is a fault of the compiler, rather than a request to
-    install something, or an exception by which PyTorch directs its tracing.
+    install something, or an exception by which PyTorch controls its tracing.
     """
     library: Any = import_module("torch._dynamo.exc")
-    directions = (library.RestartAnalysis, library.SkipFrame)
-    return not isinstance(error, (FallbackError, UnavailableError, *directions))
+    control_flow = (library.RestartAnalysis, library.SkipFrame)
+    return not isinstance(error, (FallbackError, UnavailableError, *control_flow))
 
 
 def _one_line(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""Compiled modules of PyTorch, called as the modules are."""
+"""Compiled PyTorch modules, with the call signature of the original."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tlf.runtime.triton.device_selection import choose_mode
 
 class CompiledModule:
     """
-    A compiled module, called as the module is. Buffers that the module updates, such as
-    running statistics, are updated in `weights`.
+    A compiled module with the call signature of the original. Buffers that the module
+    updates, such as running statistics, are updated in `weights`.
     """
 
     def __init__(
@@ -45,19 +45,19 @@ class CompiledModule:
         ]
         names = self.program.signature.inputs
         results = self.program.run(dict(zip(names, values, strict=True)), True)
-        places = self.imported.function.outputs
-        found = [
-            with_axis_order(results[place], self._orders[place])
-            if isinstance(place, int)
-            else place.copy_value()
-            for place in places
+        output_sources = self.imported.function.outputs
+        function_outputs = [
+            with_axis_order(results[output_source], self._orders[output_source])
+            if isinstance(output_source, int)
+            else output_source.copy_value()
+            for output_source in output_sources
         ]
         for position, source in self.imported.mutated.items():
             if isinstance(source, str):
-                self.weights[source] = found[position]
+                self.weights[source] = function_outputs[position]
             else:
-                leaves[source].copy_(found[position])
-        outputs = [found[position] for position in self.imported.outputs]
+                leaves[source].copy_(function_outputs[position])
+        outputs = [function_outputs[position] for position in self.imported.outputs]
         return pytree.tree_unflatten(outputs, self.imported.out_spec)
 
     def _flatten_arguments(
@@ -65,16 +65,16 @@ class CompiledModule:
     ) -> list[Any]:
         leaves, spec = pytree.tree_flatten((tuple(arguments), dict(options)))
         if spec != self.imported.in_spec:
-            wanted, got = map(_format_call, (self.imported.in_spec, spec))
-            raise TypeError(f"expected a call like {wanted}, got {got}")
-        for number in self._tensors:
-            if not isinstance(leaves[number], torch.Tensor):
-                kind = type(leaves[number]).__name__
-                raise TypeError(f"input {number}: expected a tensor, got a {kind}")
-        for number, wanted in self.imported.constants.items():
-            if not _is_same_constant(leaves[number], wanted):
+            expected, got = map(_format_call, (self.imported.in_spec, spec))
+            raise TypeError(f"expected a call like {expected}, got {got}")
+        for index in self._tensors:
+            if not isinstance(leaves[index], torch.Tensor):
+                kind = type(leaves[index]).__name__
+                raise TypeError(f"input {index}: expected a tensor, got a {kind}")
+        for index, expected in self.imported.constants.items():
+            if not _is_same_constant(leaves[index], expected):
                 raise TypeError(
-                    f"input {number}: expected {wanted}, got {leaves[number]}"
+                    f"input {index}: expected {expected}, got {leaves[index]}"
                 )
         return leaves
 
@@ -85,11 +85,11 @@ class CompiledModule:
 
     @property
     def stages(self) -> tuple[str, ...]:
-        """The names that `ir` takes, see `CompiledProgram.stages`."""
+        """Valid arguments of `ir`, see `CompiledProgram.stages`."""
         return self.program.stages
 
     def ir(self, stage: str = "input") -> str:
-        """The program at a stage, see `CompiledProgram.ir`."""
+        """Return the program at a stage, see `CompiledProgram.ir`."""
         return self.program.ir(stage)
 
     def explain(self) -> str:
@@ -98,24 +98,22 @@ class CompiledModule:
 
 
 def _format_call(spec: pytree.TreeSpec) -> str:
-    """A call with arguments of some structure, as in `(*, {'a': *}, b=*)`."""
+    """Return a call with arguments of some structure, as in `(*, {'a': *}, b=*)`."""
     leaves = [_LeafMarker()] * spec.num_leaves
     arguments, options = pytree.tree_unflatten(leaves, spec)
-    named = (f"{name}={value}" for name, value in options.items())
-    return f"({', '.join((*map(str, arguments), *named))})"
+    keywords = (f"{name}={value}" for name, value in options.items())
+    return f"({', '.join((*map(str, arguments), *keywords))})"
 
 
 class _LeafMarker:
-    """An argument, whatever it is."""
+    """Placeholder of an argument in messages."""
 
     def __repr__(self) -> str:
         return "*"
 
 
 def _is_same_constant(value: object, wanted: object) -> bool:
-    """
-    Return `True` if an input that is not a tensor is the one that was compiled for.
-    """
+    """Return `True` if an input that is not a tensor equals the one compiled for."""
     return type(value) is type(wanted) and value == wanted
 
 

@@ -10,25 +10,25 @@ from dataclasses import dataclass, field
 @dataclass
 class Report:
     """
-    Counts of the operations of compiled graphs, by whether TLF or PyTorch runs them,
-    since it was cleared.
+    Counts of the operations of compiled graphs that TLF or PyTorch runs, since the last
+    `clear`.
     """
 
     compiled: int = 0
     """Number of operations that TLF computes."""
     eager: Counter[str] = field(default_factory=Counter[str])
-    """Number of times that an operation stayed with PyTorch, by its name."""
+    """Number of operations that PyTorch runs, by name."""
 
     def clear(self) -> None:
-        """Forget all."""
+        """Reset all counts."""
         self.compiled = 0
         self.eager.clear()
 
     def give_up(self, operations: Sequence[str]) -> None:
-        """Count operations as PyTorch's that were counted as compiled."""
+        """Count operations as run by PyTorch that were counted as compiled."""
         self.compiled -= len(operations)
         self.eager.update(operations)
 
 
 REPORT = Report()
-"""Of all graphs of this process."""
+"""Counts over all graphs of this process."""

@@ -1,4 +1,4 @@
-"""Options of the backend of `torch.compile`."""
+"""Options of the backend for `torch.compile`."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from tlf.dialects.numerics import Numerics
 from tlf.dialects.target import TargetSpec, load_target_spec
 
 REFERENCE = "reference"
-"""The target that interprets programs."""
+"""Target that interprets programs."""
 
 
 class Fallback(StrEnum):
-    """Fallback for operations that could not be compiled."""
+    """Policy for operations that could not be compiled."""
 
     EAGER = "eager"
     """PyTorch runs them."""
     STRICT = "strict"
-    """An error, unless they are such as TLF has not."""
+    """Failures are errors, except for operations that TLF does not support."""
 
 
 @dataclass(frozen=True)
@@ -35,14 +35,14 @@ class Settings:
     fallback: Fallback = Fallback.EAGER
     check_indices: bool = False
     """
-    True to leave operations to PyTorch that it refuses for some indices or divisors.
+    True to leave operations to PyTorch that it rejects for some indices or divisors.
     """
     reproducers: str | None = None
-    """The folder of reproducers, if not the default one."""
+    """Folder of reproducers; `None` for the default."""
 
     @staticmethod
     def of(options: Mapping[str, Any]) -> Settings:
-        """Those that options give. Raises `ValueError`."""
+        """Return the settings for options. Raises `ValueError`."""
         if unknown := [name for name in options if name not in _READERS]:
             listed = ", ".join(f"`{name}`" for name in _READERS)
             raise ValueError(f"expected the options {listed}, got `{unknown[0]}`")

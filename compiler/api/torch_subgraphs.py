@@ -35,8 +35,8 @@ Strides = Sequence[int]
 
 class CompiledGraph:
     """
-    A compiled FX graph, called with its inputs in order. Outputs have `strides` and
-    `devices`, where they are given; else they are where inputs are.
+    A compiled FX graph, called with its inputs in order. Outputs have the given
+    `strides` and `devices`; by default they are on the device of the inputs.
     """
 
     def __init__(
@@ -56,21 +56,21 @@ class CompiledGraph:
     def __call__(self, *inputs: torch.Tensor) -> list[Any]:
         names = self.program.signature.inputs
         values = [inputs[position] for position in self.function.inputs]
-        # Numbers may come as tensors on the host, whatever the others are on.
-        places = [each.device for each in inputs]
-        away = (each for each in places if each.type != "cpu")
-        device = next(away, torch.device("cpu"))
+        # Numbers may be passed as host tensors, whatever the device of other inputs.
+        devices = [each.device for each in inputs]
+        accelerators = (each for each in devices if each.type != "cpu")
+        device = next(accelerators, torch.device("cpu"))
         results = self.program.run(dict(zip(names, values, strict=True)), True)
         outputs = [
             with_axis_order(
-                results[place].to(self.devices.get(at, device)), self.orders[place]
+                results[output].to(self.devices.get(at, device)), self.orders[output]
             )
-            if isinstance(place, int)
-            else place.copy_value()
-            for at, place in enumerate(self.function.outputs)
+            if isinstance(output, int)
+            else output.copy_value()
+            for at, output in enumerate(self.function.outputs)
         ]
-        for place, strides in self.strides.items():
-            outputs[place] = with_strides(outputs[place], strides)
+        for output, strides in self.strides.items():
+            outputs[output] = with_strides(outputs[output], strides)
         return outputs
 
 
@@ -78,12 +78,14 @@ def compile_graph(
     source: fx.GraphModule, settings: Settings, parameters: Container[int] = ()
 ) -> GraphCallable:
     """
-    Compile the parts of a graph of ATen operations that TLF has; `parameters` are the
-    positions of inputs that hold weights. Returns a function from the inputs of the
+    Compile the supported parts of a graph of ATen operations; `parameters` are the
+    positions of inputs that are weights. Returns a function from the inputs of the
     graph to its outputs.
     """
     inputs = source.graph.find_nodes(op="placeholder")
-    weights = {node.name for at, node in enumerate(inputs) if at in parameters}
+    weights = {
+        node.name for position, node in enumerate(inputs) if position in parameters
+    }
     faults = FailureReporter(settings)
     objection = objection_of(settings.target)
     parts = partition_graph(source, objection, settings.check_indices)
@@ -91,10 +93,14 @@ def compile_graph(
     for name in parts.submodules:
         part = parts.module.get_submodule(name)
         assert isinstance(part, fx.GraphModule)
-        taken = part.graph.find_nodes(op="placeholder")
-        fixed = [at for at, node in enumerate(taken) if node.name in weights]
+        placeholders = part.graph.find_nodes(op="placeholder")
+        weight_positions = [
+            position
+            for position, node in enumerate(placeholders)
+            if node.name in weights
+        ]
         strides = _observable_strides(parts.module, name, part)
-        compiled = _try_compile(part, fixed, strides, faults)
+        compiled = _try_compile(part, weight_positions, strides, faults)
         if compiled is None:
             REPORT.give_up(operations_of(part))
             continue
@@ -106,7 +112,7 @@ def compile_graph(
 def _report_coverage(
     parts: PartitionedGraph, source: fx.GraphModule, faults: FailureReporter
 ) -> None:
-    """Count operations, and tell which stay with PyTorch."""
+    """Count the compiled operations, and log those that PyTorch runs."""
     REPORT.compiled += parts.operation_count
     REPORT.eager.update(reason.operation for reason in parts.left_out)
     for reason in parts.left_out:
@@ -129,25 +135,25 @@ def _observable_strides(
         readers = {each.args[1]: each.users for each in call.users}
         nodes = list(returned)
     return {
-        place: tuple(nodes[place].meta["val"].stride())
-        for place, users in readers.items()
+        index: tuple(nodes[index].meta["val"].stride())
+        for index, users in readers.items()
         if any(user.op == "call_function" for user in users)
         or (
             any(user.op == "output" for user in users)
-            and not is_dense(nodes[place].meta["val"])
+            and not is_dense(nodes[index].meta["val"])
         )
     }
 
 
 def _output_devices(part: fx.GraphModule) -> Mapping[int, torch.device]:
-    """The device of each output that is a tensor, as far as tracing told."""
+    """Return the device of each tensor output, as far as known from tracing."""
     (output,) = part.graph.find_nodes(op="output")
     returned = output.args[0]
     nodes = [returned] if isinstance(returned, fx.Node) else returned
     values = (node.meta.get("val") for node in nodes)
     return {
-        place: value.device
-        for place, value in enumerate(values)
+        index: value.device
+        for index, value in enumerate(values)
         if isinstance(value, torch.Tensor)
     }
 
@@ -158,7 +164,7 @@ def _try_compile(
     strides: Mapping[int, Strides],
     faults: FailureReporter,
 ) -> CompiledGraph | None:
-    """A part for a target; nothing if that fails."""
+    """Compile a part for a target; return `None` on failure."""
     with _disable_fake_tensors():
         with faults.report_exceptions(_describe_subgraph(part), part):
             function = import_graph(part, parameters=fixed)
@@ -169,7 +175,7 @@ def _try_compile(
 
 
 def operations_of(part: fx.GraphModule) -> list[str]:
-    """The names of operations that are called in a graph, in order."""
+    """Return the names of the operations that a graph calls, in order."""
     return [
         name_of(node.target)
         for node in part.graph.nodes
@@ -178,7 +184,7 @@ def operations_of(part: fx.GraphModule) -> list[str]:
 
 
 def _describe_subgraph(part: fx.GraphModule) -> str:
-    """The name of a part, in messages."""
+    """Return the name of a part, for messages."""
     names = operations_of(part)
     listed = ", ".join(dict.fromkeys(names[:3]))
     return f"a part of {len(names)} operations ({listed}{', ...' * (len(names) > 3)})"
@@ -186,16 +192,16 @@ def _describe_subgraph(part: fx.GraphModule) -> str:
 
 def _disable_fake_tensors() -> AbstractContextManager[object]:
     """
-    Outside of the tracing that calls a backend, where tensors would be fake: compiled
-    programs own memory.
+    Return a context without fake tensors. Backends are called during tracing, but
+    compiled programs allocate memory.
     """
     return import_module("torch.utils._python_dispatch")._disable_current_modes()
 
 
 class _CompiledSubmodule(torch.nn.Module):
     """
-    A compiled graph as a module that another graph calls. If a call fails, PyTorch
-    runs this one and all later ones; where memory runs out, this one alone.
+    A compiled graph as a module that another graph calls. If a call fails, PyTorch runs
+    this call and all later ones; if memory runs out, it runs this call only.
     """
 
     def __init__(

@@ -1,1 +1,1 @@
-"""Targets as backends: programs lowered for them, and made ready to run."""
+"""Backends of targets: lowered programs and their executables."""

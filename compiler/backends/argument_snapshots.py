@@ -14,24 +14,24 @@ if TYPE_CHECKING:
     from torch.nn import Module
 
 _WRITE_COUNT = "_tlf_written"
-"""The attribute of a storage of torch that counts what `refresh` was told of it."""
+"""Attribute of a torch storage that counts the writes reported by `refresh`."""
 
 
 class ArgumentSnapshot:
     """
-    A snapshot of an argument, to detect later changes. An array of numpy is compared
-    with what it held. A tensor of torch counts as changed if it lies elsewhere or
-    otherwise, or was written to, as its version counter and `refresh` tell.
+    Snapshot of an argument, to detect later changes. A numpy array is compared with its
+    earlier contents. A torch tensor counts as changed if its memory or layout differs,
+    or if it was written to according to its version counter or `refresh`.
     """
 
     def __init__(self, value: Buffer) -> None:
         self._array: Any = None if is_tensor(value) else np.array(value)
-        # A storage that is held is not freed, so that no other takes its memory.
+        # Keep a reference to the storage, so that its memory is not reused.
         self._storage: Any = value.untyped_storage() if is_tensor(value) else None
         self._facts = _state_of(value) if is_tensor(value) else None
 
     def is_unchanged(self, value: Buffer) -> bool:
-        """Return `True` if an argument still holds the value of this one."""
+        """Return `True` if an argument still has the value of the snapshot."""
         if not is_tensor(value):
             return self._facts is None and _is_equal(self._array, value)
         return self._facts == _state_of(value)
@@ -39,17 +39,20 @@ class ArgumentSnapshot:
 
 def refresh(*written: Module | Tensor) -> None:
     """
-    Say that modules or tensors were written to in a way that PyTorch does not count:
-    tensors made in `torch.inference_mode`, or any through `.data`. What compiled
-    programs computed from them they compute again at their next call.
+    Report writes to modules or tensors that PyTorch does not count: to tensors created
+    in `torch.inference_mode`, or through `.data`. Compiled programs recompute the
+    results of their preparation at the next call.
     """
-    for tensor in [each for given in written for each in _tensors_of(given)]:
+    for tensor in [each for item in written for each in _tensors_of(item)]:
         storage = tensor.untyped_storage()
         setattr(storage, _WRITE_COUNT, _write_count_of(storage) + 1)
 
 
 def _tensors_of(module: Any) -> Iterator[Any]:
-    """The parameters, the buffers and the other tensors of a module, or a tensor."""
+    """
+    Yield the parameters, the buffers and the other tensors of a module, or a tensor
+    itself.
+    """
     if is_tensor(module):
         yield module
         return
@@ -65,7 +68,7 @@ def _tensors_of(module: Any) -> Iterator[Any]:
 def _state_of(tensor: Any) -> tuple[object, ...]:
     """
     Return the facts that identify the state of a tensor: its memory, its layout, and
-    the known counts of writes to it.
+    the known write counts.
     """
     return (
         tensor.data_ptr(),

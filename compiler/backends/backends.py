@@ -41,28 +41,30 @@ ManagerFactory: TypeAlias = "Callable[[Sequence[ModulePass]], PassManager]"
 
 
 class Backend(Protocol):
-    """Compiles a module."""
+    """Compiler of modules to executables."""
 
     def lower(
         self, context: Context, module: ModuleOp, manager: ManagerFactory = PassManager
     ) -> Signature:
-        """Run the passes, changing `module`; return how it is called."""
+        """
+        Run the passes on `module` in place; return the signature of its entry function.
+        """
         ...
 
     def build(
         self, context: Context, module: ModuleOp, signature: Signature
     ) -> Executable:
-        """Make a lowered module ready to run."""
+        """Return an executable of a lowered module."""
         ...
 
 
 @dataclass(frozen=True)
 class ReferenceBackend:
-    """Interprets the program as it is, on numpy arrays."""
+    """Interpreter of the unlowered program, on numpy arrays."""
 
     entry: str | None
     passes: str | None = None
-    """The passes to run before, for those that need no target."""
+    """Passes to run first; they must not need a target."""
 
     def lower(
         self, context: Context, module: ModuleOp, manager: ManagerFactory = PassManager
@@ -81,16 +83,16 @@ class ReferenceBackend:
 @dataclass(frozen=True)
 class CompilingBackend:
     """
-    Lowers the program with the pipeline of its target, and runs the text that comes
-    out.
+    Backend that lowers the program with the pipeline of its target, and runs the
+    emitted text.
     """
 
     target: TargetSpec
     entry: str | None
     base: Path
-    """The folder that paths of side files start from."""
+    """The folder that paths of side files are relative to."""
     passes: str | None = None
-    """The pipeline to run instead of the backend's own."""
+    """Pipeline to run instead of the default of the backend."""
 
     def lower(
         self, context: Context, module: ModuleOp, manager: ManagerFactory = PassManager
@@ -120,7 +122,7 @@ class CompilingBackend:
     def _build_function(
         self, context: Context, module: ModuleOp, signature: Signature
     ) -> Executable:
-        """One function of a module, ready to run."""
+        """Return an executable of one function of a module."""
         backend = self.target.backend
         options = "{origins=true}" if backend == "npu" else ""
         printer: Any = build_target(f"{backend}{options}", TARGETS)
@@ -134,7 +136,7 @@ class CompilingBackend:
 
 
 def lowered_signature(module: ModuleOp, signature: Signature) -> Signature:
-    """The signature of a function once its module is lowered."""
+    """Return the signature of a function after its module was lowered."""
     return replace(signature, preparation=_find_preparation(module, signature.name))
 
 
@@ -143,11 +145,11 @@ def _find_preparation(module: ModuleOp, name: str) -> Preparation | None:
     Return the preparation that computes arguments of the function `name` of a lowered
     module; `None` if there is none.
     """
-    found = find_preparation(module, name)
-    if not isinstance(found, npu.ProgramOp | func.FuncOp):
+    preparation = find_preparation(module, name)
+    if not isinstance(preparation, npu.ProgramOp | func.FuncOp):
         return None
-    count = lowered_result_count(found)
-    return Preparation(found.sym_name.data, prepare_args_of(found), count)
+    count = lowered_result_count(preparation)
+    return Preparation(preparation.sym_name.data, prepare_args_of(preparation), count)
 
 
 def lowered_result_count(op: npu.ProgramOp | func.FuncOp) -> int:
@@ -161,7 +163,8 @@ def select_backend(
     name: str | TargetSpec, entry: str | None, base: Path, passes: str | None = None
 ) -> Backend:
     """
-    The backend for `reference`, or for a target description by its name or file.
+    Return the backend for `reference`, or for a target given by its description, name
+    or file.
     """
     if name == "reference":
         return ReferenceBackend(entry, passes)
@@ -171,9 +174,9 @@ def select_backend(
 
 def objection_of(target: str | TargetSpec) -> Callable[[Operation], str | None]:
     """
-    Return a function that gives the reason why a target does not support the element
-    types of an operation of `graph`, as far as it is known without compiling; `None`
-    where it does.
+    Return a function that returns the reason why a target does not support the element
+    types of an operation of `graph`, as far as it is known without compiling; `None` if
+    there is no such reason.
     """
     if target == "reference":
         return lambda op: None

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tlf.runtime.triton.executable import Executable as TritonExecutable
 
 Buffer: TypeAlias = Any
-"""A numpy array, or a torch tensor where the backend takes them."""
+"""A numpy array, or a torch tensor for backends that take tensors."""
 
 
 def is_tensor(value: object) -> bool:
@@ -35,31 +35,31 @@ def is_tensor(value: object) -> bool:
 
 @dataclass
 class Outcome:
-    """The results of a run, and what is known of its cost as rows of a table."""
+    """Results of a run, with its known costs as table rows."""
 
     results: Mapping[str, Buffer]
     rows: Sequence[Row] = ()
     figures: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Figures of its cost, by name."""
+    """Costs by name."""
     artifacts: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Texts that the run came from, by file name."""
+    """Generated texts of the program, by file name."""
     segments: Sequence[Segment] = ()
-    """Progress of a simulated program over time."""
+    """Timeline of a simulated program."""
 
 
 @dataclass(frozen=True)
 class Preparation:
-    """The function that computes the last arguments of another one."""
+    """Function that computes the last arguments of another function."""
 
     name: str
     argument_indices: tuple[int, ...]
-    """Indices of the arguments of the other function that it takes."""
+    """Indices of the arguments of the other function that the preparation takes."""
     results: int
 
 
 @dataclass(frozen=True)
 class Signature:
-    """The names of the arguments and results of a function."""
+    """Names of the arguments and results of a function."""
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -68,59 +68,64 @@ class Signature:
 
     @staticmethod
     def of(function: func.FuncOp) -> Signature:
-        """The names that `function` gives."""
+        """Return the signature of `function`."""
         name = function.sym_name.data
         return Signature(argument_names(function), result_names(function), name)
 
     def split(self, prepared: Preparation) -> tuple[Signature, Signature]:
-        """The signatures of the preparation, and of the function it prepares."""
-        names = tuple(f"prepared {number}" for number in range(prepared.results))
-        taken = tuple(self.inputs[position] for position in prepared.argument_indices)
+        """
+        Return the signatures of the preparation and of the function that it prepares.
+        """
+        names = tuple(f"prepared {index}" for index in range(prepared.results))
+        inputs = tuple(self.inputs[position] for position in prepared.argument_indices)
         return (
-            Signature(taken, names, prepared.name),
+            Signature(inputs, names, prepared.name),
             Signature((*self.inputs, *names), self.outputs, self.name),
         )
 
 
 class NotSimulatedError(Exception):
-    """The time of a program was asked for that no simulator runs."""
+    """Error: the time of a program that no simulator runs was requested."""
 
     def __init__(self) -> None:
         super().__init__("expected a target of the backend npu for the time of a run")
 
 
 class Executable(Protocol):
-    """A compiled program, to run as often as wanted."""
+    """A compiled program that can be run repeatedly."""
 
     @property
     def artifacts(self) -> Mapping[str, str]:
-        """Texts that it runs from, by file name."""
+        """Generated texts of the program, by file name."""
         ...
 
     @property
     def takes_tensors(self) -> bool:
-        """True if it runs on torch tensors in place, not on numpy arrays only."""
+        """
+        True if torch tensors are used in place; otherwise only numpy arrays are
+        accepted.
+        """
         ...
 
     def device_for(self, inputs: Mapping[str, Buffer]) -> Any:
-        """The device of torch that a run takes place on, None for that of numpy."""
+        """Return the torch device of a run; `None` for numpy on the host."""
         ...
 
     def __call__(self, inputs: Mapping[str, Buffer], device: Any = None) -> Outcome:
-        """Run on arrays by the names of arguments, on a device if that is known."""
+        """Run on arrays by argument name, on a device if it is known."""
         ...
 
 
 class HostExecutable:
-    """A program that runs where numpy does."""
+    """A program that runs on the host, on numpy arrays."""
 
     def device_for(self, inputs: Mapping[str, Buffer]) -> None:
-        """No device of torch."""
+        """Return `None`: there is no torch device."""
 
 
 @dataclass(frozen=True)
 class InterpretedProgram(HostExecutable):
-    """A program that the interpreters of its dialects run, on numpy arrays."""
+    """A program that the interpreters of its dialects run on numpy arrays."""
 
     module: ModuleOp
     entry: str | None
@@ -133,13 +138,13 @@ class InterpretedProgram(HostExecutable):
             arrays = cast(Mapping[str, Array], inputs)
             results = interpret_poison_free(self.module, arrays, self.entry)
         # Results may be views of arguments, of constants or of each other.
-        fresh = [np.array(each, order="C") for each in results]
-        return Outcome(dict(zip(self.names, fresh, strict=True)))
+        copies = [np.array(each, order="C") for each in results]
+        return Outcome(dict(zip(self.names, copies, strict=True)))
 
 
 @dataclass(frozen=True)
 class EmptyProgram(HostExecutable):
-    """A program without results: there is nothing to run."""
+    """A program without results, and so without work."""
 
     artifacts: Mapping[str, str] = field(default_factory=dict[str, str])
     takes_tensors: bool = True
@@ -159,7 +164,7 @@ class SimulatedProgram(HostExecutable):
 
     @staticmethod
     def of(text: str, base: Path, signature: Signature) -> SimulatedProgram:
-        """The program that `text` holds."""
+        """Parse the program `text`."""
         from tlf.runtime import npu
 
         program = npu.parse(text, base)
@@ -169,51 +174,51 @@ class SimulatedProgram(HostExecutable):
         from tlf.runtime import npu
 
         values = [cast(Array, inputs[name]) for name in self.signature.inputs]
-        named = dict(zip(self.program.inputs, values, strict=True))
-        report = npu.run(self.program, named)
+        inputs_by_name = dict(zip(self.program.inputs, values, strict=True))
+        report = npu.run(self.program, inputs_by_name)
         outputs = report.outputs.values()
         results = dict(zip(self.signature.outputs, outputs, strict=True))
-        found = report_rows(report), report_figures(report), self.artifacts
-        return Outcome(results, *found, report.segments)
+        costs = report_rows(report), report_figures(report), self.artifacts
+        return Outcome(results, *costs, report.segments)
 
     def time(self) -> Outcome:
-        """Return the cost of a run from timing alone: no data, no results."""
+        """Return the cost of a run from timing only: no data, no results."""
         from tlf.runtime import npu
 
         report = npu.run(self.program, {}, functional=False)
-        found = report_rows(report), report_figures(report), self.artifacts
-        return Outcome({}, *found, report.segments)
+        costs = report_rows(report), report_figures(report), self.artifacts
+        return Outcome({}, *costs, report.segments)
 
 
 @dataclass(frozen=True)
 class TritonKernels:
-    """Kernels of Triton, on numpy arrays or torch tensors."""
+    """Triton kernels, on numpy arrays or torch tensors."""
 
     executable: TritonExecutable
     signature: Signature
     artifacts: Mapping[str, str]
     takes_tensors: bool = True
     as_tensors: bool | None = None
-    """
-    True if results are torch tensors; if `None`, they are where all arguments are.
-    """
+    """True if results are torch tensors; if `None`, they are if all arguments are."""
 
     @staticmethod
     def of(text: str, signature: Signature) -> TritonKernels:
-        """The plan that `text` holds, its kernels loaded."""
+        """Load the plan `text` and its kernels."""
         from tlf.runtime import triton
 
         executable = triton.prepare(triton.load_plan(text))
         return TritonKernels(executable, signature, {"program.triton.py": text})
 
     def device_for(self, inputs: Mapping[str, Buffer]) -> Any:
-        """That of the tensors among the arguments, or the usual one."""
+        """
+        Return the device of the tensors among the arguments, or the default device.
+        """
         return self.executable.device_for(inputs.values())
 
     def __call__(self, inputs: Mapping[str, Buffer], device: Any = None) -> Outcome:
         values = [inputs[name] for name in self.signature.inputs]
-        found = self.executable(values, self.as_tensors, device)
-        results = dict(zip(self.signature.outputs, found.values(), strict=True))
+        outputs = self.executable(values, self.as_tensors, device)
+        results = dict(zip(self.signature.outputs, outputs.values(), strict=True))
         kernels = len(self.executable.plan.kernels)
         row = ("kernels", str(kernels))
         return Outcome(results, [row], {"kernels": kernels}, self.artifacts)

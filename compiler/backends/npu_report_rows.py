@@ -12,7 +12,7 @@ Row = tuple[str, str]
 
 
 def report_rows(report: Report) -> Sequence[Row]:
-    """Return the essentials of a report, a title and a text each."""
+    """Return the main figures of a report, as pairs of a title and a text."""
     from tlf.runtime.npu.report_format import stall_shares, traffic_ratios
 
     total = max(report.cycles, 1)
@@ -22,8 +22,8 @@ def report_rows(report: Report) -> Sequence[Row]:
         ("lower bound", f"{report.bound:,} cycles"),
     ]
     if report.floor.cycles:
-        needs = f"{report.floor.cycles:,} cycles; gap {report.gap:.2f}x"
-        result.append(("roofline bound", needs))
+        roofline = f"{report.floor.cycles:,} cycles; gap {report.gap:.2f}x"
+        result.append(("roofline bound", roofline))
     result.append(("instructions", f"{sum(report.instructions.values()):,}"))
     busy = {name: cycles for name, cycles in report.busy.items() if cycles}
     shares = [

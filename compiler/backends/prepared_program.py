@@ -17,8 +17,8 @@ from tlf.compiler.backends.executables import (
 
 class PreparedProgram:
     """
-    A program that another one, the preparation, has to run before: at the first call,
-    and when the arguments that it takes changed since.
+    A program with a preparation that runs before the first call, and again when the
+    arguments of the preparation have changed.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class PreparedProgram:
 
     @property
     def artifacts(self) -> Mapping[str, str]:
-        """Texts that it runs from, by file name."""
+        """Generated texts of both programs, by file name."""
         first = self.preparation.artifacts
         return {
             **self.main.artifacts,
@@ -41,11 +41,11 @@ class PreparedProgram:
 
     @property
     def takes_tensors(self) -> bool:
-        """True if it runs on torch tensors in place."""
+        """True if torch tensors are used in place."""
         return self.main.takes_tensors
 
     def device_for(self, inputs: Mapping[str, Buffer]) -> Any:
-        """The device of torch that a run takes place on."""
+        """Return the torch device of a run."""
         return self.main.device_for(inputs)
 
     def invalidate(self) -> None:
@@ -53,24 +53,22 @@ class PreparedProgram:
         self._outcome = None
 
     def __call__(self, inputs: Mapping[str, Buffer], device: Any = None) -> Outcome:
-        """Run on arrays by the names of arguments, on a device if that is known."""
-        first = self._outcome
-        if first is None or any(
+        """Run on arrays by argument name, on a device if it is known."""
+        prepared = self._outcome
+        if prepared is None or any(
             not self._seen[name].is_unchanged(inputs[name]) for name in self.taken
         ):
-            taken = {name: inputs[name] for name in self.taken}
-            first = self._outcome = self.preparation(taken, device)
+            arguments = {name: inputs[name] for name in self.taken}
+            prepared = self._outcome = self.preparation(arguments, device)
             self._seen = {
-                name: ArgumentSnapshot(value) for name, value in taken.items()
+                name: ArgumentSnapshot(value) for name, value in arguments.items()
             }
         return self._combine_outcomes(
-            self.main({**inputs, **first.results}, device), first
+            self.main({**inputs, **prepared.results}, device), prepared
         )
 
     def time(self) -> Outcome:
-        """
-        Return the cost of a run of both from timing alone, where they are simulated.
-        """
+        """Return the cost of a run of both from timing only, if they are simulated."""
         parts = self.main, self.preparation
         main, first = (
             part.time() if isinstance(part, SimulatedProgram) else None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def write_atomically(file: Path, write: Callable[[Path], object]) -> None:
-    """Write a file beside its place, and move it there once it is whole."""
+    """Write a file under a temporary name, and rename it when it is complete."""
     partial = file.with_name(f".{file.name}.{os.getpid()}")
     try:
         write(partial)

@@ -17,36 +17,36 @@ from tlf.passes.plan.graph_group import GraphGroupPass
 from tlf.passes.plan.graph_partition import GraphPartitionPass
 
 RemarksByFunction: TypeAlias = "Mapping[str, Sequence[RemarkAttr]]"
-"""The remarks on functions, by their names."""
+"""Remarks by function name."""
 
 
 @dataclass
 class CompilationRecords:
     """
-    Records of one compilation: the program after each pass, the program whose outermost
-    groups have plans, and the remarks of passes until then and until tiles were grouped
-    for each inner level.
+    Records of one compilation: the program after each pass, the program when its
+    outermost groups are planned, and the remarks of passes up to then and up to the
+    grouping of tiles for each inner level.
     """
 
     keeps_stages: bool = True
-    """True to keep the program after each pass."""
+    """True to record the program after each pass."""
     stages: dict[str, ModuleOp] = field(default_factory=dict[str, ModuleOp])
-    """The program by the names of passes, numbered if repeated."""
+    """Programs by pass name, with a suffix if a pass is repeated."""
     planned_module: ModuleOp | None = None
     is_partitioned: bool = False
-    """True if groups were merged before they had plans."""
+    """True if groups are merged before they are planned."""
     inner_remarks: list[tuple[str | None, RemarksByFunction]] = field(
         default_factory=list[tuple[str | None, RemarksByFunction]]
     )
-    """Remarks so far, by the levels that tiles are still moved to."""
+    """Remarks up to the grouping for an inner level, by that level."""
 
     def make_manager(
         self, passes: Sequence[ModulePass], watcher: Watcher | None = None
     ) -> PassManager:
-        """Make a pass manager that records stages and remarks."""
+        """Return a pass manager that records stages and remarks."""
         end = count_until_planned(passes)
-        is_merging = (isinstance(each, GraphPartitionPass) for each in passes[:end])
-        self.is_partitioned = any(is_merging)
+        partitions = (isinstance(each, GraphPartitionPass) for each in passes[:end])
+        self.is_partitioned = any(partitions)
         names = unique_names([each.name for each in passes])
         levels = _inner_levels(passes)
 
@@ -63,14 +63,16 @@ class CompilationRecords:
         return PassManager(passes, observer=observe)
 
     def _record_stage(self, name: str, module: ModuleOp, is_changed: bool) -> None:
-        """Keep a module as it is after a pass, once for those that change nothing."""
+        """
+        Record the module after a pass; passes without a change share the earlier copy.
+        """
         if is_changed or not self.stages:
             self.stages[name] = module.clone()
         else:
             self.stages[name] = next(reversed(self.stages.values()))
 
     def _latest_copy(self, module: ModuleOp) -> ModuleOp:
-        """A copy of a module, the one of the last stage if that is kept."""
+        """Return a copy of a module: that of the last stage if stages are recorded."""
         if not self.stages:
             return module.clone()
         return next(reversed(self.stages.values()))
@@ -84,23 +86,26 @@ def count_until_last_remark(passes: Sequence[ModulePass]) -> int:
 
 
 def remarks_by_function(module: ModuleOp) -> RemarksByFunction:
-    """The remarks on the functions of a module."""
+    """Return the remarks on the functions of a module."""
     functions = (op for op in module.ops if isinstance(op, func.FuncOp))
     return {each.sym_name.data: remarks_of(each) for each in functions}
 
 
 def unique_names(names: Sequence[str]) -> list[str]:
-    """Names in order, numbered from the second of each on."""
+    """Return the names in order, with a number appended to repeated ones."""
     counts: dict[str, int] = {}
-    found: list[str] = []
+    numbered: list[str] = []
     for name in names:
         counts[name] = number = counts.get(name, 0) + 1
-        found.append(name if number == 1 else f"{name}.{number}")
-    return found
+        numbered.append(name if number == 1 else f"{name}.{number}")
+    return numbered
 
 
 def _inner_levels(passes: Sequence[ModulePass]) -> Mapping[int, str | None]:
-    """The levels that tiles are still brought to, by how many passes ran until then."""
+    """
+    Return the inner levels that tiles are moved to, by the number of passes run until
+    their groups are formed.
+    """
     end = count_until_planned(passes)
     return {
         count: each.level

@@ -1,4 +1,4 @@
-"""A parser of `dense<...>` tensor literals with hexadecimal elements."""
+"""Parser of `dense<...>` tensor literals with hexadecimal elements."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tlf.compiler.driver.type_caching_parser import TypeCachingParser
 
 @dataclass(frozen=True)
 class _Bits:
-    """An element in hexadecimal, as xDSL has it."""
+    """A hexadecimal element as parsed by xDSL."""
 
     element: Any
 
     def to_type(self, parser: AttrParser, type: Any) -> Any:
-        """The number: of a float its bits, of an integer its value."""
+        """Return the number: the bits of a float, or the value of an integer."""
         if not isinstance(type, AnyFloat):
             return self.element.to_type(parser, type)
         bits, size = self.element.value, type.compile_time_size
@@ -32,8 +32,8 @@ class _Bits:
 
 class DenseParser(TypeCachingParser):
     """
-    xDSL's parser, which takes hexadecimal elements of `dense<...>` for integers. Where
-    the type is a float they are its bits, as its printer writes infinities and NaN.
+    xDSL's parser, which reads hexadecimal elements of `dense<...>` as integers. For
+    float types they are the bits, as printed for infinities and NaN.
     """
 
     def _parse_tensor_literal_element(self) -> Any:

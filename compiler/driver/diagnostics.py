@@ -1,4 +1,4 @@
-"""Diagnostics of the tools: one line, `file:line:col: error: message`."""
+"""Diagnostics of the tools, on one line: `file:line:col: error: message`."""
 
 from __future__ import annotations
 
@@ -19,14 +19,12 @@ OPEN_ENDED = re.compile(
     r"Operation (\S+) terminates block in single-block region but is not a terminator"
 )
 TERMINATOR = r"expected a last operation such as func.return in the block, got \1"
-"""Replacement for xDSL's message about a block that no terminator ends."""
+"""Replacement for xDSL's message about a block without a terminator."""
 
 
 @dataclass(frozen=True)
 class Position:
-    """
-    A place in a source file; lines and columns count from 1.
-    """
+    """A position in a source file; lines and columns count from 1."""
 
     file: str
     line: int
@@ -35,12 +33,12 @@ class Position:
     @classmethod
     def of(cls, op: Operation) -> Position | None:
         """
-        Return the source location of `op`, or of the nearest operation around it, if
+        Return the source location of `op`, or of the closest enclosing operation, if
         known.
         """
-        if (found := location_of(op)) is None:
+        if (location := location_of(op)) is None:
             return None
-        return cls(found.filename.data, found.line.data, found.column.data)
+        return cls(location.filename.data, location.line.data, location.column.data)
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"
@@ -53,9 +51,7 @@ def _has_location(op: Operation) -> bool:
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """
-    One error, and where it is when that is known.
-    """
+    """One error, with its position if known."""
 
     position: Position | None
     message: str
@@ -71,9 +67,9 @@ _OP = "_tlf_op"
 @contextmanager
 def note_operations() -> Generator[None]:
     """
-    While this is active, `Operation.emit_error` notes its operation in the exception
-    instead of printing the whole module into it. Verifiers, pattern walkers and passes
-    all report through it.
+    Attach the operation to the exception in `Operation.emit_error`, instead of printing
+    the module into the message. Verifiers, pattern walkers and passes all report errors
+    through it.
     """
     original = Operation.emit_error
     setattr(Operation, "emit_error", _note_operation)
@@ -93,8 +89,8 @@ def _note_operation(
 
 def diagnose(error: BaseException, otherwise: Operation | None = None) -> Diagnostic:
     """
-    Put `error` in one line. Its position is that of the operation it was raised for,
-    else of the innermost function's `op` or `self`, else of `otherwise`.
+    Return `error` on one line. Its position is that of the operation it was raised for,
+    else of the `op` or `self` of the innermost function, else of `otherwise`.
     """
     if isinstance(error, ParseError):
         at = error.span.get_location()
@@ -102,8 +98,8 @@ def diagnose(error: BaseException, otherwise: Operation | None = None) -> Diagno
     op = getattr(error, _OP, None) or getattr(error, "op", None)
     message = OPEN_ENDED.sub(TERMINATOR, _one_line(str(error))) or type(error).__name__
     if isinstance(error, VerifyException) and isinstance(op, Operation):
-        named = (op.name, f"Operation {op.name}")
-        message = message if message.startswith(named) else f"{op.name}: {message}"
+        prefixes = (op.name, f"Operation {op.name}")
+        message = message if message.startswith(prefixes) else f"{op.name}: {message}"
     for candidate in (op, _innermost_op(error.__traceback__), otherwise):
         if isinstance(candidate, Operation) and _has_location(candidate):
             part = module_path_of(candidate)
@@ -113,15 +109,17 @@ def diagnose(error: BaseException, otherwise: Operation | None = None) -> Diagno
 
 
 def _innermost_op(traceback: TracebackType | None) -> Operation | None:
-    """The `op` or `self` of the innermost function where that is an operation."""
-    found = None
+    """
+    Return the `op` or `self` of the innermost function in which that is an operation.
+    """
+    innermost = None
     while traceback is not None:
         for name in ("op", "self"):
             op = traceback.tb_frame.f_locals.get(name)
             if isinstance(op, Operation) and _has_location(op):
-                found = op
+                innermost = op
         traceback = traceback.tb_next
-    return found
+    return innermost
 
 
 def _one_line(message: str) -> str:
@@ -129,9 +127,7 @@ def _one_line(message: str) -> str:
 
 
 class CompileError(Exception):
-    """
-    A program that cannot be compiled, with the diagnostic that says why and where.
-    """
+    """A program that cannot be compiled, with the diagnostic."""
 
     def __init__(self, diagnostic: Diagnostic) -> None:
         super().__init__(str(diagnostic))
@@ -141,8 +137,8 @@ class CompileError(Exception):
 @contextmanager
 def locate_errors(otherwise: Operation | None, step: str) -> Generator[None]:
     """
-    Turn what goes wrong inside into a `CompileError`. `otherwise` gives the position of
-    an error that belongs to no operation, `step` names what failed unexpectedly.
+    Convert errors raised inside to a `CompileError`. `otherwise` is the position of an
+    error without an operation, `step` names the step that failed unexpectedly.
     """
     try:
         with note_operations():
@@ -152,6 +148,8 @@ def locate_errors(otherwise: Operation | None, step: str) -> Generator[None]:
     except CompileError:
         raise
     except Exception as error:
-        found = diagnose(error, otherwise)
-        message = f"internal error in {step}: {type(error).__name__}: {found.message}"
-        raise CompileError(replace(found, message=message)) from error
+        diagnostic = diagnose(error, otherwise)
+        message = (
+            f"internal error in {step}: {type(error).__name__}: {diagnostic.message}"
+        )
+        raise CompileError(replace(diagnostic, message=message)) from error

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 
 def expected_one_of(name: str, known: Sequence[str]) -> str:
-    """All known names, and which of them was likely meant."""
+    """Return all known names, with a suggestion of the one likely meant."""
     listed = ", ".join(f"`{each}`" for each in known)
     return f"expected one of {listed}{suggest_name(name, known)}"
 
@@ -13,7 +13,7 @@ def expected_one_of(name: str, known: Sequence[str]) -> str:
 def suggest_name(name: str, known: Iterable[str]) -> str:
     """
     Return a suggestion of the known name that was likely meant, if one is similar.
-    Prefixes before a dot do not count as similarity.
+    Prefixes before a dot are ignored.
     """
     ends = {_last_component(each): each for each in known}
     close = difflib.get_close_matches(_last_component(name), ends, n=1)

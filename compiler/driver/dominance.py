@@ -1,7 +1,7 @@
 """
-SSA dominance: every operand is defined on all the ways that lead to its use.
+SSA dominance: every use of a value is dominated by its definition.
 
-xDSL's verifier leaves this out. Every region is taken for a control-flow region.
+xDSL's verifier does not check this. Every region is treated as an SSACFG region.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,15 +14,17 @@ from tlf.compiler.driver.diagnostics import Position
 
 def verify_dominance(op: Operation) -> None:
     """
-    Raise a `VerifyException` at the first operation inside `op` that uses a value which
-    does not dominate it. What cannot be reached is not checked.
+    Raise a `VerifyException` at the first operation inside of `op` that uses a value
+    that does not dominate it. Unreachable blocks are not checked.
     """
     for region in op.regions:
         _verify_region(region, set())
 
 
 def _verify_region(region: Region, visible: set[SSAValue]) -> None:
-    """Check `region`, where the values in `visible` may be used; leave those as is."""
+    """
+    Check `region`, in which the values of `visible` may be used; restore `visible`.
+    """
     if (entry := region.first_block) is None:
         return
     children = _dominator_tree(entry)
@@ -37,7 +39,7 @@ def _verify_region(region: Region, visible: set[SSAValue]) -> None:
 
 
 def _verify_block(block: Block, visible: set[SSAValue]) -> list[SSAValue]:
-    """Check `block` and return what it defines, by then all visible."""
+    """Check `block` and return the values it defines, which are visible at its end."""
     defined: list[SSAValue] = [*block.args]
     visible.update(block.args)
     for op in block.ops:
@@ -63,15 +65,17 @@ def _fail(op: Operation, index: int, operand: SSAValue) -> None:
 
 
 def _dominator_tree(entry: Block) -> dict[Block, list[Block]]:
-    """The blocks that each block reachable from `entry` immediately dominates."""
+    """
+    Return the children in the dominator tree of each block reachable from `entry`.
+    """
     if entry.next_block is None and entry.prev_block is None:
         return {entry: []}
     order = _reverse_postorder(entry)
-    number = {block: i for i, block in enumerate(order)}
+    index = {block: i for i, block in enumerate(order)}
     predecessors: list[list[int]] = [[] for _ in order]
     for block in order:
         for successor in _successors(block):
-            predecessors[number[successor]].append(number[block])
+            predecessors[index[successor]].append(index[block])
     children: dict[Block, list[Block]] = {block: [] for block in order}
     for block, parent in enumerate(_immediate_dominators(predecessors)):
         if block != 0:
@@ -81,17 +85,17 @@ def _dominator_tree(entry: Block) -> dict[Block, list[Block]]:
 
 def _immediate_dominators(predecessors: Sequence[Sequence[int]]) -> list[int]:
     """
-    Immediate dominators of blocks numbered in reverse postorder, by intersecting
-    the predecessors' until nothing changes. The entry, block 0, is its own.
+    Return the immediate dominators of blocks numbered in reverse postorder, by
+    intersection over predecessors until a fixed point. The entry, block 0, is its own.
     """
     parent = [0] + [-1] * (len(predecessors) - 1)
     changed = True
     while changed:
         changed = False
         for block in range(1, len(predecessors)):
-            known = [p for p in predecessors[block] if parent[p] != -1]
-            common = known[0]
-            for other in known[1:]:
+            processed = [p for p in predecessors[block] if parent[p] != -1]
+            common = processed[0]
+            for other in processed[1:]:
                 common = _intersect(parent, common, other)
             changed |= parent[block] != common
             parent[block] = common
@@ -109,13 +113,13 @@ def _intersect(parent: Sequence[int], a: int, b: int) -> int:
 
 def _reverse_postorder(entry: Block) -> list[Block]:
     order: list[Block] = []
-    seen = {entry}
+    visited = {entry}
     stack: list[tuple[Block, Iterator[Block]]] = [(entry, iter(_successors(entry)))]
     while stack:
         block, successors = stack[-1]
         for successor in successors:
-            if successor not in seen:
-                seen.add(successor)
+            if successor not in visited:
+                visited.add(successor)
                 stack.append((successor, iter(_successors(successor))))
                 break
         else:

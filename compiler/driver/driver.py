@@ -25,7 +25,7 @@ from tlf.planner.context import Evaluator, Memo
 
 
 def _canonicalize_pass() -> type[ModulePass]:
-    """Return the pass when it is first needed."""
+    """Return the pass class, imported on first use."""
     from tlf.dialects.located_rewriting import LocatedCanonicalizePass
 
     return LocatedCanonicalizePass
@@ -39,7 +39,7 @@ TARGETS = FactoryRegistry(lambda universe: universe.all_targets)
 
 
 def new_context(allow_unregistered: bool = False) -> Context:
-    """A context that knows dialects of xDSL, TLF and plugins, and loads them late."""
+    """Return a context with the dialects of xDSL, TLF and plugins, loaded lazily."""
     context = PluginContext(allow_unregistered, _make_evaluator)
     for universe in BUILTIN_UNIVERSES:
         for name, factory in universe.all_dialects.items():
@@ -51,7 +51,7 @@ def new_context(allow_unregistered: bool = False) -> Context:
 
 
 def _make_evaluator(target: TargetSpec, steps: int, memo: Memo) -> Evaluator:
-    """Lowers copies of programs for passes that ask what these will take."""
+    """Return an evaluator that lowers copies of programs to count their cycles."""
     from tlf.lowering.evaluator import LoweringEvaluator
 
     return LoweringEvaluator(target, steps, memo)
@@ -59,8 +59,8 @@ def _make_evaluator(target: TargetSpec, steps: int, memo: Memo) -> Evaluator:
 
 def _fresh_builtin() -> Dialect:
     """
-    The builtin dialect with a resource store of its own: xDSL's is one per process, and
-    confuses equal keys of two modules.
+    Return the builtin dialect with a resource store of its own: xDSL's is global to the
+    process, and confuses equal keys of two modules.
     """
     return Dialect(
         Builtin.name,
@@ -73,13 +73,16 @@ def _fresh_builtin() -> Dialect:
 def parse(
     context: Context, source: Source, allow_implicit_module: bool = True
 ) -> ModuleOp:
-    """Read a module; every operation in it knows its place. Raises `ParseError`."""
+    """Parse a module, with a location for every operation. Raises `ParseError`."""
     parser = LocatedParser(context, source.text, source.name)
     return parser.parse_module(allow_implicit_module)
 
 
 def emit(context: Context, module: ModuleOp, target: Target, **printing: bool) -> str:
-    """The text of `module` in `target`; `printing` goes to the `mlir` target alone."""
+    """
+    Return the text of `module` in `target`; `printing` applies to the target `mlir`
+    only.
+    """
     if isinstance(target, MLIRTarget):
         target = dataclasses.replace(target, **printing)
     output = StringIO()

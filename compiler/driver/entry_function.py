@@ -1,4 +1,4 @@
-"""The entry function of a program, and its isolation from other functions."""
+"""Entry function of a program, and its isolation from other functions."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tlf.passes.graph.inline import inline_calls
 
 def entry_of(module: ModuleOp, name: str | None) -> func.FuncOp:
     """
-    The function called `name`, or the only one, see `entry_point`. Raises
-    `CompileError`, which names the file, where there is no such function.
+    Return the function called `name`, or the only function, see `entry_point`. Raises
+    `CompileError` with the file if there is no such function.
     """
     with locate_errors(module, "the entry point"):
         return entry_point(module, name)
@@ -23,8 +23,8 @@ def entry_of(module: ModuleOp, name: str | None) -> func.FuncOp:
 
 def isolate_entry(module: ModuleOp, entry: func.FuncOp) -> None:
     """
-    Inline what `entry` calls, and erase the functions of a module that it does not
-    need. Raises `CompileError`.
+    Inline the calls of `entry`, and erase the functions of a module that it does not
+    use. Raises `CompileError`.
     """
     functions = functions_of(module)
     with locate_errors(module, "the calls"):

@@ -4,11 +4,11 @@ Expected diagnostics in comments of test files, matched with actual ones.
     // expected-error {{part of the message}}    on this line
     // expected-error@+1 {{...}}                 on the line below, also @-2
     // expected-error@above {{...}}              on the next line above, or @below,
-                                                 that has no such comment
-    // expected-error@unknown {{...}}            without a place
+                                                 without such a comment
+    // expected-error@unknown {{...}}            without a location
 
-Between double braces stands a part of the message; `expected-error-re` takes a regular
-expression, which is searched for.
+The text in double braces is a part of the message; for `expected-error-re` it is a
+regular expression to search for.
 """
 
 import re
@@ -27,8 +27,8 @@ _COMMENT = re.compile(
 @dataclass(frozen=True)
 class Expectation:
     """
-    An error announced in a comment on line `written` of `file`, to come on `line`, or
-    at no place at all if that is `None`.
+    An error expected by a comment on line `written` of `file`. The error is on `line`,
+    or without a location if that is `None`.
     """
 
     file: str
@@ -56,15 +56,11 @@ class Expectation:
 
 
 class ExpectationError(Exception):
-    """
-    An expectation that cannot be read; the message is a whole diagnostic.
-    """
+    """An expectation that cannot be parsed; the message is a complete diagnostic."""
 
 
 def find_expectations(source: Source) -> list[Expectation]:
-    """
-    The expectations in `source`. Raises `ExpectationError`.
-    """
+    """Return the expectations in `source`. Raises `ExpectationError`."""
     return list(_parse_expectations(source.text.split("\n"), source.name))
 
 
@@ -94,7 +90,7 @@ def _make_error(position: Position, message: str) -> ExpectationError:
 
 
 def _expected_line(at: str | None, number: int, lines: Sequence[str]) -> int | None:
-    """The line that `@at`, written on line `number`, means."""
+    """Return the line that `@at`, written on line `number`, refers to."""
     match at:
         case None:
             return number
@@ -120,8 +116,10 @@ def match_diagnostics(
     unmet = list(expectations)
     wrong: list[Diagnostic] = []
     for diagnostic in diagnostics:
-        if met := next((each for each in unmet if each.matches(diagnostic)), None):
-            unmet.remove(met)
+        if expectation := next(
+            (each for each in unmet if each.matches(diagnostic)), None
+        ):
+            unmet.remove(expectation)
             continue
         wrong.append(
             Diagnostic(diagnostic.position, f"unexpected error: {diagnostic.message}")

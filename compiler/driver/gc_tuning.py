@@ -8,14 +8,14 @@ from contextlib import contextmanager
 
 YOUNG_THRESHOLD = 50_000
 """
-So many objects are made between collections. Python's own 700 to 2,000 cost a tenth of
-a compilation, whose programs are full of cycles that stay.
+Number of allocations between collections. Python's default of 700 to 2,000 costs a
+tenth of the compile time, because programs contain many long-lived cycles.
 """
 
 
 @contextmanager
 def reduce_collections() -> Generator[None]:
-    """Reduce the frequency of garbage collection for a while."""
+    """Reduce the frequency of garbage collection inside of the context."""
     young, *older = gc.get_threshold()
     if young:
         gc.set_threshold(max(young, YOUNG_THRESHOLD), *older)

@@ -17,28 +17,28 @@ from tlf.dialects.types import dtype_of, is_float, max_finite, scalar_value
 
 RANGE = "tlf.range"
 """
-The attribute of an argument that bounds its random values: `[0.5, 1.5]` of floats, with
-the upper bound left out, and `[0, 99]` of integers, with both among the values.
+Attribute of an argument that bounds its random values: `[0.5, 1.5]` of floats excludes
+the upper bound, `[0, 99]` of integers includes both bounds.
 """
 
 Range: TypeAlias = "tuple[float, float] | tuple[int, int]"
-"""A lower and an upper bound, both of the kind of the elements."""
+"""Lower and upper bound, of the kind of the elements."""
 
 
 def declared_ranges(function: func.FuncOp) -> list[Range]:
     """
-    The range of each argument that a caller gives, the usual one where it has none.
-    Raises `DiagnosticException` for one that does not suit the elements.
+    Return the range of each argument, with a default for undeclared ranges. Raises
+    `DiagnosticException` if a range does not fit the element type.
     """
     names, types = argument_names(function), argument_types(function)
     tables = () if function.arg_attrs is None else function.arg_attrs.data
-    found: list[Range] = []
-    for number, (name, type_) in enumerate(zip(names, types, strict=True)):
+    ranges: list[Range] = []
+    for index, (name, type_) in enumerate(zip(names, types, strict=True)):
         element = type_.get_element_type()
         dtype_of(element)
-        declared = tables[number].data.get(RANGE) if number < len(tables) else None
+        declared = tables[index].data.get(RANGE) if index < len(tables) else None
         if declared is None:
-            found.append(_default_range(element))
+            ranges.append(_default_range(element))
             continue
         if (bounds := _parse_range(declared, element)) is None:
             message = (
@@ -47,8 +47,8 @@ def declared_ranges(function: func.FuncOp) -> list[Range]:
                 f"got {_format_attribute(declared)}"
             )
             function.emit_error(message, DiagnosticException(message))
-        found.append(bounds)
-    return found
+        ranges.append(bounds)
+    return ranges
 
 
 def _default_range(element: Attribute) -> Range:
@@ -64,15 +64,18 @@ def _parse_range(declared: Attribute, element: Attribute) -> Range | None:
     if len(parts) != 2 or not all(isinstance(part, kind) for part in parts):
         return None
     low, high = map(scalar_value, parts)
-    least, most = _representable_range(element)
-    return (low, high) if least <= low <= high <= most else None
+    lower_limit, upper_limit = _representable_range(element)
+    return (low, high) if lower_limit <= low <= high <= upper_limit else None
 
 
 def _representable_range(element: Attribute) -> Range:
-    """The least and the greatest element, of floats half of what is a double."""
+    """
+    Return the least and the greatest element, limited to half of the range of doubles
+    for floats.
+    """
     if is_float(element):
-        most = min(max_finite(element), np.finfo(np.float64).max / 2)
-        return -most, most
+        limit = min(max_finite(element), np.finfo(np.float64).max / 2)
+        return -limit, limit
     if element == i1:
         return 0, 1
     limits = np.iinfo(cast("np.dtype[np.integer]", dtype_of(element)))
@@ -88,12 +91,12 @@ def _elements_of(declared: Attribute) -> Sequence[Attribute]:
 def _describe_expected(element: Attribute) -> str:
     if is_float(element):
         return f"two floats of {element} in order, as [0.5, 1.5]"
-    least, most = _representable_range(element)
-    return f"two integers from {least} to {most} in order"
+    low, high = _representable_range(element)
+    return f"two integers from {low} to {high} in order"
 
 
 def _format_attribute(declared: Attribute) -> str:
-    """An attribute as people write it, numbers without their types."""
+    """Return an attribute as text, with numbers without their types."""
     if parts := _elements_of(declared):
         return f"[{', '.join(map(_format_attribute, parts))}]"
     if isa(declared, FloatAttr[AnyFloat] | IntegerAttr):

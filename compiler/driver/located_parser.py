@@ -37,9 +37,9 @@ AttributeT = TypeVar("AttributeT", bound=Attribute)
 
 class LocatedParser(DenseParser):
     """
-    xDSL's parser, with four differences: operations without a `loc(...)` get their own
-    place, every error has a position and says what was expected and what it got, and
-    an empty input is an empty module.
+    xDSL's parser with these differences: operations without a `loc(...)` get their
+    source location, every error has a position and states what was expected and what
+    was found, and an empty input is an empty module.
     """
 
     def __init__(self, context: Context, text: str, name: str) -> None:
@@ -86,8 +86,8 @@ class LocatedParser(DenseParser):
             case UnknownLoc():
                 op.location = self._location(span.start)
             case NameLoc(location=NoneAttr() | UnknownLoc()):
-                place = self._location(span.start)
-                op.location = NameLoc(op.location.desc, place)
+                location = self._location(span.start)
+                op.location = NameLoc(op.location.desc, location)
             case _:
                 pass
         return op
@@ -101,7 +101,7 @@ class LocatedParser(DenseParser):
         return self._operation_type
 
     def _known_operations(self, name: str) -> list[str]:
-        """The operations of the dialect that a name says it is of."""
+        """Return the operations of the dialect in the prefix of a name."""
         dialect = self.ctx.get_optional_dialect(name.partition(".")[0])
         return [] if dialect is None else [op.name for op in dialect.operations]
 
@@ -131,7 +131,9 @@ class LocatedParser(DenseParser):
     def _found_text(
         self, message: str, at_position: Span | Position | None
     ) -> str | None:
-        """Return the text at the location of an error, if the error is about that."""
+        """
+        Return the text at the location of an error, if the error is about that text.
+        """
         token = self._current_token
         if at_position is None or at_position == token.span:
             at_end = token.kind is MLIRTokenKind.EOF
@@ -160,20 +162,21 @@ class LocatedParser(DenseParser):
         )
 
     def _integer_attr(self, value: int) -> IntAttr:
-        if (known := self._integers.get(value)) is None:
-            known = self._integers[value] = IntAttr(value)
-        return known
+        if (attribute := self._integers.get(value)) is None:
+            attribute = self._integers[value] = IntAttr(value)
+        return attribute
 
 
 def _describe_exception(error: Exception, kind: type[Operation] | None) -> str:
     """
-    Return the message for an exception that is not the parser's: constructors of
-    attributes and operations verify what they are given, without knowledge of the text.
+    Return the message for an exception raised outside of the parser: constructors of
+    attributes and operations verify their arguments without knowledge of the text.
     """
     if isinstance(error, DiagnosticException | ValueError):
         return str(error)
-    what = "an operation" if kind is None else f"`{kind.name}`"
+    subject = "an operation" if kind is None else f"`{kind.name}`"
     return (
-        f"expected {what} in a form that can be read, got one that its parser fails at "
+        f"expected {subject} in a form that can be read, got one that its parser "
+        "fails at "
         f"({type(error).__name__}: {error})"
     )

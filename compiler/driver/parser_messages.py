@@ -1,4 +1,4 @@
-"""Messages of xDSL's parser, in the wording of the other messages."""
+"""Messages of xDSL's parser, reworded like the other messages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FULL_MESSAGES = {
     "Expected shape type.": "expected a size with `x` or an element type, such as "
     + ", ".join(f"`{each}`" for each in ELEMENT_TYPES),
 }
-"""Messages that do not say what was expected."""
+"""Replacements of messages that do not state what was expected."""
 
 QUOTED = (
     (re.compile(r"^[Ee]xpected '([^']+)'"), r"expected `\1`"),
@@ -26,21 +26,21 @@ QUOTED = (
 )
 TRAILING = re.compile(r"([a-z]+(?: [a-z]+)*) expected")
 CLAUSE_EXPECTED = re.compile(r"expected `(:|\w+)`, got")
-"""Message of an error at which a clause of an operation may be in the wrong order."""
+"""Message of an error for which a clause of an operation may be out of order."""
 
 SYNTAX_EXPECTED = re.compile(r"expected (`(:|\w+)`|an operand), got")
-"""Message of an error at which the syntax of an operation may be wrong."""
+"""Message of an error for which the syntax of an operation may be wrong."""
 
 KEYWORD = re.compile(r"`(\w+)`")
 
 EXAMPLE = re.compile(r"^```mlir\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 STATEMENT = re.compile(r"^\S.*(?:\n\s+.*)*", re.MULTILINE)
 MAX_EXAMPLE_LENGTH = 160
-"""The longest example that is shown."""
+"""Maximum length of an example that is printed."""
 
 
 def describe_unknown_operation(name: str, known: Sequence[str]) -> str:
-    """Return the message for a name that is none of the operations of its dialect."""
+    """Return the message for a name that is not an operation of its dialect."""
     if "." not in name:
         return f"expected an operation, got `{name}`"
     if not known:
@@ -51,8 +51,8 @@ def describe_unknown_operation(name: str, known: Sequence[str]) -> str:
 
 def reword_message(message: str, got: str | None) -> str:
     """
-    A message of xDSL's parser; one that says what was expected also says what it got,
-    if that is known.
+    Return a reworded message of xDSL's parser. Messages that state what was expected
+    also state what was found, if known.
     """
     message = FULL_MESSAGES.get(message, message)
     for pattern, words in QUOTED:
@@ -66,14 +66,12 @@ def reword_message(message: str, got: str | None) -> str:
 
 
 def clause_hint(kind: type[Operation] | None) -> str:
-    """
-    Return the hint for a keyword that an operation does not take at this position.
-    """
+    """Return the hint for a keyword that is out of order in an operation."""
     if kind is None or not issubclass(kind, IRDLOperation):
         return ""
-    names = KEYWORD.findall(kind.get_irdl_definition().assembly_format or "")
-    listed = ", ".join(f"`{name}`" for name in names)
-    return f": {kind.name} takes {listed} in this order" if len(names) > 1 else ""
+    keywords = KEYWORD.findall(kind.get_irdl_definition().assembly_format or "")
+    listed = ", ".join(f"`{name}`" for name in keywords)
+    return f": {kind.name} takes {listed} in this order" if len(keywords) > 1 else ""
 
 
 def syntax_example(kind: type[Operation] | None) -> str:

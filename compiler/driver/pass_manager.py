@@ -20,7 +20,7 @@ from tlf.dialects.located_rewriting import propagate_locations
 
 
 class PrintAfter(StrEnum):
-    """After which passes the program is shown."""
+    """Passes after which the program is printed."""
 
     CHOSEN = auto()
     CHANGE = auto()
@@ -36,8 +36,8 @@ def verify(module: ModuleOp) -> None:
 
 Observer: TypeAlias = Callable[[int, ModuleOp, bool], object]
 """
-Sees the module before the first pass and after each of them, with how many ran, and
-whether it changed since.
+Callback before the first pass and after each pass: number of passes run, the module,
+and whether it changed since.
 """
 
 
@@ -48,21 +48,21 @@ def _observe_nothing(count: int, module: ModuleOp, is_changed: bool) -> None:
 @dataclass
 class PassManager:
     """
-    Runs `passes` in order. The module is verified before the first and after each that
-    changed it, but not as it was when it was last verified here; operations that passes
-    make take the location of what they replace.
+    Pass manager that runs `passes` in order. The module is verified before the first
+    pass and after each pass that changed it since the last verification. New operations
+    inherit the location of the operations that they replace.
     """
 
     passes: Sequence[ModulePass]
     verifies: bool = True
     print_after: PrintAfter = PrintAfter.CHOSEN
     chosen: frozenset[str] = frozenset()
-    """Names of passes after which the program is shown in any case."""
+    """Names of passes after which the program is printed in any case."""
     timing: Timing = field(default_factory=Timing)
     show: Callable[[str], object] = sys.stderr.write
     observer: Observer = _observe_nothing
     _verified: Snapshot | None = field(default=None, init=False)
-    """The module as it was when it was last verified."""
+    """Snapshot of the module at its last verification."""
 
     def run(self, context: Context, module: ModuleOp) -> None:
         """Apply all passes to `module` in place. Raises `CompileError`."""
@@ -83,18 +83,20 @@ class PassManager:
             self.observer(count, module, is_changed)
 
     def _verify(self, module: ModuleOp, step: str) -> bool:
-        """Verify a module that changed; return whether it did, as far as is known."""
+        """
+        Verify a module if it changed; return `True` if it did, as far as is known.
+        """
         if not self.verifies:
             return True
         with self.timing.measure("(verify)"), locate_errors(module, step):
-            found = take_snapshot(module)
-            if is_changed := found != self._verified:
+            snapshot = take_snapshot(module)
+            if is_changed := snapshot != self._verified:
                 verify(module)
-            self._verified = found
+            self._verified = snapshot
         return is_changed
 
     def _print_if_requested(self, name: str, module: ModuleOp, before: str) -> str:
-        """Show `module` if asked to; return the text to compare the next one with."""
+        """Print `module` if requested; return the text to compare the next one with."""
         compares = self.print_after is PrintAfter.CHANGE
         is_chosen = self.print_after is PrintAfter.ALL or name in self.chosen
         if not (compares or is_chosen):

@@ -1,4 +1,4 @@
-"""Parsing and expansion of textual pass pipelines, with messages for errors."""
+"""Parsing and expansion of textual pass pipelines, with diagnostics."""
 
 import dataclasses
 import re
@@ -26,21 +26,19 @@ TargetFactories = Mapping[str, Callable[[], type[Target]]]
 SpecT = TypeVar("SpecT", bound=ArgSpecConvertible)
 
 _COMMA = re.compile(r'("(?:\\.|[^"\\])*")|\s*,\s*')
-"""A comma with its spaces, or a string to be left as it is."""
+"""A comma with its surrounding spaces, or a string that is left unchanged."""
 
 
 class PipelineError(Exception):
-    """
-    A pipeline or format that cannot be read; the message says what is wrong with it.
-    """
+    """A pipeline or format that cannot be parsed; the message states the reason."""
 
 
 def build_passes(
     text: str, passes: PassFactories, pipelines: Mapping[str, str]
 ) -> tuple[ModulePass, ...]:
     """
-    The passes that `text` asks for, named pipelines replaced by what they stand for.
-    Raises `PipelineError`.
+    Return the passes of the pipeline `text`, with named pipelines expanded. Raises
+    `PipelineError`.
     """
     return tuple(
         _build_from_spec(f"pass `{spec.name}`", passes[spec.name](), spec)
@@ -52,15 +50,15 @@ def expand_pipeline(
     text: str, passes: PassFactories, pipelines: Mapping[str, str]
 ) -> tuple[ArgSpec, ...]:
     """
-    The passes that `text` names with their options, named pipelines replaced by what
-    they stand for. Raises `PipelineError`.
+    Return the specifications of the passes of the pipeline `text`, with named pipelines
+    expanded. Raises `PipelineError`.
     """
     return tuple(_expand_specs(text, passes, pipelines, ()))
 
 
 def build_target(text: str, targets: TargetFactories) -> Target:
     """
-    The output format that `text`, as in `mlir` or `triton{option=value}`, asks for.
+    Return the output format for `text`, such as `mlir` or `triton{option=value}`.
     Raises `PipelineError`.
     """
     try:
@@ -113,7 +111,8 @@ def _parse_specs(text: str) -> tuple[ArgSpec, ...]:
 
 def _parse_error_reason(error: ArgSpecParseError) -> str:
     """
-    Return the reason and the column, from the drawing that is the error's message.
+    Return the reason and the column, extracted from the multi-line message of the
+    error.
     """
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     column = lines[1].rpartition(":")[2]
@@ -121,10 +120,10 @@ def _parse_error_reason(error: ArgSpecParseError) -> str:
 
 
 def _build_from_spec(what: str, kind: type[SpecT], spec: ArgSpec) -> SpecT:
-    """Make a pass or a format from its options, after checking each of them."""
-    given = spec.normalize_parameter_names().parameters
+    """Construct a pass or a format from its options, after checking each option."""
+    options = spec.normalize_parameter_names().parameters
     required = kind.required_fields()
-    if not given and not required:
+    if not options and not required:
         return kind()
     hints = get_type_hints(kind)
     types = {
@@ -132,7 +131,7 @@ def _build_from_spec(what: str, kind: type[SpecT], spec: ArgSpec) -> SpecT:
         for field in dataclasses.fields(kind)
         if field.init and field.name != "name"
     }
-    for name, values in given.items():
+    for name, values in options.items():
         if name not in types:
             raise PipelineError(
                 f"{what}: {_describe_unknown_option(spec.name, name, types)}"
@@ -144,7 +143,7 @@ def _build_from_spec(what: str, kind: type[SpecT], spec: ArgSpec) -> SpecT:
                 f"{type_repr(types[name])}, "
                 f"got {got}"
             )
-    for name in sorted(required - given.keys()):
+    for name in sorted(required - options.keys()):
         raise PipelineError(f"{what} requires option `{_format_option(name)}`")
     try:
         return kind.from_spec(spec)

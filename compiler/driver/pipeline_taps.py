@@ -1,4 +1,4 @@
-"""Taps into a pipeline at the point where groups have plans."""
+"""Taps into a pipeline at the point where groups are planned."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Watcher = Callable[[ModuleOp], None]
 
 @dataclass(frozen=True)
 class _WatchPass(ModulePass):
-    """Lets somebody see a program, and leaves it as it is."""
+    """Pass that shows a program to an observer and does not change it."""
 
     watcher: Watcher
 
@@ -39,11 +39,11 @@ def pass_manager_with_watcher(
 def with_watcher(
     passes: Sequence[ModulePass], watcher: Watcher
 ) -> Sequence[ModulePass]:
-    """The same passes, with one more that shows the program there."""
-    place = count_until_planned(passes)
-    if place == len(passes):
+    """Return the passes with an additional one that shows the planned program."""
+    index = count_until_planned(passes)
+    if index == len(passes):
         return passes
-    return [*passes[:place], _WatchPass(watcher), *passes[place:]]
+    return [*passes[:index], _WatchPass(watcher), *passes[index:]]
 
 
 def has_plans(module: ModuleOp) -> bool:
@@ -53,8 +53,10 @@ def has_plans(module: ModuleOp) -> bool:
 
 def count_until_planned(passes: Sequence[ModulePass]) -> int:
     """
-    Return the number of passes before groups become loops: after them, groups have
-    plans.
+    Return the number of passes before groups are lowered to loops; groups are planned
+    at that point.
     """
-    tiles = (isinstance(each, ConvertGraphToTilePass) for each in passes)
-    return next((n for n, is_there in enumerate(tiles) if is_there), len(passes))
+    conversions = (isinstance(each, ConvertGraphToTilePass) for each in passes)
+    return next(
+        (n for n, is_conversion in enumerate(conversions) if is_conversion), len(passes)
+    )

@@ -1,9 +1,9 @@
 """
-Plugins: dialects, passes and formats of other installed packages, which xDSL finds by
-entry points, too.
+Plugins: dialects, passes and formats of other installed packages, found by entry points
+as in xDSL.
 
-They are looked at only for a name that neither xDSL nor TLF has, so that what a program
-of TLF becomes does not depend on what else is installed.
+Plugins are searched only for names that neither xDSL nor TLF defines, so that
+compilation of TLF programs does not depend on installed packages.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tlf.compiler.driver.universe import TLF_UNIVERSE
 from tlf.planner.context import PlanningContext
 
 ENTRY_POINT_GROUP = "xdsl.universe"
-"""The group of entry points that xDSL looks for plugins in."""
+"""Group of entry points in which xDSL looks for plugins."""
 
 BUILTIN_UNIVERSES = (XDSL_UNIVERSE, TLF_UNIVERSE)
 
@@ -31,15 +31,15 @@ FactoryT = TypeVar("FactoryT")
 
 @cache
 def load_plugins() -> Mapping[str, Universe]:
-    """The universes of plugins by name. Raises `DiagnosticException`."""
-    found = {
+    """Return the universes of plugins by name. Raises `DiagnosticException`."""
+    universes = {
         point.name: _load_universe(point)
         for point in entry_points(group=ENTRY_POINT_GROUP)
     }
     return {
-        name: found[name]
-        for name in sorted(found)
-        if found[name] not in BUILTIN_UNIVERSES
+        name: universes[name]
+        for name in sorted(universes)
+        if universes[name] not in BUILTIN_UNIVERSES
     }
 
 
@@ -63,7 +63,7 @@ def _load_universe(point: EntryPoint) -> Universe:
 class FactoryRegistry(Mapping[str, FactoryT], Generic[FactoryT]):
     """
     Factories by name, of xDSL, of TLF and of plugins, which are searched for other
-    names alone. Raises `DiagnosticException` for a name of two plugins.
+    names only. Raises `DiagnosticException` for a name that two plugins define.
     """
 
     def __init__(
@@ -73,9 +73,9 @@ class FactoryRegistry(Mapping[str, FactoryT], Generic[FactoryT]):
     ) -> None:
         self._table = table
         self._own = {
-            name: made
-            for each in BUILTIN_UNIVERSES
-            for name, made in table(each).items()
+            name: factory
+            for universe in BUILTIN_UNIVERSES
+            for name, factory in table(universe).items()
         }
         self._own |= instead or {}
 
@@ -89,28 +89,28 @@ class FactoryRegistry(Mapping[str, FactoryT], Generic[FactoryT]):
         return len(self._own) + len(self.plugin_names())
 
     def plugin_names(self) -> Sequence[str]:
-        """The names that plugins add."""
+        """Return the names that plugins add."""
         names = chain.from_iterable(map(self._table, load_plugins().values()))
         return sorted(set(names) - self._own.keys())
 
     def _find_in_plugins(self, name: str) -> FactoryT:
-        tables = {each: self._table(found) for each, found in load_plugins().items()}
-        having = [each for each, table in tables.items() if name in table]
-        if not having:
+        tables = {
+            each: self._table(universe) for each, universe in load_plugins().items()
+        }
+        owners = [each for each, table in tables.items() if name in table]
+        if not owners:
             raise KeyError(name)
-        if len(having) > 1:
-            both = " and ".join(f"`{each}`" for each in having)
-            raise DiagnosticException(f"`{name}` is in several plugins: {both}")
-        return tables[having[0]][name]
+        if len(owners) > 1:
+            listed = " and ".join(f"`{each}`" for each in owners)
+            raise DiagnosticException(f"`{name}` is in several plugins: {listed}")
+        return tables[owners[0]][name]
 
 
 DIALECTS = FactoryRegistry(lambda universe: universe.all_dialects)
 
 
 class PluginContext(PlanningContext):
-    """
-    A context that looks for a dialect that is not registered among plugins.
-    """
+    """A context that searches plugins for unregistered dialects."""
 
     def get_optional_op(
         self, name: str, *, dialect_stack: Sequence[str] = ()

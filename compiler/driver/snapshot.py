@@ -9,21 +9,21 @@ from xdsl.ir import Operation, Region
 
 Snapshot: TypeAlias = Sequence[object]
 """
-All that a verifier may look at. It holds on to the operations and values themselves, so
-that no other one can take the place of one that is gone.
+All that a verifier may inspect. It references the operations and values themselves, so
+that identities of erased ones are not reused.
 """
 
 
 def take_snapshot(op: Operation) -> Snapshot:
     """
-    Return the contents of `op` and all operations inside; equal as long as nothing of
-    it changes.
+    Return the contents of `op` and all nested operations; equal as long as nothing
+    changes.
     """
     return [_contents_of(each) for each in op.walk()]
 
 
 def _contents_of(op: Operation) -> tuple[object, ...]:
-    """An operation with what is its own: all but operations inside."""
+    """Return an operation with its own contents, without nested operations."""
     results = op.results
     return (
         op,
@@ -39,6 +39,6 @@ def _contents_of(op: Operation) -> tuple[object, ...]:
 
 
 def _blocks_of(region: Region) -> tuple[object, ...]:
-    """A region, its blocks, and their arguments with types."""
+    """Return a region, its blocks, and their arguments with types."""
     blocks = [(each, each.args, each.arg_types) for each in region.blocks]
     return (region, *blocks)

@@ -10,30 +10,28 @@ _SEPARATOR = re.compile(r"^// -----.*$", re.MULTILINE)
 
 class SourceError(Exception):
     """
-    A file that cannot be read or written; the message says which and why.
+    A file that cannot be read or written; the message states the file and the reason.
     """
 
 
 @dataclass(frozen=True)
 class Source:
-    """
-    The text of a program, and the name that diagnostics call it by.
-    """
+    """The text of a program, and its name in diagnostics."""
 
     text: str
     name: str
 
     def split(self) -> list["Source"]:
         """
-        The pieces between lines that start with `// -----`. Each begins with as many
-        empty lines as come before it in the file, so that line numbers stay true.
+        Return the parts between lines that start with `// -----`. Each is padded with
+        the empty lines that preserve the line numbers of the file.
         """
-        pieces: list[Source] = []
+        parts: list[Source] = []
         line = 0
-        for piece in _SEPARATOR.split(self.text):
-            pieces.append(Source("\n" * line + piece, self.name))
-            line += piece.count("\n")
-        return pieces
+        for part in _SEPARATOR.split(self.text):
+            parts.append(Source("\n" * line + part, self.name))
+            line += part.count("\n")
+        return parts
 
 
 def read_source(path: str | None) -> Source:

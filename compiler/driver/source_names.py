@@ -15,13 +15,13 @@ from tlf.dialects.prepack import is_preparation
 from tlf.dialects.source_locations import location_of
 
 RESULTS = re.compile(r"(%[\w.$-]+)(?::\d+)?(?:\s*,\s*(%[\w.$-]+)(?::\d+)?)*\s*=")
-"""Text in front of an operation that has results."""
+"""The results and the equals sign in front of an operation."""
 
 LINE_COLUMN = re.compile(r"(\d+):(\d+)")
 
 
 class SourceNames:
-    """Names and places of operations in the text that they come from."""
+    """Names and locations of operations in their source text."""
 
     def __init__(self, source: Source) -> None:
         self.file = source.name
@@ -29,47 +29,51 @@ class SourceNames:
 
     def name(self, op: Operation) -> str | None:
         """
-        The name of the result in the text, as `%3`, or of the part of a module that an
-        operation comes from, if one is known.
+        Return the name of the result in the text, such as `%3`, or the part of a module
+        that an operation originates from, if known.
         """
         names = self._result_names_in_text(op)
         return names[0] if names else module_path_of(op)
 
     def location(self, op: Operation) -> str | None:
         """Return the source location of an operation, as `file:line:column`."""
-        if (found := location_of(op)) is None:
+        if (loc := location_of(op)) is None:
             return None
-        return f"{found.filename.data}:{found.line.data}:{found.column.data}"
+        return f"{loc.filename.data}:{loc.line.data}:{loc.column.data}"
 
     def is_named(self, op: Operation, name: str) -> bool:
         """
-        Return `True` if an operation comes from the named part of the source: the name
-        of a result, with or without its sign, a part of a module, or a location,
+        Return `True` if an operation originates from the named part of the source: the
+        name of a result, with or without `%`, a part of a module, or a location
         `line:column` of the text.
         """
         if (
             match := LINE_COLUMN.fullmatch(name.removeprefix(f"{self.file}:"))
         ) is not None:
-            found = self._location_in_text(op)
-            at = (found.line.data, found.column.data) if found is not None else ()
-            return at == (int(match[1]), int(match[2]))
+            location = self._location_in_text(op)
+            line_column = (
+                (location.line.data, location.column.data)
+                if location is not None
+                else ()
+            )
+            return line_column == (int(match[1]), int(match[2]))
         names = (*self._result_names_in_text(op), module_path_of(op) or "")
         return name.lstrip("%") in [each.lstrip("%") for each in names if each]
 
     def _result_names_in_text(self, op: Operation) -> tuple[str, ...]:
-        if (found := self._location_in_text(op)) is None:
+        if (location := self._location_in_text(op)) is None:
             return ()
-        text = self.lines[found.line.data - 1][found.column.data - 1 :]
+        text = self.lines[location.line.data - 1][location.column.data - 1 :]
         if (match := RESULTS.match(text)) is None:
             return ()
         return tuple(re.findall(r"%[\w.$-]+", match[0]))
 
     def _location_in_text(self, op: Operation) -> FileLineColLoc | None:
-        """Return the source location of an operation, if that is in this text."""
-        found = location_of(op)
-        if found is None or found.filename.data != self.file:
+        """Return the source location of an operation, if it is in this text."""
+        location = location_of(op)
+        if location is None or location.filename.data != self.file:
             return None
-        return found if 0 < found.line.data <= len(self.lines) else None
+        return location if 0 < location.line.data <= len(self.lines) else None
 
 
 def title_of(names: SourceNames, operations: Sequence[Operation]) -> str:
@@ -84,24 +88,24 @@ def find_named_operations(
     written: ModuleOp, module: ModuleOp, names: SourceNames, name: str
 ) -> Sequence[Operation]:
     """
-    Return the operations of a module that come from a name of the source. Of what
-    passes have put into other operations, those that come from the next one that uses
-    it.
+    Return the operations of a module that originate from a name of the source. If
+    passes have merged these into other operations, return those of the closest user
+    instead.
     """
-    made: dict[str | None, list[Operation]] = {}
+    by_location: dict[str | None, list[Operation]] = {}
     for function in module.ops:
         for op in () if is_preparation(function) else function.walk():
             if not op.regions and op.results and not isinstance(op, ConstantInterface):
-                made.setdefault(names.location(op), []).append(op)
+                by_location.setdefault(names.location(op), []).append(op)
     pending = [op for op in written.walk() if names.is_named(op, name)]
-    seen = set(pending)
+    visited = set(pending)
     while pending:
         op = pending.pop(0)
-        if op.results and (found := made.get(names.location(op))):
-            return found
+        if op.results and (originating := by_location.get(names.location(op))):
+            return originating
         users = {use.operation for result in op.results for use in result.uses}
-        pending += sorted(users - seen, key=_index_in_block)
-        seen |= users
+        pending += sorted(users - visited, key=_index_in_block)
+        visited |= users
     return []
 
 

@@ -10,8 +10,8 @@ from tlf.dialects.target import DescriptionError, TargetSpec, load_target_spec
 
 def load_target(name: str, others: Sequence[str] = ()) -> TargetSpec:
     """
-    Read a description by its name or file; `others` are names that are known beside.
-    Raises `CompileError` for what is wrong in a file, and `DiagnosticException`.
+    Read a target description by its name or file; `others` are further valid names.
+    Raises `CompileError` for errors in a file, and `DiagnosticException` otherwise.
     """
     try:
         return load_target_spec(name, others)

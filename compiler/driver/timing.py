@@ -8,15 +8,13 @@ from time import perf_counter
 
 @dataclass
 class Timing:
-    """
-    The steps of a run in their order, with their seconds. Equal names add up.
-    """
+    """Seconds of the steps of a run, in order. Equal names are summed."""
 
     seconds: dict[str, float] = field(default_factory=dict[str, float])
 
     @contextmanager
     def measure(self, step: str) -> Generator[None]:
-        """Count the time spent inside as that of `step`, errors included."""
+        """Add the time spent inside to `step`, errors included."""
         start = perf_counter()
         try:
             yield
@@ -25,7 +23,7 @@ class Timing:
             self.seconds[step] = self.seconds.get(step, 0.0) + spent
 
     def report(self) -> str:
-        """A table of seconds and shares, one line per step, and the total."""
+        """Return a table of seconds and shares: one line per step, and the total."""
         total = sum(self.seconds.values())
         lines = ["   seconds   share  step"]
         for step, spent in [*self.seconds.items(), ("total", total)]:

@@ -1,4 +1,4 @@
-"""A parser that caches types by their text."""
+"""Parser that caches types by their text."""
 
 import re
 
@@ -8,15 +8,15 @@ from xdsl.parser import Parser
 
 TYPE = re.compile(r'(?:tensor|memref|vector)<(?:[^<>"/-]|<[^<>"/-]*>)*>')
 """
-A type with one level of brackets inside at most, and without what may hold brackets
-that have no partner: strings, comments and arrows.
+A type with at most one nested level of brackets, and without anything that may contain
+unmatched brackets: strings, comments and arrows.
 """
 
 
 class TypeCachingParser(Parser):
     """
-    xDSL's parser, which spends most of its time on types. Equal texts are equal types
-    within a file: an alias is defined before it is used, and never again.
+    xDSL's parser with a cache of types, which dominate its time. Within a file equal
+    texts are equal types: an alias is defined once, before its first use.
     """
 
     def __init__(self, context: Context, text: str, name: str) -> None:
@@ -27,9 +27,9 @@ class TypeCachingParser(Parser):
         text, start = self._parser_state.lexer.input.content, self.pos
         if (match := TYPE.match(text, start)) is None:
             return super()._parse_optional_builtin_parametrized_type()
-        if (known := self._types.get(match[0])) is not None:
+        if (cached := self._types.get(match[0])) is not None:
             self._resume_from(match.end())
-            return known
+            return cached
         type_ = super()._parse_optional_builtin_parametrized_type()
         if type_ is not None and not text[match.end() : self.pos].strip():
             self._types[match[0]] = type_

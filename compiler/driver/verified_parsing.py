@@ -12,7 +12,7 @@ from tlf.compiler.driver.source import Source
 
 
 def parse_and_verify(context: Context, source: Source) -> ModuleOp:
-    """Read a module and verify it. Raises `CompileError` for a wrong one."""
+    """Parse a module and verify it. Raises `CompileError` if it is invalid."""
     with locate_errors(None, "the parser"):
         module = parse(context, source)
     with locate_errors(module, "the verifier"):

@@ -1,10 +1,10 @@
 """
-Verification that every attribute is known and in its right place.
+Verification that every attribute is known and is allowed where it is used.
 
-An operation of TLF takes its options as keywords. MLIR also lets an operation carry
-attributes that it does not know, in braces; without the prefix of a dialect, those are
-options that would be ignored. So would be what a function says of an argument or a
-result with the prefix of TLF, but by a name that TLF does not have.
+Operations of TLF take options as keywords. MLIR also accepts unknown attributes in
+braces; without the prefix of a dialect, those would be ignored options. Attributes of
+arguments and results with the prefix of TLF but with an unknown name would be ignored
+as well.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,19 +24,18 @@ PREFIX = "tlf."
 
 ARGUMENT_ATTRIBUTES = (LAYOUT, PARAMETER, RANGE)
 """
-Attributes that a function may have on an argument; all others with the prefix are
-refused.
+Attributes allowed on arguments of functions; all others with the prefix are errors.
 """
 
 RESULT_ATTRIBUTES = (LAYOUT,)
-"""Attributes that a function may have on a result."""
+"""Attributes allowed on results of functions."""
 
 
 def verify_no_stray_attributes(module: ModuleOp) -> None:
     """
-    Refuse attributes without a dialect's prefix on the operations of TLF, unknown ones
-    with the prefix of TLF on arguments and results of functions, and more results than
-    there are arguments.
+    Reject attributes without a dialect prefix on TLF operations, unknown attributes
+    with the prefix of TLF on arguments and results of functions, and a result count
+    that exceeds the number of arguments.
     """
     for op in module.walk():
         if isinstance(op, func.FuncOp):
@@ -71,12 +70,12 @@ def _find_faults(
     names: Sequence[str | None],
 ) -> Iterator[str]:
     """Yield the faults of the attributes of arguments or results."""
-    for number, table in enumerate(tables or ()):
-        name = names[number] if number < len(names) else None
-        which = number if name is None else f"`{name}`"
+    for index, table in enumerate(tables or ()):
+        name = names[index] if index < len(names) else None
+        label = index if name is None else f"`{name}`"
         for attribute in table.data:
             if attribute.startswith(PREFIX) and attribute not in known:
                 yield (
-                    f"unknown attribute `{attribute}` of {what} {which}, "
+                    f"unknown attribute `{attribute}` of {what} {label}, "
                     f"{expected_one_of(attribute, known)}"
                 )

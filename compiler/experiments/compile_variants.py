@@ -24,14 +24,15 @@ BASELINES: Mapping[str, PipelineChange] = {
     "fused": WHOLE,
 }
 """
-Rungs of a ladder. On all of them tiles are chosen alike, and moves overlap computation.
+Baselines with increasing fusion. All of them choose tiles alike, and overlap moves with
+computation.
 
-- `naive`: every operation of the program as it is written runs by itself, from and to
+- `naive`: every operation of the program as written is a group of its own, from and to
   the outermost memory.
-- `unfused`: normalizations are folded into weights, and what follows a contraction
-  element by element runs with it. Each group reads from and writes to the outermost
-  memory.
-- `fused`: what the compiler does.
+- `unfused`: normalizations are folded into weights, and a contraction is fused with
+  the elementwise operations after it. Each group reads from and writes to the
+  outermost memory.
+- `fused`: the default pipeline of the compiler.
 """
 
 ABLATIONS: Mapping[str, PipelineChange] = {
@@ -46,9 +47,9 @@ ABLATIONS: Mapping[str, PipelineChange] = {
     ),
     "no spatial tiling": PipelineChange(outermost=dict.fromkeys(PLANNERS, FIRST_AXIS)),
 }
-"""The compiler without one of its means each."""
+"""The default pipeline with one optimization disabled each."""
 
 
 def with_strategy(name: str) -> PipelineChange:
-    """The compiler with another search for groups that run as one."""
+    """Return the default pipeline with another partition search."""
     return PipelineChange(outermost={PARTITION: {"strategy": (name,)}})

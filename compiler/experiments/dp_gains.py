@@ -38,14 +38,14 @@ def tabulate_gains(
     gains = dict.fromkeys(OTHERS, 0)
     for program in programs:
         for label, chip in chips.items():
-            found = run_searches(program.read(), chip)
-            over = _excess_over_dp(found)
+            searches = run_searches(program.read(), chip)
+            excesses = _excess_over_dp(searches)
             table.rows.append(
-                (program.title, label, *_best_cells(found), *over.values())
+                (program.title, label, *_best_cells(searches), *excesses.values())
             )
-            if found and found["dp"] is None:
+            if searches and searches["dp"] is None:
                 table.notes.append(f"{program.title} on {label}: {NOTHING_FITS}")
-            for name, share in over.items():
+            for name, share in excesses.items():
                 gains[name] += share is not None and share > GAIN
     table.notes += [
         f"dp gains over {name} in {count} of {len(table.rows) - len(table.notes)}"
@@ -67,5 +67,5 @@ def _excess_over_dp(
     """Return the excess of each other search over `dp`, as a share of the latter."""
     if (best := found.get("dp")) is None:
         return dict.fromkeys(OTHERS)
-    others = {name: found.get(name) for name in OTHERS}
-    return {name: each and each.excess_over(best) for name, each in others.items()}
+    by_name = {name: found.get(name) for name in OTHERS}
+    return {name: each and each.excess_over(best) for name, each in by_name.items()}

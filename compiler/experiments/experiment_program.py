@@ -16,7 +16,7 @@ from tlf.passes.plan.graph_relax_io_layouts import GraphRelaxIoLayoutsPass
 
 @dataclass(frozen=True)
 class Program:
-    """A file with a program of whole tensors."""
+    """A file with a program on whole tensors."""
 
     file: str
     free: bool = False
@@ -24,16 +24,16 @@ class Program:
 
     @property
     def title(self) -> str:
-        """The name of the program in tables."""
+        """Name of the program in tables."""
         return Path(self.file).stem
 
     @property
     def folder(self) -> Path:
-        """The folder that weights are searched in."""
+        """Folder of the weights."""
         return Path(self.file).parent
 
     def read(self) -> ModuleOp:
-        """The program, verified; a wrong one raises `CompileError`."""
+        """Return the verified program. Raises `CompileError` if it is invalid."""
         context = new_context()
         module = parse_and_verify(context, read_source(self.file))
         if self.free:

@@ -20,22 +20,26 @@ from tlf.compiler.experiments.result_table import CYCLES, RATIO, TEXT, Table
 from tlf.dialects.target import TargetSpec, target_from_data
 
 NEGLIGIBLE_GAP = 1.15
-"""Greatest ratio of a time or of traffic to its bound that needs no explanation."""
+"""Largest ratio of time or traffic to its bound that needs no explanation."""
 
 BUSY_SHARE = 0.85
-"""A part that is in use for so much of the time is what binds."""
+"""Smallest utilization at which a component is the bottleneck."""
 
 MIN_STALL_SHARE = 0.05
 """
-Least share of the time that an engine must wait for its waits to be the bottleneck.
+Smallest share of the time that an engine is stalled for its stalls to be the
+bottleneck.
 """
 
 PEAK_SLACK = 1.02
-"""A part that takes so many times what its work does at its peak works at its peak."""
+"""Largest ratio of busy cycles to the cycles at peak that counts as working at peak."""
 
 
 def balance_variants(target: TargetSpec) -> Mapping[str, TargetSpec]:
-    """A chip as it is, with other bandwidth of its outer memory, half its array."""
+    """
+    Return a chip as it is, with four times and a quarter of the bandwidth of its
+    outermost memory, and with half its array.
+    """
     return {
         "as it is": target,
         "memory x4": _with_bandwidth(target, 4, 1),
@@ -60,24 +64,24 @@ def tabulate_gaps(
     for (program, name, chip), result in zip(
         cases, measure_all(tasks, jobs), strict=True
     ):
-        least = program_bounds_of(program, chip)
+        bounds = program_bounds_of(program, chip)
         if isinstance(result, Failure):
             table.rows.append((program.title, name, *[None] * 7, result.reason))
             continue
-        gap = result.cycles / max(1, least.cycles)
-        quantised = least.cycles_quantised
+        gap = result.cycles / max(1, bounds.cycles)
+        quantised = bounds.cycles_quantised
         table.rows.append(
             (
                 program.title,
                 name,
                 result.cycles,
-                least.cycles,
+                bounds.cycles,
                 gap,
                 quantised,
                 result.cycles / max(1, quantised),
-                result.bytes / max(1, least.payload_bytes),
-                result.bus_bytes / max(1, least.bus_bytes),
-                explain_gap(result, least, chip.outermost.name),
+                result.bytes / max(1, bounds.payload_bytes),
+                result.bus_bytes / max(1, bounds.bus_bytes),
+                explain_gap(result, bounds, chip.outermost.name),
             )
         )
     return table
@@ -86,8 +90,8 @@ def tabulate_gaps(
 def explain_gap(result: Measurement, least: LowerBounds, memory: str) -> str:
     """
     Return the bottleneck of a program whose time, or traffic with the outermost memory,
-    exceeds its bound, and the utilisation of that memory if it is the traffic; an empty
-    text if it hardly does.
+    exceeds its bound, and the utilization of that memory if traffic is the excess; an
+    empty text if the excess is negligible.
     """
     moves_more = result.bytes > NEGLIGIBLE_GAP * least.payload_bytes
     if result.cycles <= NEGLIGIBLE_GAP * least.cycles and not moves_more:
@@ -100,8 +104,9 @@ def explain_gap(result: Measurement, least: LowerBounds, memory: str) -> str:
 
 def describe_bottleneck(result: Measurement, least: LowerBounds) -> str:
     """
-    Return the bottleneck of a program: the part that is always in use, and why it is in
-    use for longer than necessary; or the causes of the busiest part's stalls.
+    Return the bottleneck of a program: the component that is always busy, and why it is
+    busy for longer than necessary; or the causes of the stalls of the busiest
+    component.
     """
     part = result.busiest
     text = f"{_describe_utilization(part, result)} busy"
@@ -119,9 +124,9 @@ def describe_bottleneck(result: Measurement, least: LowerBounds) -> str:
 
 def _stalled_engine(result: Measurement) -> str | None:
     """
-    The engine that waits: the busiest one, or the one that waits longest if that hardly
-    does, as where there is little to do and the rest is latency. Memories wait for
-    nothing by themselves.
+    Return the stalled engine: the busiest one, or the one with the most stalls if the
+    busiest hardly stalls, as in short programs dominated by latency. Memories have no
+    stalls of their own.
     """
     waited = {part: sum(causes.values()) for part, causes in result.waits.items()}
     waited = {part: cycles for part, cycles in waited.items() if cycles}
@@ -132,12 +137,12 @@ def _stalled_engine(result: Measurement) -> str | None:
 
 
 def _describe_utilization(part: str, result: Measurement) -> str:
-    """A part, and the share of the time that it is in use."""
+    """Return a component with its utilization."""
     return f"{part} {result.work[part] / max(1, result.cycles):.0%}"
 
 
 def _explain_load(part: str, result: Measurement, least: LowerBounds) -> str:
-    """Return why a part is in use for longer than the bound."""
+    """Return the reason why a component is busy for longer than the bound."""
     if part not in result.waits:
         moved = result.bus_bytes / max(1, least.bus_bytes)
         return f"{moved:.2f}x of the least traffic"
@@ -149,12 +154,15 @@ def _explain_load(part: str, result: Measurement, least: LowerBounds) -> str:
 
 
 def _with_bandwidth(target: TargetSpec, times: int, parts: int) -> TargetSpec:
-    """The chip with another bandwidth of the outermost memory."""
+    """
+    Return the chip with the bandwidth of the outermost memory scaled by `times /
+    parts`.
+    """
     data: Any = target.data
-    *near, far = data["levels"]
-    bandwidth = max(1, cast(int, far["bandwidth"]) * times // parts)
+    *inner, outermost = data["levels"]
+    bandwidth = max(1, cast(int, outermost["bandwidth"]) * times // parts)
     return target_from_data(
-        {**data, "levels": [*near, {**far, "bandwidth": bandwidth}]}
+        {**data, "levels": [*inner, {**outermost, "bandwidth": bandwidth}]}
     )
 
 

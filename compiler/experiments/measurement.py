@@ -29,7 +29,7 @@ from tlf.runtime.npu.npu_errors import NPUError
 
 @dataclass(frozen=True)
 class Task:
-    """A program to be compiled and timed."""
+    """A program to compile and time."""
 
     program: Program
     target: TargetSpec
@@ -44,33 +44,33 @@ class Measurement:
     bytes: int
     bus_bytes: int
     work: dict[str, int]
-    """Cycles that engines, on average over cores, and shared memories are in use."""
+    """Busy cycles of engines, averaged over cores, and of shared memories."""
     least: dict[str, int]
-    """Cycles that each of them needs for what the program does, at its peak."""
+    """Cycles that each component needs for the work of the program at its peak rate."""
     waits: dict[str, dict[str, int]]
-    """Cycles that engines stand still, on average over cores, by cause."""
+    """Stalled cycles of engines, averaged over cores, by cause."""
     seconds: float
-    """To compile and to time it."""
+    """Seconds for compilation and timing."""
 
     @property
     def busiest(self) -> str:
-        """The part that is in use for the longest time."""
+        """Name of the component that is busy for the longest time."""
         return max(self.work, key=lambda part: self.work[part])
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A program that does not compile; the reason is one line."""
+    """A program that does not compile, with the reason on one line."""
 
     reason: str
 
 
 def lower_entry(module: ModuleOp, target: TargetSpec, passes: str) -> None:
-    """Run passes over the function of a module that would be run."""
+    """Run passes on the entry function of a module."""
     isolate_entry(module, entry_of(module, None))
     target.attach(module)
-    built = build_passes(passes, PASSES, pipelines_for(target))
-    PassManager(built, verifies=False).run(new_context(), module)
+    pass_list = build_passes(passes, PASSES, pipelines_for(target))
+    PassManager(pass_list, verifies=False).run(new_context(), module)
 
 
 def program_bounds_of(program: Program, target: TargetSpec) -> LowerBounds:
@@ -84,7 +84,7 @@ def program_bounds_of(program: Program, target: TargetSpec) -> LowerBounds:
 
 
 def main_function(module: ModuleOp) -> func.FuncOp:
-    """The function that runs at every call."""
+    """Return the function that runs at every call."""
     (function,) = (
         op
         for op in module.ops
@@ -94,7 +94,7 @@ def main_function(module: ModuleOp) -> func.FuncOp:
 
 
 def measure(task: Task) -> Measurement | Failure:
-    """Compile a program and time it; one that does not compile is a failure."""
+    """Compile and time a program; return a `Failure` if it does not compile."""
     started = time.perf_counter()
     try:
         report = _simulate_task(task)

@@ -17,7 +17,7 @@ PARTITION = "graph-partition"
 TILES = "graph-select-tile-sizes"
 LAYOUTS = "graph-assign-layouts"
 PLANNERS = (PARTITION, LAYOUTS, TILES)
-"""The passes that choose plans."""
+"""Passes that choose plans."""
 TILED = "convert-graph-to-tile"
 
 Options = Mapping[str, ParameterListType]
@@ -25,38 +25,40 @@ Options = Mapping[str, ParameterListType]
 
 @dataclass(frozen=True)
 class PipelineChange:
-    """Other options of the passes of a pipeline."""
+    """Changed options of the passes of a pipeline."""
 
     outermost: Mapping[str, Options] = field(default_factory=dict[str, Options])
-    """Those of passes for tiles of the outermost level, by the pass."""
+    """Options of passes on tiles of the outermost level, by pass name."""
     everywhere: Mapping[str, Options] = field(default_factory=dict[str, Options])
-    """Those of passes wherever they stand, by the pass."""
+    """Options of all instances of passes, by pass name."""
     without: frozenset[str] = frozenset()
-    """Passes to leave out."""
+    """Passes to omit."""
     keeps_composites: bool = False
-    """True to form groups of operations as they are written, before any rewriting."""
+    """True to form groups of the operations as written, before any rewrite."""
 
 
 def pipeline_steps(target: TargetSpec) -> tuple[ArgSpec, ...]:
-    """The passes of the target's own pipeline."""
+    """Return the passes of the default pipeline of the target."""
     return expand_pipeline(f"{target.backend}-pipeline", PASSES, pipelines_for(target))
 
 
 def change_pipeline(target: TargetSpec, change: PipelineChange) -> str:
-    """Return the pipeline of a target with a change, as text for `-p`."""
-    found = pipeline_steps(target)
+    """Return the pipeline of a target with a change, in the text format of `-p`."""
+    steps = pipeline_steps(target)
     if change.keeps_composites:
-        found = _decompose_in_tiles(found)
+        steps = _decompose_in_tiles(steps)
     outermost = (target.tile_levels[0].name,)
     return ",".join(
         str(_change_options(spec, change, outermost))
-        for spec in found
+        for spec in steps
         if spec.name not in change.without
     )
 
 
 def passes_before_partition(target: TargetSpec) -> str | None:
-    """The passes before groups are joined; None where they are not."""
+    """
+    Return the passes before `graph-partition`; `None` if the pipeline has no such pass.
+    """
     names = [spec.name for spec in pipeline_steps(target)]
     if PARTITION not in names:
         return None
@@ -74,8 +76,8 @@ def _change_options(
 
 def _decompose_in_tiles(found: Sequence[ArgSpec]) -> tuple[ArgSpec, ...]:
     """
-    The passes with composites replaced only in their tiles: each operation of the
-    program, such as a normalization, is one of the groups' operations.
+    Return the passes with composites decomposed in tiles only, so that each operation
+    of the program, such as a normalization, is an operation of a group.
     """
     names = [spec.name for spec in found]
     first, tiled = names.index(GROUP), names.index(TILED) + 1

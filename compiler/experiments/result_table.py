@@ -8,20 +8,20 @@ from dataclasses import dataclass, field
 from tlf.runtime.npu.report_format import align_columns
 
 Cell = str | int | float | None
-"""None where there is nothing to tell."""
+"""A value of a table; `None` if there is none."""
 
 
 @dataclass
 class Table:
-    """Rows of figures, and what there is to say about them."""
+    """Rows of figures, with notes."""
 
     formats: Mapping[str, str]
-    """Formats of the figures of each column, by its title."""
+    """Format of each column, by its title."""
     rows: list[Sequence[Cell]] = field(default_factory=list[Sequence[Cell]])
     notes: list[str] = field(default_factory=list[str])
 
     def to_text(self) -> str:
-        """The table with a line for each row, and the notes."""
+        """Return the table with one line per row, followed by the notes."""
         titles = [_align_text(name, shape) for name, shape in self.formats.items()]
         lines = [
             [
@@ -33,14 +33,16 @@ class Table:
         return "\n".join([*align_columns(titles, lines), *self.notes])
 
     def to_data(self) -> Mapping[str, object]:
-        """Rows by the titles of columns, `note` where one has none, and the notes."""
+        """
+        Return rows keyed by column title (`note` for an empty title), and the notes.
+        """
         names = [name or "note" for name in self.formats]
         rows = [dict(zip(names, row, strict=True)) for row in self.rows]
         return {"rows": rows, "notes": self.notes}
 
     @property
     def column_formats(self) -> tuple[str, ...]:
-        """The formats of the columns, in their order."""
+        """Formats of the columns, in order."""
         return tuple(self.formats.values())
 
 
@@ -54,7 +56,7 @@ def _format_cell(cell: Cell, shape: str) -> str:
 
 
 def _align_text(text: str, shape: str) -> str:
-    """Texts are aligned to the left, as all that starts with a blank is."""
+    """Align a text to the left by a leading blank, which `align_columns` recognizes."""
     return f" {text}" if shape == TEXT else text
 
 

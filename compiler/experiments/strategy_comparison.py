@@ -39,14 +39,14 @@ from tlf.support.partition import NoScheduleError, Problem, Step, search
 
 NAMES = ("dp", "beam", "interval", "greedy", "unfused")
 SETTINGS = GraphPartitionPass()
-"""Pass whose options give the limits of the searches."""
+"""Pass whose options are the limits of the searches."""
 
 GAIN = 0.001
 """Relative difference in time below which two schedules count as equally fast."""
 
 
 NOTHING_FITS = "no schedule: not even the smallest tiles of each operation fit"
-"""Note where `dp` finds no schedule."""
+"""Note for programs without a feasible schedule."""
 
 
 @dataclass(frozen=True)
@@ -59,19 +59,19 @@ class SearchResult:
     states: int
     exact: bool
     by: str
-    """The search that found it, where another one gave up."""
+    """Name of the search that found it, which differs if the requested one gave up."""
     shape: tuple[object, ...]
     """Key that equivalent schedules share."""
 
     def exactness(self, name: str) -> str:
         """
-        Return `yes` if the schedule is proven to be the best, else `no`, or the search
-        that found it if that is another one.
+        Return `yes` if the schedule is proven optimal, `no` if not, or the name of the
+        search that found it if that differs from `name`.
         """
         return "yes" if self.exact else "no" if self.by == name else self.by
 
     def excess_over(self, best: SearchResult) -> float:
-        """The share of its cycles that it takes beyond another one."""
+        """Return the relative excess of cycles over another result."""
         return self.cycles / max(1, best.cycles) - 1
 
 
@@ -79,8 +79,8 @@ def run_searches(
     module: ModuleOp, target: TargetSpec
 ) -> Mapping[str, SearchResult | None]:
     """
-    Return the result of each search, all by the same costs; `None` where it finds no
-    schedule.
+    Return the result of each search, with the same cost model for all; `None` if a
+    search finds no schedule.
     """
     if (passes := passes_before_partition(target)) is None:
         return {}
@@ -92,17 +92,21 @@ def run_searches(
 def _partition_problems(
     module: ModuleOp, target: TargetSpec
 ) -> Iterator[tuple[Problem, GroupCosts]]:
-    """The problems of a program whose operations are in groups, and their costs."""
+    """Yield the partition problems of a grouped program, with their costs."""
     level = target.tile_levels[0]
-    timed = NpuEstimator.of(target, level)
-    if timed is None or timed.is_nearest:
+    estimator = NpuEstimator.of(target, level)
+    if estimator is None or estimator.is_nearest:
         return
     for block in main_function(module).body.blocks:
-        for stated in problems_of(block, level):
+        for block_problem in problems_of(block, level):
             costs = GroupCosts(
-                stated.nodes, stated.values, target, level, SETTINGS.max_contractions
+                block_problem.nodes,
+                block_problem.values,
+                target,
+                level,
+                SETTINGS.max_contractions,
             )
-            yield stated.problem, costs
+            yield block_problem.problem, costs
 
 
 def _run_search(
@@ -116,14 +120,14 @@ def _run_search(
     except NoScheduleError:
         return None
     schedules = [result.schedule for result in results]
-    told = [result.statistics for result in results]
+    statistics = [result.statistics for result in results]
     return SearchResult(
         sum(each.time for each in schedules),
         sum(each.payload for each in schedules),
         sum(len(each.steps) for each in schedules),
-        sum(each.states for each in told),
-        all(each.exact for each in told),
-        ", ".join(dict.fromkeys(each.strategy for each in told)),
+        sum(each.states for each in statistics),
+        all(each.exact for each in statistics),
+        ", ".join(dict.fromkeys(each.strategy for each in statistics)),
         tuple(map(_step_key, (step for each in schedules for step in each.steps))),
     )
 
@@ -142,7 +146,10 @@ def compare_strategies(
     jobs: int,
     simulates: bool,
 ) -> Table:
-    """The searches over programs and chips, by the model and by the simulator."""
+    """
+    Return a table of all searches over programs and chips, by the cost model and by the
+    simulator.
+    """
     formats = {"program": TEXT, "chip": TEXT, "search": TEXT, "groups": ","}
     formats |= {"states": ",", "exact": TEXT}
     formats |= {"model cycles": CYCLES, "model MB": MEGABYTES, "over dp": SHARE}
@@ -151,16 +158,16 @@ def compare_strategies(
     table = Table(formats)
     for program in programs:
         for label, chip in chips.items():
-            found = run_searches(program.read(), chip)
+            searches = run_searches(program.read(), chip)
             results: Mapping[str, Measurement | Failure] = {}
             if simulates:
-                results = _simulate_schedules(program, chip, found, jobs)
-            for name, each in found.items():
-                row = _model_cells(found, name, each)
-                more = _simulator_cells(results, name) if simulates else ()
-                table.rows.append((program.title, label, name, *row, *more))
+                results = _simulate_schedules(program, chip, searches, jobs)
+            for name, each in searches.items():
+                row = _model_cells(searches, name, each)
+                simulator_cells = _simulator_cells(results, name) if simulates else ()
+                table.rows.append((program.title, label, name, *row, *simulator_cells))
             table.notes += _summarize_case(
-                f"{program.title} on {label}", found, results
+                f"{program.title} on {label}", searches, results
             )
     return table
 
@@ -171,16 +178,18 @@ def _simulate_schedules(
     found: Mapping[str, SearchResult | None],
     jobs: int,
 ) -> Mapping[str, Measurement | Failure]:
-    """Return the measured cost of schedules; equivalent ones are simulated once."""
+    """
+    Return the measured costs of schedules. Equivalent schedules are simulated once.
+    """
     shapes = {each.shape: name for name, each in found.items() if each is not None}
     names = list(shapes.values())
     tasks = [
         Task(program, chip, change_pipeline(chip, with_strategy(name)))
         for name in names
     ]
-    known = dict(zip(names, measure_all(tasks, jobs), strict=True))
+    measured = dict(zip(names, measure_all(tasks, jobs), strict=True))
     return {
-        name: known[shapes[each.shape]]
+        name: measured[shapes[each.shape]]
         for name, each in found.items()
         if each is not None
     }
@@ -214,7 +223,9 @@ def _summarize_case(
     found: Mapping[str, SearchResult | None],
     results: Mapping[str, Measurement | Failure],
 ) -> Iterator[str]:
-    """Say where `dp` gains nothing over simpler searches, and where it loses."""
+    """
+    Yield notes on searches that `dp` does not improve on, and on those that beat it.
+    """
     if (best := found.get("dp")) is None:
         if found:
             yield f"{case}: {NOTHING_FITS}"

@@ -1,4 +1,4 @@
-"""A log-log plot in SVG of memory traffic over capacity."""
+"""Log-log plot in SVG of memory traffic over capacity."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from math import ceil, floor, log2
 from tlf.compiler.experiments.capacity_sweep import Curve
 
 WIDTH, HEIGHT, MARGIN = 900.0, 540.0, 60.0
-"""Of the picture in units of SVG; the margin is around what is drawn."""
+"""Size of the picture and the margin around the plot, in SVG units."""
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-"""Of one curve after the other; they differ for the colour-blind, too."""
+"""Colours of the curves, distinguishable for the colour-blind."""
 
 
 class PlotScale:
-    """Scale of the picture: the coordinates of capacities and amounts, in bytes."""
+    """Scale of the plot: coordinates of capacities and amounts, in bytes."""
 
     def __init__(self, curves: Sequence[Curve]) -> None:
         points = [point for curve in curves for point in curve.points]
@@ -29,26 +29,26 @@ class PlotScale:
         self.bottom, self.top = _enclosing_powers([max(1, each) for each in amounts])
 
     def x(self, capacity: int) -> float:
-        """The distance from the left."""
+        """Return the distance from the left."""
         share = (log2(capacity) - self.left) / (self.right - self.left)
         return MARGIN + share * (WIDTH - 2 * MARGIN)
 
     def y(self, amount: int) -> float:
-        """The distance from the top."""
+        """Return the distance from the top."""
         share = (log2(max(1, amount)) - self.bottom) / (self.top - self.bottom)
         return HEIGHT - MARGIN - share * (HEIGHT - 2 * MARGIN)
 
 
 def render_curves(curves: Sequence[Curve], level: str) -> str:
     """
-    An SVG document: the traffic of each program, its knees as circles, and below it,
-    dashed, what no schedule beats.
+    Return an SVG document: the traffic of each program, its knees as circles, and its
+    lower bound dashed.
     """
     return "\n".join(_svg_elements(curves, level, PlotScale(curves))) + "\n"
 
 
 def _enclosing_powers(amounts: Sequence[int]) -> tuple[int, int]:
-    """Whole powers of two around amounts."""
+    """Return the exponents of the powers of two around amounts."""
     low, high = floor(log2(min(amounts))), ceil(log2(max(amounts)))
     return low, max(high, low + 1)
 
@@ -62,13 +62,13 @@ def _svg_elements(
     )
     yield f'<rect width="{WIDTH:g}" height="{HEIGHT:g}" fill="white"/>'
     yield from _grid_lines(scale, level)
-    for number, curve in enumerate(curves):
-        colour = COLOURS[number % len(COLOURS)]
-        least = [(point.capacity, point.least) for point in curve.points]
+    for index, curve in enumerate(curves):
+        colour = COLOURS[index % len(COLOURS)]
+        bounds = [(point.capacity, point.least) for point in curve.points]
         moved = [
             (point.capacity, result.bytes) for point, result in curve.measured_points
         ]
-        yield _polyline(least, scale, f'stroke="{colour}" stroke-dasharray="5"')
+        yield _polyline(bounds, scale, f'stroke="{colour}" stroke-dasharray="5"')
         yield _polyline(moved, scale, f'stroke="{colour}" stroke-width="2"')
         for capacity, amount in moved:
             if capacity in curve.knees:
@@ -78,15 +78,15 @@ def _svg_elements(
                     f"{_format_size(capacity)}, {amount / 1e6:,.2f} MB</title></circle>"
                 )
         yield (
-            f'<text x="{WIDTH - MARGIN:g}" y="{MARGIN + 16 * number:g}" '
+            f'<text x="{WIDTH - MARGIN:g}" y="{MARGIN + 16 * index:g}" '
             f'text-anchor="end" fill="{colour}">{escape(curve.name)}</text>'
         )
     yield "</svg>"
 
 
 def _polyline(points: Sequence[tuple[int, int]], scale: PlotScale, style: str) -> str:
-    places = " ".join(f"{scale.x(x):.2f},{scale.y(y):.2f}" for x, y in points)
-    return f'<polyline points="{places}" fill="none" {style}/>'
+    coordinates = " ".join(f"{scale.x(x):.2f},{scale.y(y):.2f}" for x, y in points)
+    return f'<polyline points="{coordinates}" fill="none" {style}/>'
 
 
 def _grid_lines(scale: PlotScale, level: str) -> Iterator[str]:

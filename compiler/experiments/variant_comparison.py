@@ -34,11 +34,11 @@ FIGURES = {
 }
 
 Results = Mapping[str, Measurement | Failure]
-"""By the name of the way."""
+"""Results by the name of the variant."""
 
 
 def figure_cells(result: Measurement, least: LowerBounds) -> tuple[Cell, ...]:
-    """The cells of `FIGURES`."""
+    """Return the cells of `FIGURES`."""
     return (
         result.bytes / 1e6,
         result.bytes / max(1, least.payload_bytes),
@@ -55,37 +55,37 @@ def compare_variants(
 ) -> Iterator[tuple[Program, LowerBounds, Results]]:
     """Yield the lower bounds and the results of all variants, by program."""
     tasks = [
-        Task(program, target, change_pipeline(target, way))
+        Task(program, target, change_pipeline(target, variant))
         for program in programs
-        for way in ways.values()
+        for variant in ways.values()
     ]
     results = measure_all(tasks, jobs)
     for program in programs:
-        found = {name: next(results) for name in ways}
-        yield program, program_bounds_of(program, target), found
+        by_variant = {name: next(results) for name in ways}
+        yield program, program_bounds_of(program, target), by_variant
 
 
 def tabulate_baselines(
     programs: Sequence[Program], target: TargetSpec, jobs: int
 ) -> Table:
     """
-    Return a table of the gains of fusion over each operation by itself, and over groups
-    of a contraction with its successors; with the bound.
+    Return a table of the speedups of fusion over unfused operations, and over groups of
+    a contraction with its successors; with the lower bound.
     """
     gains = {"gain on unfused": RATIO, "on naive": RATIO}
     table = Table({"program": TEXT, "way": TEXT, **FIGURES, **gains})
-    for program, least, results in compare_variants(programs, target, BASELINES, jobs):
+    for program, bounds, results in compare_variants(programs, target, BASELINES, jobs):
         for name, result in results.items():
             if isinstance(result, Failure):
                 table.rows.append(_failure_row(program, name, table))
                 table.notes.append(f"{program.title}, {name}: {result.reason}")
                 continue
-            row = figure_cells(result, least)
-            gained = _speedups_at(results, result.cycles)
-            table.rows.append((program.title, name, *row, *gained))
-        row = (least.payload_bytes / 1e6, 1.0, least.cycles, 1.0)
+            row = figure_cells(result, bounds)
+            speedups = _speedups_at(results, result.cycles)
+            table.rows.append((program.title, name, *row, *speedups))
+        row = (bounds.payload_bytes / 1e6, 1.0, bounds.cycles, 1.0)
         table.rows.append(
-            (program.title, "bound", *row, *_speedups_at(results, least.cycles))
+            (program.title, "bound", *row, *_speedups_at(results, bounds.cycles))
         )
     return table
 
@@ -103,21 +103,21 @@ def tabulate_ablations(
     programs: Sequence[Program], target: TargetSpec, jobs: int
 ) -> Table:
     """
-    Return a table of the cost of the compiled program with one optimisation disabled at
+    Return a table of the cost of the compiled program with one optimization disabled at
     a time.
     """
     table = Table({"program": TEXT, "way": TEXT, **FIGURES, "costs": SHARE})
-    for program, least, results in compare_variants(programs, target, ABLATIONS, jobs):
-        whole = next(iter(results.values()))
+    for program, bounds, results in compare_variants(programs, target, ABLATIONS, jobs):
+        baseline = next(iter(results.values()))
         for name, result in results.items():
             if isinstance(result, Failure):
                 table.rows.append(_failure_row(program, name, table))
                 table.notes.append(f"{program.title}, {name}: {result.reason}")
                 continue
             cost = None
-            if isinstance(whole, Measurement) and result is not whole:
-                cost = result.cycles / max(1, whole.cycles) - 1
-            row = figure_cells(result, least)
+            if isinstance(baseline, Measurement) and result is not baseline:
+                cost = result.cycles / max(1, baseline.cycles) - 1
+            row = figure_cells(result, bounds)
             table.rows.append((program.title, name, *row, cost))
     return table
 

@@ -40,11 +40,11 @@ class PredictedCost:
 
     cycles: int
     bytes: int
-    """Payload of the next farther level."""
+    """Bytes moved from and to the next outer level."""
     moves: int
-    """Cycles that moves from and to that level take."""
+    """Cycles of the moves from and to that level."""
     computation: int
-    """Cycles that all else takes, were nothing to wait for."""
+    """Cycles of all other work, without stalls."""
     footprint: Footprint
 
 
@@ -57,16 +57,16 @@ class GroupEstimate:
     """The memory level of its tiles."""
     tiling: GroupTiling
     nests: Nests
-    """The nests over nearer tiles; in the nearest level every operation is one."""
+    """Nests over inner tiles; in the innermost level each operation is a nest."""
     residency: Residency
     predicted: PredictedCost
     bounds: LowerBounds
-    """Of the group by itself, but for tensors that stay near."""
+    """Lower bounds of the group, without traffic of resident tensors."""
 
 
 @dataclass
 class GroupEstimator:
-    """Estimates of the cost of groups, for a target with a cost model."""
+    """Estimator of the cost of groups, for a target with a cost model."""
 
     target: TargetSpec
 
@@ -89,19 +89,19 @@ class GroupEstimator:
             tile_rules_of(self.target, level.name),
             rolling_of_plan(group, plan),
         )
-        keeping = residency_of(group)
+        residency = residency_of(group)
         if level is next(iter(self.target.levels.values())):
             in_flight = IterationsInFlight(plan.stage_count, plan.reduce_stage_count)
-            spent = self._estimate_innermost(level, tiling, in_flight)
+            cost = self._estimate_innermost(level, tiling, in_flight)
             nests: Nests = {op: number for number, op in enumerate(tiling.tiles)}
         else:
             nests = nests_of(members, self.target)
-            spent = self._estimate_outer(
-                level, tiling, nests, plan.innermost_stages, keeping
+            cost = self._estimate_outer(
+                level, tiling, nests, plan.innermost_stages, residency
             )
-        near = keeping.resident | keeping.unstored
-        bounds = lower_bounds_of(group, self.target, near)
-        return GroupEstimate(group, level, tiling, nests, keeping, spent, bounds)
+        untransferred = residency.resident | residency.unstored
+        bounds = lower_bounds_of(group, self.target, untransferred)
+        return GroupEstimate(group, level, tiling, nests, residency, cost, bounds)
 
     def _estimate_outer(
         self,
@@ -125,18 +125,18 @@ class GroupEstimator:
     def _estimate_innermost(
         self, level: Level, tiling: GroupTiling, in_flight: IterationsInFlight
     ) -> PredictedCost:
-        machinery = InnerModel(self.target, level)
+        model = InnerModel(self.target, level)
         items, engines = (
-            machinery.build_program(tiling, in_flight),
-            machinery.costs.queues,
+            model.build_program(tiling, in_flight),
+            model.costs.queues,
         )
-        moving = (machinery.moves.load, machinery.moves.store)
+        moving = (model.moves.load, model.moves.store)
         totals = Counter[Key]()
         for key, amount in _tally_contributions(items):
             totals[key] += amount
         worked = [totals["busy", name] for name in engines if name not in moving]
         return PredictedCost(
-            simulate_cycles(items, machinery.costs),
+            simulate_cycles(items, model.costs),
             totals["read", moving[0]] + totals["wrote", moving[1]],
             sum(totals["busy", name] for name in moving),
             max(worked, default=0),
@@ -145,7 +145,7 @@ class GroupEstimator:
 
 
 def has_cost_model(target: TargetSpec) -> bool:
-    """Return `True` if a target has a model of the time of groups."""
+    """Return `True` if a target has a cost model of groups."""
     return NpuEstimator.of(target, find_tile_level(target, None)) is not None
 
 
@@ -162,21 +162,21 @@ def _tally_contributions(
 
 def residency_of(group: graph.GroupOp) -> Residency:
     """
-    Return the residency of values in the level around a group according to plans, by
-    their names inside the group.
+    Return the planned residency of values in the level around a group, by the values
+    inside of the group.
     """
     arguments = group.body.block.args
-    held = [
-        number
-        for number in range(len(group.inputs))
-        if is_operand_resident(group, number)
+    resident_inputs = [
+        index for index in range(len(group.inputs)) if is_operand_resident(group, index)
     ]
-    there = [number for number in held if not needs_load(group, number)]
-    kept = [number for number, each in enumerate(group.results) if is_retained(each)]
-    unstored = [n for n in kept if is_read_in_inner_level(group.results[n])]
+    unloaded = [index for index in resident_inputs if not needs_load(group, index)]
+    retained = [index for index, each in enumerate(group.results) if is_retained(each)]
+    unstored = [n for n in retained if is_read_in_inner_level(group.results[n])]
     return Residency(
-        frozenset(arguments[number] for number in there),
-        frozenset(group.yielded_values[number] for number in kept),
-        frozenset(group.yielded_values[number] for number in unstored),
-        frozenset(arguments[number] for number in held if number not in there),
+        frozenset(arguments[index] for index in unloaded),
+        frozenset(group.yielded_values[index] for index in retained),
+        frozenset(group.yielded_values[index] for index in unstored),
+        frozenset(
+            arguments[index] for index in resident_inputs if index not in unloaded
+        ),
     )

@@ -1,4 +1,4 @@
-"""Schedules of a part of a program, with two operations fused or not."""
+"""Schedules of a part of a program, with and without two operations fused."""
 
 from __future__ import annotations
 
@@ -32,35 +32,37 @@ from tlf.support.partition.search_strategies import CONSTRAINED
 
 @dataclass(frozen=True)
 class FusionQuery:
-    """Two operations of a block, and the schedules with both in one group or not."""
+    """
+    Query for the best schedules of a block, with two operations in one group or not.
+    """
 
     nodes: tuple[Operation, ...]
     pair: tuple[Operation, Operation]
     target: TargetSpec
     partitioner: GraphPartitionPass
     free_values: AbstractSet[SSAValue] = frozenset()
-    """Tensors that may lie in any order of their axes."""
+    """Tensors whose layout may be any permutation of their axes."""
 
     @property
     def level(self) -> Level:
-        """The memory level that tiles are brought to."""
+        """Memory level of the tiles."""
         return find_tile_level(self.target, self.partitioner.level)
 
     @cached_property
     def block_problem(self) -> BlockProblem:
-        """The search problem."""
+        """Partition problem of the operations."""
         return problem_of(self.nodes, self.level, self.free_values)
 
     @cached_property
     def costs(self) -> GroupCosts:
-        """The costs of groups."""
+        """Cost model of groups."""
         return self.partitioner.cost_model_of(
             self.block_problem, self.target, self.level
         )
 
     @cached_property
     def best(self) -> Result | None:
-        """The best schedule, or None if there is none."""
+        """The best schedule, or `None` if there is none."""
         options = self.partitioner
         try:
             return search(
@@ -75,22 +77,22 @@ class FusionQuery:
 
     @cached_property
     def best_together(self) -> WhatIf:
-        """The best schedule with both in one group, or why there is none."""
-        asked, problem = self.partitioner.strategy, self.block_problem.problem
-        strategy = asked if asked in CONSTRAINED else "dp"
+        """The best schedule with both in one group, or the reason why there is none."""
+        requested, problem = self.partitioner.strategy, self.block_problem.problem
+        strategy = requested if requested in CONSTRAINED else "dp"
         objective = self.partitioner.objective(self.target, self.level)
         limits = self.partitioner.search_limits()
-        both = members(self.pair_mask)
-        return force_together(problem, self.costs, both, strategy, objective, limits)
+        pair = members(self.pair_mask)
+        return force_together(problem, self.costs, pair, strategy, objective, limits)
 
     @property
     def pair_mask(self) -> int:
-        """The two, as a set of the problem."""
+        """Bit mask of both operations."""
         return mask_of(map(self.nodes.index, self.pair))
 
     @property
     def smallest_joint_group(self) -> int:
-        """The convex closure of both operations."""
+        """Convex closure of both operations."""
         return self.block_problem.problem.convex_closure(self.pair_mask)
 
     def has_joint_step(self, schedule: Schedule) -> bool:
@@ -100,7 +102,7 @@ class FusionQuery:
         )
 
     def find_joint_step(self, found: Result) -> Step | None:
-        """The step of a schedule that runs both, if one does."""
+        """Return the step of a schedule that runs both, if there is one."""
         steps = found.schedule.steps
         return next(
             (s for s in steps if s.group & self.pair_mask == self.pair_mask), None
@@ -108,26 +110,26 @@ class FusionQuery:
 
     def restrict_to(self, group: int) -> FusionQuery:
         """Return the query restricted to a group and the groups that overlap it."""
-        picked = group
+        selected = group
         for step in self.best.schedule.steps if self.best is not None else ():
-            picked |= step.group if step.group & group else 0
-        return replace(self, nodes=tuple(self.nodes[n] for n in members(picked)))
+            selected |= step.group if step.group & group else 0
+        return replace(self, nodes=tuple(self.nodes[n] for n in members(selected)))
 
     def with_capacity(self, capacity: int) -> FusionQuery:
-        """The same with another capacity of the level, in bytes."""
+        """Return the query with another capacity of the level, in bytes."""
         resized = self.target.with_capacities({self.level.name: capacity})
         return replace(self, target=resized)
 
     def without_limits(self) -> FusionQuery:
-        """The same with groups of any size."""
-        every = range(len(self.nodes))
-        contractions = self.costs.count_contractions(mask_of(every))
-        free = replace(
+        """Return the query without limits on the size of groups."""
+        indices = range(len(self.nodes))
+        contractions = self.costs.count_contractions(mask_of(indices))
+        unlimited = replace(
             self.partitioner,
             max_group_size=len(self.nodes),
             max_contractions=contractions,
         )
-        return replace(self, partitioner=free)
+        return replace(self, partitioner=unlimited)
 
 
 def cost_of(found: Result) -> Cost:
@@ -138,7 +140,7 @@ def cost_of(found: Result) -> Cost:
 def match_steps(nodes: int, *found: Result) -> Sequence[Sequence[Step]]:
     """Return the fewest steps of each schedule that run the same operations."""
     steps = [[e for e in each.schedule.steps if e.group & nodes] for each in found]
-    more = nodes
+    covered = nodes
     for step in chain.from_iterable(steps):
-        more |= step.group
-    return steps if more == nodes else match_steps(more, *found)
+        covered |= step.group
+    return steps if covered == nodes else match_steps(covered, *found)

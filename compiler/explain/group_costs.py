@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class GroupCost:
-    """A group before it was compiled."""
+    """Predicted cost of a group, recorded before lowering."""
 
     title: str
-    """The names of its first and last operation."""
+    """Names of its first and last operation."""
     locations: frozenset[str]
     """Source locations of its operations."""
     cycles: int
-    """By the model."""
+    """Predicted cycles."""
     bound: int
     """Lower bound of its cycles."""
     recomputation: Recomputation
@@ -42,7 +42,7 @@ class GroupCost:
 
 @dataclass
 class GroupTable:
-    """A table of the predicted costs of groups, recorded during compilation."""
+    """Table of the predicted costs of groups, recorded during compilation."""
 
     names: SourceNames
     groups: list[GroupCost] = field(default_factory=list[GroupCost])
@@ -50,7 +50,7 @@ class GroupTable:
     """Lower bound of the cycles of the function."""
 
     def record_module(self, module: ModuleOp) -> None:
-        """Record a module whose groups have plans."""
+        """Record the groups of a module in which groups are planned."""
         if not has_cost_model(TargetSpec.of(module)):
             return
         for report in report_functions(module):
@@ -59,8 +59,8 @@ class GroupTable:
 
     def rows(self, stretches: Sequence[Segment], cycles: int | None) -> Iterator[Row]:
         """
-        A row for each group and one for all: what it takes at least, by the model, and
-        in a run that took `cycles`, if one is known.
+        Yield a row for each group and one for the total: lower bound, prediction, and
+        cycles simulated in a run of `cycles`, if known.
         """
         if not self.groups:
             return
@@ -78,43 +78,39 @@ class GroupTable:
         yield "recomputed", text
 
     def _cost_of(self, report: GroupReport) -> GroupCost:
-        price = report.estimate
-        operations = operations_in(price.group)
+        estimate = report.estimate
+        operations = operations_in(estimate.group)
         return GroupCost(
             title_of(self.names, operations),
             locations_of(operations),
-            price.predicted.cycles,
-            price.bounds.cycles,
+            estimate.predicted.cycles,
+            estimate.bounds.cycles,
             report.recomputation,
         )
 
 
 def describe_costs(module: ModuleOp) -> Mapping[GroupOp, str]:
-    """
-    Return the lower bound of groups that have plans, and their predicted time, if it is
-    known.
-    """
+    """Return the lower bound of planned groups, and their predicted time if known."""
     if not TargetSpec.is_attached_to(module):
         return {}
     if not has_cost_model(TargetSpec.of(module)):
         return describe_kernel_costs(module)
-    prices = [
+    estimates = [
         each.estimate for report in report_functions(module) for each in report.groups
     ]
     return {
         each.group: format_cycles(each.bounds.cycles, each.predicted.cycles, None)
-        for each in prices
+        for each in estimates
     }
 
 
 def locations_of(operations: Sequence[Operation]) -> frozenset[str]:
     """
-    Return the source locations of operations, in the form of the origins of
-    instructions.
+    Return the source locations of operations, in the format of instruction origins.
     """
-    found = map(location_of, operations)
+    locations = map(location_of, operations)
     return frozenset(
-        f"{at.filename.data}:{at.line.data}:{at.column.data}" for at in found if at
+        f"{at.filename.data}:{at.line.data}:{at.column.data}" for at in locations if at
     )
 
 
@@ -122,8 +118,8 @@ def attribute_cycles(
     groups: Sequence[frozenset[str]], stretches: Sequence[Segment]
 ) -> Mapping[int, int]:
     """
-    Attribute the simulated cycles to groups, by their source locations. Nothing is told
-    where a group is not to be found.
+    Attribute simulated cycles to groups by source locations. Returns an empty mapping
+    if cycles of some group cannot be identified.
     """
     owners = _groups_by_location(groups)
     spent: Counter[int] = Counter()
@@ -138,20 +134,22 @@ def attribute_cycles(
 
 
 def _groups_by_location(groups: Sequence[frozenset[str]]) -> dict[str, int]:
-    """The group of each place that only one of them has."""
-    counts = Counter(place for places in groups for place in places)
+    """Return the group index of each location that is unique to one group."""
+    counts = Counter(
+        location for group_locations in groups for location in group_locations
+    )
     return {
-        place: number
-        for number, places in enumerate(groups)
-        for place in places
-        if counts[place] == 1
+        location: number
+        for number, group_locations in enumerate(groups)
+        for location in group_locations
+        if counts[location] == 1
     }
 
 
 def format_cycles(bound: int, predicted: int, achieved: int | None) -> str:
     """
-    Return the text for the cycles of a group. A group that adds less to the whole than
-    its lower bound has run in parallel with others.
+    Return the text for the cycles of a group. Fewer achieved cycles than the lower
+    bound mean that the group overlaps others.
     """
     text = f"lower bound {bound:,} cycles, predicted {predicted:,}"
     if achieved is None:

@@ -1,4 +1,4 @@
-"""Predicted costs of the groups of a program as kernels of a GPU."""
+"""Predicted costs of the groups of a program as GPU kernels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tlf.planner.cost.gpu.kernel_cost import KernelCost
 
 
 def has_kernel_model(target: TargetSpec) -> bool:
-    """Return `True` if a target has a model of the time of kernels."""
+    """Return `True` if a target has a cost model of kernels."""
     return _estimator_of(target) is not None
 
 
@@ -27,7 +27,7 @@ def _estimator_of(target: TargetSpec) -> GpuEstimator | None:
 
 def describe_kernel_costs(module: ModuleOp) -> Mapping[GroupOp, str]:
     """
-    Return the predicted time of groups that have plans, its largest component, and the
+    Return the predicted time of planned groups, its largest component, and the
     reductions that are fused into one loop.
     """
     target = TargetSpec.of(module)
@@ -47,12 +47,12 @@ def _describe_cost(
 ) -> str:
     members = members_of_group_op(group)
     tiling = members.tiling_with(plan.tile_sizes, plan.reduce_sizes, model.rules)
-    price = model.kernels.estimate_cost(tiling, plan.stage_count)
-    return _describe_kernel(price, clock) + _describe_cascade(tiling)
+    cost = model.kernels.estimate_cost(tiling, plan.stage_count)
+    return _describe_kernel(cost, clock) + _describe_cascade(tiling)
 
 
 def _describe_cascade(tiling: GroupTiling) -> str:
-    """The reductions that one loop computes, if there are any."""
+    """Return the reductions of the cascade, or an empty text if there is none."""
     if (cascade := tiling.cascade) is None:
         return ""
     names = ", ".join(op.name.removeprefix("graph.") for op in cascade.steps)
@@ -61,11 +61,11 @@ def _describe_cascade(tiling: GroupTiling) -> str:
 
 
 def _describe_kernel(price: KernelCost, clock: float) -> str:
-    """A price in words; `clock` is in cycles of a microsecond."""
-    taken = price.resources
+    """Return a cost as text; `clock` is in cycles per microsecond."""
+    resources = price.resources
     return (
         f"predicted {price.cycles / clock:,.1f} us, {price.bottleneck} "
         f"{price.times[price.bottleneck] / clock:,.1f} of them; {price.programs:,} "
-        f"programs, {price.resident} at once on a processor, {taken.warps} warps, "
-        f"{taken.registers} registers, {taken.shared:,} bytes of shared memory"
+        f"programs, {price.resident} at once on a processor, {resources.warps} warps, "
+        f"{resources.registers} registers, {resources.shared:,} bytes of shared memory"
     )

@@ -1,4 +1,4 @@
-"""Records of partitions: the chosen groups and their alternatives."""
+"""Records of chosen partitions: groups and their alternatives."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ALTERNATIVES = 3
 
 @dataclass(frozen=True)
 class Cost:
-    """By the model, of a whole schedule."""
+    """Cost of a schedule by the cost model."""
 
     cycles: int
     bytes: int
@@ -41,57 +41,61 @@ class Cost:
 
 @dataclass(frozen=True)
 class AlternativeGroup:
-    """An alternative group in a step, and the best whole cost with it."""
+    """Alternative group of a step, with the best total cost that uses it."""
 
     operations: tuple[Operation, ...]
     resident_count: int
-    """Number of tensors that would stay resident after it."""
+    """Number of tensors that are resident after the step."""
     cost: Cost
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The partition of an independent part of a program into groups."""
+    """Partition of an independent part of a program into groups."""
 
     groups: Sequence[graph.GroupOp | None]
-    """In order; None for what is no group."""
+    """Groups in order; `None` for steps without a group."""
     alternatives: Sequence[Sequence[AlternativeGroup]]
-    """Alternatives to each step, the cheapest first."""
+    """Alternatives to each step, cheapest first."""
     cost: Cost
     unfused: Cost | None
-    """With every group by itself, from the outermost memory and back to it."""
+    """Cost with no groups merged, and all traffic to the outermost memory."""
     statistics: Statistics
     problem: Problem
-    """The problem that was scheduled."""
+    """The scheduled problem."""
     schedule: Schedule
     evaluation: EvaluatedTimes | None
-    """Cost of it by the event model, if that was run."""
+    """Costs by the event model, if it was run."""
     planned_groups: Sequence[graph.GroupOp] = ()
-    """Groups that had their plan before: no cost above has theirs in it."""
+    """Groups that were planned beforehand: their cost is included in no cost above."""
 
     def with_planned_cost(self, cost: Cost) -> Choice:
-        """The same with what groups cost that had their plan before."""
-        others = [
-            [replace(each, cost=each.cost + cost) for each in told]
-            for told in self.alternatives
+        """Return the choice with the cost of the groups planned beforehand included."""
+        alternatives = [
+            [replace(each, cost=each.cost + cost) for each in step_alternatives]
+            for step_alternatives in self.alternatives
         ]
         unfused = None if self.unfused is None else self.unfused + cost
-        whole = self.cost + cost
+        total = self.cost + cost
         return replace(
-            self, alternatives=others, cost=whole, unfused=unfused, planned_groups=()
+            self,
+            alternatives=alternatives,
+            cost=total,
+            unfused=unfused,
+            planned_groups=(),
         )
 
 
 @dataclass(frozen=True)
 class RecordingPartitionPass(GraphPartitionPass):
-    """`graph-partition`, with what it was like before and what it chose from."""
+    """`graph-partition` that records the modules before it, and its candidates."""
 
     choices: list[Choice] = field(default_factory=list[Choice])
     modules_before: list[ModuleOp] = field(default_factory=list[ModuleOp])
 
     @staticmethod
     def with_options_of(other: GraphPartitionPass) -> RecordingPartitionPass:
-        """A pass with the same options."""
+        """Return a pass with the same options."""
         options = {each.name: getattr(other, each.name) for each in fields(other)}
         return RecordingPartitionPass(**options)
 
@@ -107,22 +111,20 @@ class RecordingPartitionPass(GraphPartitionPass):
         level: Level,
         alternatives: int = 0,
     ) -> Iterator[PartitionResult]:
-        told: list[
+        records: list[
             tuple[PartitionResult, list[list[AlternativeGroup]], Cost | None]
         ] = []
-        most = max(alternatives, ALTERNATIVES)
-        for each in super().search_partitions(context, op, target, level, most):
-            told.append((each, _alternatives_by_step(each), _unfused_cost(each)))
+        count = max(alternatives, ALTERNATIVES)
+        for each in super().search_partitions(context, op, target, level, count):
+            records.append((each, _alternatives_by_step(each), _unfused_cost(each)))
             yield each
         self.choices.extend(
-            _make_choice(*each) for each in told if _has_searched_plan(each[0])
+            _make_choice(*each) for each in records if _has_searched_plan(each[0])
         )
 
 
 def _has_searched_plan(partition: PartitionResult) -> bool:
-    """
-    Return `True` if some step of the chosen schedule has its plan from the search.
-    """
+    """Return `True` if some step of the chosen schedule was planned by the search."""
     return any(_has_outer_plan(step) for step in partition.schedule.steps)
 
 
@@ -135,10 +137,10 @@ def _make_choice(
     others: Sequence[Sequence[AlternativeGroup]],
     unfused: Cost | None,
 ) -> Choice:
-    """Return the record of a partition that was carried out."""
+    """Return the record of an executed partition."""
     chosen = partition.schedule
     steps = zip(partition.merged_groups, chosen.steps, strict=True)
-    given = [
+    planned = [
         group
         for group, step in steps
         if group is not None and not _has_outer_plan(step)
@@ -152,18 +154,18 @@ def _make_choice(
         partition.block_problem.problem,
         chosen,
         partition.evaluation,
-        given,
+        planned,
     )
 
 
 def operations_of(partition: PartitionResult, step: Step) -> tuple[Operation, ...]:
-    """Return the operations of a step in order, with groups opened."""
-    nodes = (partition.block_problem.nodes[number] for number in members(step.group))
+    """Return the operations of a step in order, with groups expanded."""
+    nodes = (partition.block_problem.nodes[index] for index in members(step.group))
     return tuple(op for node in nodes for op in operations_in(node))
 
 
 def operations_in(node: Operation) -> Sequence[Operation]:
-    """The operations of a group, or the operation itself."""
+    """Return the operations of a group, or the operation itself."""
     if not isinstance(node, graph.GroupOp):
         return [node]
     return [op for op in node.body.block.ops if not isinstance(op, graph.YieldOp)]
@@ -171,21 +173,23 @@ def operations_in(node: Operation) -> Sequence[Operation]:
 
 def _alternatives_by_step(partition: PartitionResult) -> list[list[AlternativeGroup]]:
     """Return the alternatives to each step of the chosen schedule."""
-    found = partition.result
-    told = {
+    result = partition.result
+    by_group = {
         step.group: [
             _make_alternative(partition, each.step, Cost(each.time, each.payload))
-            for each in others
+            for each in alternatives
         ]
-        for step, others in zip(found.schedule.steps, found.alternatives, strict=True)
+        for step, alternatives in zip(
+            result.schedule.steps, result.alternatives, strict=True
+        )
     }
-    best = Cost(found.schedule.time, found.schedule.payload)
+    best = Cost(result.schedule.time, result.schedule.payload)
     return [
-        told[step.group]
-        if step.group in told
+        by_group[step.group]
+        if step.group in by_group
         else [
             _make_alternative(partition, each, best)
-            for each in found.schedule.steps
+            for each in result.schedule.steps
             if each.group & step.group
         ]
         for step in partition.schedule.steps
@@ -202,7 +206,7 @@ def _make_alternative(
 
 def _unfused_cost(partition: PartitionResult) -> Cost | None:
     try:
-        found = search(partition.block_problem.problem, partition.costs, "unfused")
+        result = search(partition.block_problem.problem, partition.costs, "unfused")
     except NoScheduleError:
         return None
-    return Cost(found.schedule.time, found.schedule.payload)
+    return Cost(result.schedule.time, result.schedule.payload)

@@ -18,66 +18,70 @@ from tlf.support.affine.index_access import Box
 from tlf.support.allocation import Budget, max_live_bytes, pack
 
 MAX_VISITS = 20_000
-"""Maximum number of visits in the search for the height of a placement."""
+"""Maximum number of search nodes in the allocation of the buffers of a group."""
 
 
 class Use(StrEnum):
     """Use of bytes in a memory level."""
 
     INPUTS = auto()
-    """Tiles of what the group reads, but for all below."""
+    """Tiles of operands of the group, except for the uses below."""
     HALO = auto()
-    """The part of tiles that the next ones need, too."""
+    """Elements of tiles that the next tiles read as well."""
     WEIGHTS = auto()
     OUTPUTS = auto()
     """Tiles of results."""
     INTERMEDIATES = auto()
-    """Values that one nest leaves for the next."""
+    """Values that one nest passes to the next."""
     ACCUMULATORS = auto()
-    """Values that products or reductions are summed up in, on their way."""
+    """Partial sums of products or reductions."""
     SKIPS = auto()
-    """Values that wait while nests run that have no use for them."""
+    """Values that are live across nests that do not use them."""
     DOUBLE_BUFFERS = auto()
-    """Places for the tiles of other iterations in flight."""
+    """Buffers of the tiles of other iterations in flight."""
     KEPT = auto()
-    """Whole tensors that stay from one group to another."""
+    """Whole tensors that are resident across groups."""
 
 
 @dataclass(frozen=True)
 class Peak:
-    """The moment at which a group takes the most of a level, in bytes."""
+    """Peak memory use of a group in a level, in bytes."""
 
     capacity: int
     live: int
-    """Bytes that are live at the same time."""
+    """Bytes that are simultaneously live."""
     height: int
-    """Height of the best placement found."""
+    """Height of the best allocation found."""
     uses: Mapping[Use, int]
     """Live bytes by their use."""
 
     @property
     def fragmentation(self) -> int:
-        """Bytes that are lost between buffers."""
+        """Bytes lost between buffers."""
         return self.height - self.live
 
 
 def peak_of(price: GroupEstimate, weights: Collection[SSAValue], held: int = 0) -> Peak:
     """
-    The peak of a group. `weights` are inputs of it; of `held` bytes around it the group
-    itself makes no use.
+    Return the peak of a group. `weights` are among its inputs; `held` bytes are
+    resident around the group without being used by it.
     """
-    parts = price.predicted.footprint.buffers
-    resident = sum(byte_count(tensor_type(each)) for each in price.residency.resident)
-    buffers = [part.buffer for part in parts]
-    live, around = max_live_bytes(buffers), held + resident
+    footprint_buffers = price.predicted.footprint.buffers
+    resident_inputs = sum(
+        byte_count(tensor_type(each)) for each in price.residency.resident
+    )
+    buffers = [entry.buffer for entry in footprint_buffers]
+    live, resident_bytes = max_live_bytes(buffers), held + resident_inputs
     height = pack(buffers, Budget(MAX_VISITS)).peak if buffers else 0
     uses = dict.fromkeys(Use, 0)
-    uses[Use.KEPT] = around
-    for part in _live_at_peak(parts):
-        for use, size in _split_by_use(part, price, weights):
+    uses[Use.KEPT] = resident_bytes
+    for entry in _live_at_peak(footprint_buffers):
+        for use, size in _split_by_use(entry, price, weights):
             uses[use] += size
     capacity = price.level.capacity
-    return Peak(capacity, live + around, max(height, live) + around, uses)
+    return Peak(
+        capacity, live + resident_bytes, max(height, live) + resident_bytes, uses
+    )
 
 
 def _live_at_peak(parts: Collection[FootprintBuffer]) -> list[FootprintBuffer]:
@@ -136,10 +140,10 @@ def _is_live_across(value: SSAValue, price: GroupEstimate) -> bool:
 
 
 def _halo_bytes(part: FootprintBuffer, tiling: GroupTiling) -> int:
-    """The bytes of a tile that the next tile has as well."""
+    """Return the bytes of a tile that it shares with the next tile."""
     item = dtype_of(tensor_type(part.value).element_type).itemsize
-    whole = prod(interval.size for interval in part.box)
-    return item * (whole - prod(_new_extents(part.box, tiling)))
+    elements = prod(interval.size for interval in part.box)
+    return item * (elements - prod(_new_extents(part.box, tiling)))
 
 
 def _new_extents(box: Box, tiling: GroupTiling) -> Iterator[int]:

@@ -29,110 +29,110 @@ from tlf.dialects.types import byte_count, tensor_type
 
 @dataclass(frozen=True)
 class GroupReport:
-    """Report on one group before it is compiled."""
+    """Report on one planned group, before lowering."""
 
     estimate: GroupEstimate
     weights: frozenset[SSAValue]
-    """Those of its arguments that are the same at every call."""
+    """Arguments of the group that are the same for all calls."""
     resident_bytes: int
-    """Bytes of tensors that stay around it, and that it has no use for."""
+    """Bytes of tensors that are resident around the group and not used by it."""
 
     @cached_property
     def peak(self) -> Peak:
-        """The most memory that it takes."""
+        """Peak memory use of the group."""
         return peak_of(self.estimate, self.weights, self.resident_bytes)
 
     @cached_property
     def recomputation(self) -> Recomputation:
-        """Work of its tiles, with the part that is recomputed."""
+        """Work of the tiles, with the recomputed fraction."""
         return measure_recomputation(self.estimate.tiling)
 
     @property
     def gap(self) -> float:
-        """Ratio of its predicted cycles to the lower bound."""
+        """Ratio of the predicted cycles to the lower bound."""
         return self.estimate.predicted.cycles / max(self.estimate.bounds.cycles, 1)
 
     @property
     def bottleneck(self) -> str:
-        """The dominant part of its predicted time: `moves` or `computation`."""
-        spent = self.estimate.predicted
-        return "moves" if spent.moves >= spent.computation else "computation"
+        """Dominant component of the predicted time: `moves` or `computation`."""
+        predicted = self.estimate.predicted
+        return "moves" if predicted.moves >= predicted.computation else "computation"
 
 
 @dataclass(frozen=True)
 class FunctionReport:
-    """Report on a function whose groups have plans."""
+    """Report on a function with planned groups."""
 
     function: func.FuncOp
     groups: Sequence[GroupReport]
     bounds: LowerBounds
-    """Of the whole, however it is cut into groups."""
+    """Lower bounds of the function, for any partition into groups."""
 
     @property
     def cycles(self) -> int:
-        """By the model: groups run one after the other."""
+        """Predicted cycles, if groups run one after the other."""
         return sum(each.estimate.predicted.cycles for each in self.groups)
 
     @property
     def bytes(self) -> int:
-        """That are moved from and to the farther memory."""
+        """Bytes moved from and to the outer level."""
         return sum(each.estimate.predicted.bytes for each in self.groups)
 
     @property
     def gap(self) -> float:
-        """Ratio of its predicted cycles to the lower bound."""
+        """Ratio of the predicted cycles to the lower bound."""
         return self.cycles / max(self.bounds.cycles, 1)
 
 
 def report_functions(module: ModuleOp) -> Iterator[FunctionReport]:
     """
-    Reports on the functions of a module that run at every call and have groups. Raises
-    `DiagnosticException` for targets without a model.
+    Yield reports on the functions of a module that run at every call and contain
+    groups. Raises `DiagnosticException` for targets without a cost model.
     """
     target = TargetSpec.of(module)
-    pricing = GroupEstimator(target)
+    estimator = GroupEstimator(target)
     for function in module.ops:
         if not isinstance(function, func.FuncOp) or is_preparation(function):
             continue
         if len(function.body.blocks) == 1 and (groups := outer_groups_of(function)):
-            yield _report_function(function, groups, pricing)
+            yield _report_function(function, groups, estimator)
 
 
 def _report_function(
     function: func.FuncOp, groups: Sequence[graph.GroupOp], pricing: GroupEstimator
 ) -> FunctionReport:
-    held = _resident_bytes_around(groups)
-    found: list[GroupReport] = []
-    for number, group in enumerate(groups):
-        if (price := pricing.estimate_group(group)) is None:
+    resident_bytes = _resident_bytes_around(groups)
+    reports: list[GroupReport] = []
+    for index, group in enumerate(groups):
+        if (estimate := pricing.estimate_group(group)) is None:
             continue
         weights = _weight_arguments(function, group)
-        found.append(GroupReport(price, weights, held[number]))
-    return FunctionReport(function, found, lower_bounds_of(function, pricing.target))
+        reports.append(GroupReport(estimate, weights, resident_bytes[index]))
+    return FunctionReport(function, reports, lower_bounds_of(function, pricing.target))
 
 
 def _resident_bytes_around(groups: Sequence[graph.GroupOp]) -> list[int]:
     """Return the bytes of unrelated tensors that are resident around each group."""
-    place = {group: number for number, group in enumerate(groups)}
-    held = [0] * len(groups)
+    indices = {group: index for index, group in enumerate(groups)}
+    resident_bytes = [0] * len(groups)
     for first, group in enumerate(groups):
         for value in filter(is_retained, group.results):
             users = [use.operation for use in value.uses]
             readers = [
-                place[each]
+                indices[each]
                 for each in users
-                if isinstance(each, graph.GroupOp) and each in place
+                if isinstance(each, graph.GroupOp) and each in indices
             ]
-            for number in range(first + 1, max(readers, default=first)):
-                if number not in readers:
-                    held[number] += byte_count(tensor_type(value))
-    return held
+            for index in range(first + 1, max(readers, default=first)):
+                if index not in readers:
+                    resident_bytes[index] += byte_count(tensor_type(value))
+    return resident_bytes
 
 
 def _weight_arguments(
     function: func.FuncOp, group: graph.GroupOp
 ) -> frozenset[SSAValue]:
-    """The arguments of a group that are the same at every call."""
+    """Return the arguments of a group that are the same for all calls."""
     pairs = zip(group.body.block.args, group.inputs, strict=True)
     return frozenset(each for each, value in pairs if _is_weight(function, value))
 

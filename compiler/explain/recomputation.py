@@ -1,4 +1,4 @@
-"""Recomputation in a group whose tiles overlap."""
+"""Recomputation in groups whose tiles overlap."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from tlf.support.affine.index_access import Box
 
 @dataclass(frozen=True)
 class Recomputation:
-    """Work of the tiles of a group, in total and without recomputation."""
+    """Work of the tiles of a group, with and without recomputation."""
 
     products: int
-    """Multiply-accumulates."""
+    """Multiply-accumulates over all tiles."""
     products_once: int
     elements: int
-    """Elements that all other operations compute, or reduce."""
+    """Elements that all other operations compute or reduce."""
     elements_once: int
 
     @staticmethod
@@ -42,12 +42,12 @@ class Recomputation:
 
     @property
     def product_share(self) -> float:
-        """The part of the products that was done before, from 0 to 1."""
+        """Fraction of the products that are recomputed, from 0 to 1."""
         return _repeated_share(self.products, self.products_once)
 
     @property
     def element_share(self) -> float:
-        """The part of the elements that was computed before, from 0 to 1."""
+        """Fraction of the elements that are recomputed, from 0 to 1."""
         return _repeated_share(self.elements, self.elements_once)
 
 
@@ -58,28 +58,32 @@ def measure_recomputation(tiling: GroupTiling) -> Recomputation:
         op = tiled.op
         if tiled.facts.is_buffer_view:
             continue
-        each = _reduction_size(op)
-        once = tensor_type(op.results[0]).element_count() * each
-        done = max(once, sum(_count_computed(op, tiling)) * each)
+        factor = _reduction_size(op)
+        once = tensor_type(op.results[0]).element_count() * factor
+        computed = max(once, sum(_count_computed(op, tiling)) * factor)
         if isinstance(op, ContractionInterface):
-            products, products_once = products + done, products_once + once
+            products, products_once = products + computed, products_once + once
         else:
-            elements, elements_once = elements + done, elements_once + once
+            elements, elements_once = elements + computed, elements_once + once
     return Recomputation(products, products_once, elements, elements_once)
 
 
 def _count_computed(op: TilingInterface, tiling: GroupTiling) -> Iterator[int]:
-    """The elements of the result that are computed, before windows roll and then."""
+    """
+    Yield the computed elements of the result: those of all tiles, then of the prologue.
+    """
     loops, tiled = list(tiling.loops.values()), tiling.tiles[op]
     inner = tiling.inner_loops.values() if tiled.loop_level is LoopLevel.INNER else ()
     yield _count_elements(op, tiled.computed_box, [*loops, *inner])
     if tiling.prologue is not None and op in tiling.prologue.tiles:
-        others = [loop for loop in loops if loop is not tiling.rolling_loop]
-        yield _count_elements(op, tiling.prologue.tiles[op].computed_box, others)
+        other_loops = [loop for loop in loops if loop is not tiling.rolling_loop]
+        yield _count_elements(op, tiling.prologue.tiles[op].computed_box, other_loops)
 
 
 def _count_elements(op: TilingInterface, box: Box, loops: Sequence[TileLoop]) -> int:
-    """The elements of a box that lie inside of the result, over all iterations."""
+    """
+    Return the number of elements of a box inside of the result, over all iterations.
+    """
     shape = tensor_type(op.results[0]).get_shape()
     pairs = zip(box, shape, strict=True)
     covered = prod(covered_extent(interval, extent) for interval, extent in pairs)
@@ -87,7 +91,7 @@ def _count_elements(op: TilingInterface, box: Box, loops: Sequence[TileLoop]) ->
 
 
 def _reduction_size(op: TilingInterface) -> int:
-    """Return the number of elements that are reduced into an element of the result."""
+    """Return the number of elements that are reduced into one element of the result."""
     if not isinstance(op, AccumulatingInterface):
         return 1
     return prod(

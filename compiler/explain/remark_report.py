@@ -17,69 +17,78 @@ from tlf.planner.fusion.remark_collector import LOOPS
 
 @dataclass(frozen=True)
 class Remark:
-    """Remark on a rewrite that a pass applied, or missed and why."""
+    """Remark of a pass on a rewrite that was applied or missed, with the reason."""
 
     source: str
-    """The pass."""
+    """Name of the pass."""
     kind: str
-    """Kind of the remark, applied or not: `passed` or `missed`."""
+    """Kind of the remark: `passed` or `missed`."""
     text: str
     places: Sequence[str]
     """
-    Parts of an imported module, operations of its graph, names of values, or places in
-    the source.
+    Locations: parts of an imported module, operations of its graph, names of values, or
+    source locations.
     """
     level: str | None
-    """The memory level of the groups that it is about, if they are in others."""
+    """
+    Memory level of the groups that the remark is about; `None` for the outermost
+    groups.
+    """
 
     def __str__(self) -> str:
-        words = self.source, self.kind, self.text
-        return format_remark(*words, self.places, self.level or "")
+        fields = self.source, self.kind, self.text
+        return format_remark(*fields, self.places, self.level or "")
 
 
 def collect_remarks(records: CompilationRecords) -> Mapping[str, Sequence[Remark]]:
     """
-    Return the remarks of passes on each function until its outermost groups had plans,
-    then on the groups of their tiles, level by level. Those on groups that
-    `graph-partition` replaced are left out.
+    Return the remarks of passes on each function: those up to the planning of the
+    outermost groups, then those on the groups of their tiles, level by level. Remarks
+    on groups that `graph-partition` replaced are omitted.
     """
     if records.planned_module is None:
         return {}
     before = remarks_by_function(records.planned_module)
-    found = {
+    remarks = {
         name: [
             _make_remark(each, None)
-            for each in told
+            for each in function_remarks
             if not _is_superseded(each, records)
         ]
-        for name, told in before.items()
+        for name, function_remarks in before.items()
     }
-    for each in found.values():
+    for each in remarks.values():
         each.sort(key=_pass_index)
     for level, after in records.inner_remarks:
-        for name, told in after.items():
-            new = _added_remarks(before.get(name, ()), told)
-            found.setdefault(name, []).extend(_make_remark(each, level) for each in new)
+        for name, function_remarks in after.items():
+            added = _added_remarks(before.get(name, ()), function_remarks)
+            remarks.setdefault(name, []).extend(
+                _make_remark(each, level) for each in added
+            )
         before = after
-    return found
+    return remarks
 
 
 def _added_remarks(
     before: Sequence[RemarkAttr], after: Sequence[RemarkAttr]
 ) -> Iterator[RemarkAttr]:
-    """Remarks that were added to others, with the places that are new alone."""
-    known = {each.with_locations(()): each.location_names for each in before}
+    """Yield the remarks that were added, with new locations only."""
+    locations = {each.with_locations(()): each.location_names for each in before}
     for each in after:
-        places = known.get(each.with_locations(()))
-        if places is None:
+        known_locations = locations.get(each.with_locations(()))
+        if known_locations is None:
             yield each
-        elif new := [place for place in each.location_names if place not in places]:
-            yield each.with_locations(new)
+        elif added := [
+            location
+            for location in each.location_names
+            if location not in known_locations
+        ]:
+            yield each.with_locations(added)
 
 
 def _is_superseded(remark: RemarkAttr, records: CompilationRecords) -> bool:
     """
-    Return `True` if a remark is about groups that `graph-partition` merged, or could
+    Return `True` if a remark is about groups that `graph-partition` merged or could
     have merged, and not about a limit of all groups.
     """
     if not records.is_partitioned or remark.source.data != GraphGroupPass.name:
@@ -88,11 +97,11 @@ def _is_superseded(remark: RemarkAttr, records: CompilationRecords) -> bool:
 
 
 def _make_remark(remark: RemarkAttr, level: str | None) -> Remark:
-    words = (remark.source.data, remark.kind.data, remark.text.data)
-    return Remark(*words, remark.location_names, level)
+    fields = (remark.source.data, remark.kind.data, remark.text.data)
+    return Remark(*fields, remark.location_names, level)
 
 
 def _pass_index(remark: Remark) -> int:
-    """Return the index of a remark's pass among those on whole tensors."""
+    """Return the index of a remark's pass in the pipeline on whole tensors."""
     order = PIPELINES["graph-pipeline"].split(",")
     return order.index(remark.source) if remark.source in order else len(order)

@@ -1,4 +1,4 @@
-"""Report data of `tlf-explain`, as JSON and for its text."""
+"""Report data of `tlf-explain`, for JSON and for the text report."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Member:
 
     operation: str
     name: str | None
-    """Name in the source of the operation that it comes from."""
+    """Name of the originating operation in the source."""
     place: str | None
-    """Source location of that operation."""
+    """Source location of the originating operation."""
 
 
 @dataclass(frozen=True)
@@ -40,35 +40,35 @@ class Plan:
     tile: Sequence[int]
     reduce: Sequence[int]
     stages: int
-    """Iterations in flight: over the steps of a reduction, or over tiles."""
+    """Iterations in flight: over reduction tiles, or over tiles."""
     roll: int | None
-    """The axis of the tile along which it rolls."""
+    """Axis of the tile along which the window slides."""
     leads: bool
-    """True if the values of windows are computed an iteration ahead."""
+    """True if window values are computed one iteration ahead."""
     kept: Sequence[str]
-    """Results that stay in the level."""
+    """Names of results that are retained in the level."""
 
 
 @dataclass(frozen=True)
 class Figures:
-    """Predicted cost of a program or a part of it, and its lower bounds."""
+    """Predicted cost of a program or a part of it, with lower bounds."""
 
     cycles: int
     bytes: int
-    """From and to the farther memory."""
+    """Bytes moved from and to the outer level."""
     bound_cycles: int
     bound_cycles_in_passes: int
-    """With products in whole passes of the array."""
+    """Lower bound with products rounded up to whole passes of the array."""
     bound_bytes: int
     bound_by: str
-    """The part that dominates the bound: `memory`, `matrix` or `vector`."""
+    """Resource that dominates the bound: `memory`, `matrix` or `vector`."""
     gap: float
-    """Cycles over those of the bound."""
+    """Ratio of cycles to the lower bound."""
 
 
 @dataclass(frozen=True)
 class Memory:
-    """The peak of a level, in bytes."""
+    """Peak use of a memory level, in bytes."""
 
     level: str
     capacity: int
@@ -80,16 +80,16 @@ class Memory:
 
 @dataclass(frozen=True)
 class Alternative:
-    """Another choice, and what the search says of the whole with it."""
+    """Alternative to a chosen group, with the best total cost that uses it."""
 
     title: str
-    """The names of its first and last operation."""
+    """Names of its first and last operation."""
     operations: Sequence[Member]
     kept: int
     cycles: int
     bytes: int
     more: float
-    """The cycles that this adds to those of the chosen schedule, as a part of them."""
+    """Increase of cycles over the chosen schedule, as a fraction."""
 
 
 @dataclass(frozen=True)
@@ -98,20 +98,20 @@ class Group:
 
     number: int
     title: str
-    """The names of its first and last operation."""
+    """Names of its first and last operation."""
     operations: Sequence[Member]
     plan: Plan
     figures: Figures
     moves: int
-    """Cycles of moves alone."""
+    """Cycles of the moves."""
     computation: int
-    """Cycles of computation alone."""
+    """Cycles of the computation."""
     binds: str
-    """The longer one of both."""
+    """The longer one of both: `moves` or `computation`."""
     products_again: float
-    """The part of the products that is computed more than once."""
+    """Fraction of the products that are recomputed."""
     elements_again: float
-    """The part of all other elements that is."""
+    """Fraction of all other elements that are recomputed."""
     memory: Memory
     instead: Sequence[Alternative]
     simulated_cycles: int | None = None
@@ -119,27 +119,27 @@ class Group:
 
 @dataclass(frozen=True)
 class Search:
-    """Search that found the groups, and its result."""
+    """Search that found the groups, with its result."""
 
     strategy: str
     exact: bool
     reason: str
     cost: Cost
-    """Of the schedule that was chosen, where groups run beside each other."""
+    """Cost of the chosen schedule, in which groups may overlap."""
     rehearsed: EvaluatedTimes | None
-    """Cost of the best schedules by the event model, if it was run."""
+    """Costs of the best schedules by the event model, if it was run."""
 
 
 @dataclass(frozen=True)
 class Function:
-    """A function, and its groups in order."""
+    """A function with its groups in order."""
 
     name: str
     target: str
     groups: Sequence[Group]
     figures: Figures
     unfused: Cost | None
-    """With every group of `graph-group` by itself, by the model."""
+    """Cost by the model with every group of `graph-group` unmerged."""
     gain: float | None
     """Ratio of the unfused cycles to those of the chosen schedule."""
     searches: Sequence[Search]
@@ -150,21 +150,21 @@ class Function:
 def function_of(
     report: FunctionReport, target: str, choices: Sequence[Choice], names: SourceNames
 ) -> Function:
-    """Return the report on a function."""
-    here = [
-        _with_planned_groups(each, report)
-        for each in choices
-        if _is_about(each, report)
+    """Return the report of a function."""
+    own_choices = [
+        _with_planned_groups(item, report)
+        for item in choices
+        if _is_about(item, report)
     ]
     instead = {
-        group: [_alternative_of(each, choice, names) for each in told]
-        for choice in here
-        for group, told in zip(choice.groups, choice.alternatives, strict=True)
+        group: [_alternative_of(item, choice, names) for item in alternatives]
+        for choice in own_choices
+        for group, alternatives in zip(choice.groups, choice.alternatives, strict=True)
         if group is not None
     }
     groups = [
-        _report_group(number, each, instead.get(each.estimate.group, ()), names)
-        for number, each in enumerate(report.groups)
+        _report_group(number, item, instead.get(item.estimate.group, ()), names)
+        for number, item in enumerate(report.groups)
     ]
     bounds = report.bounds
     figures = Figures(
@@ -176,26 +176,26 @@ def function_of(
         bounds.binding,
         report.gap,
     )
-    unfused, gain = _unfused_cost(report, here), None
+    unfused, gain = _unfused_cost(report, own_choices), None
     if unfused is not None:
         gain = unfused.cycles / max(
-            _total_cost(report, here, lambda c: c.cost).cycles, 1
+            _total_cost(report, own_choices, lambda c: c.cost).cycles, 1
         )
-    searches = [_search_of(each) for each in here]
+    searches = [_search_of(item) for item in own_choices]
     name = report.function.sym_name.data
     return Function(name, target, groups, figures, unfused, gain, searches)
 
 
 def _search_of(choice: Choice) -> Search:
-    found = choice.statistics
-    told = found.strategy, found.exact, found.reason
-    return Search(*told, choice.cost, choice.evaluation)
+    statistics = choice.statistics
+    outcome = statistics.strategy, statistics.exact, statistics.reason
+    return Search(*outcome, choice.cost, choice.evaluation)
 
 
 def _alternative_of(
     other: AlternativeGroup, choice: Choice, names: SourceNames
 ) -> Alternative:
-    """Return the report on an alternative to the chosen group."""
+    """Return the report of an alternative to the chosen group."""
     cycles, chosen = other.cost.cycles, max(choice.cost.cycles, 1)
     return Alternative(
         title_of(names, other.operations),
@@ -208,13 +208,13 @@ def _alternative_of(
 
 
 def _with_planned_groups(choice: Choice, report: FunctionReport) -> Choice:
-    """A choice with what groups cost that had their plan before."""
-    given = [
+    """Return a choice that includes the cost of groups planned beforehand."""
+    planned = [
         e.estimate.predicted
         for e in report.groups
         if e.estimate.group in choice.planned_groups
     ]
-    cycles, moved = sum(e.cycles for e in given), sum(e.bytes for e in given)
+    cycles, moved = sum(e.cycles for e in planned), sum(e.bytes for e in planned)
     return choice.with_planned_cost(Cost(cycles, moved))
 
 
@@ -224,7 +224,7 @@ def _is_about(choice: Choice, report: FunctionReport) -> bool:
 
 
 def _unfused_cost(report: FunctionReport, choices: Sequence[Choice]) -> Cost | None:
-    """The whole function with nothing merged, if that runs."""
+    """Return the cost of the function with no groups merged, if that is feasible."""
     if not choices or any(each.unfused is None for each in choices):
         return None
     return _total_cost(report, choices, lambda each: each.unfused)
@@ -235,28 +235,31 @@ def _total_cost(
     choices: Sequence[Choice],
     cost: Callable[[Choice], Cost | None],
 ) -> Cost:
-    """The whole function with some cost of what was searched; other groups as are."""
+    """
+    Return the cost of the function: `cost` of each choice plus predicted costs of other
+    groups.
+    """
     chosen = {group for each in choices for group in each.groups}
     rest = [
         each.estimate.predicted
         for each in report.groups
         if each.estimate.group not in chosen
     ]
-    told = [*rest, *filter(None, map(cost, choices))]
-    return Cost(sum(each.cycles for each in told), sum(each.bytes for each in told))
+    costs = [*rest, *filter(None, map(cost, choices))]
+    return Cost(sum(each.cycles for each in costs), sum(each.bytes for each in costs))
 
 
 def _report_group(
     number: int, report: GroupReport, instead: Sequence[Alternative], names: SourceNames
 ) -> Group:
-    price, spent, bounds = (
+    estimate, predicted, bounds = (
         report.estimate,
         report.estimate.predicted,
         report.estimate.bounds,
     )
     figures = Figures(
-        spent.cycles,
-        spent.bytes,
+        predicted.cycles,
+        predicted.bytes,
         bounds.cycles,
         bounds.cycles_quantised,
         bounds.payload_bytes,
@@ -265,22 +268,22 @@ def _report_group(
     )
     return Group(
         number,
-        title_of(names, operations_in(price.group)),
-        members_of(operations_in(price.group), names),
-        _plan_of(price.group, names),
+        title_of(names, operations_in(estimate.group)),
+        members_of(operations_in(estimate.group), names),
+        _plan_of(estimate.group, names),
         figures,
-        spent.moves,
-        spent.computation,
+        predicted.moves,
+        predicted.computation,
         report.bottleneck,
         report.recomputation.product_share,
         report.recomputation.element_share,
-        _memory_of(price.level.name, report.peak),
+        _memory_of(estimate.level.name, report.peak),
         instead,
     )
 
 
 def members_of(operations: Sequence[Operation], names: SourceNames) -> list[Member]:
-    """Return report entries for operations."""
+    """Return the report entries of operations."""
     return [
         Member(op.name.removeprefix("graph."), names.name(op), names.location(op))
         for op in operations
@@ -289,10 +292,10 @@ def members_of(operations: Sequence[Operation], names: SourceNames) -> list[Memb
 
 def _plan_of(group: graph.GroupOp, names: SourceNames) -> Plan:
     assert group.plan is not None
-    kept = [
-        group.yielded_values[number].owner for number in group.plan.retained_results
+    retained = [
+        group.yielded_values[index].owner for index in group.plan.retained_results
     ]
-    named = [names.name(op) for op in kept if isinstance(op, Operation)]
+    retained_names = [names.name(op) for op in retained if isinstance(op, Operation)]
     return Plan(
         group.plan.level.data,
         group.plan.tile_sizes,
@@ -300,7 +303,7 @@ def _plan_of(group: graph.GroupOp, names: SourceNames) -> Plan:
         group.plan.innermost_stages,
         group.plan.sliding_axis,
         group.plan.has_prefetch,
-        [name for name in named if name is not None],
+        [name for name in retained_names if name is not None],
     )
 
 

@@ -20,7 +20,7 @@ WIDTH = 96
 
 
 def format_overview(function: Function) -> Iterator[str]:
-    """A line for each group, and for the whole."""
+    """Yield a line for each group, and one for the function."""
     count = len(function.groups)
     groups = f"{count} group{'s' if count != 1 else ''}"
     yield f"@{function.name} on {function.target}, {groups}"
@@ -51,11 +51,11 @@ def format_overview(function: Function) -> Iterator[str]:
         proof = "the best by the model" if each.exact else f"not proven: {each.reason}"
         cycles = f"{each.cost.cycles:,} cycles, groups beside each other"
         yield f"found by {each.strategy}, {cycles}: {proof}"
-        if (told := each.rehearsed) is not None:
+        if (times := each.rehearsed) is not None:
             yield (
-                f"evaluated: {told.programs} programs; by the event model the chosen "
-                f"one takes {told.cycles:,} cycles, "
-                f"the best by the formula {told.first:,}"
+                f"evaluated: {times.programs} programs; by the event model the chosen "
+                f"one takes {times.cycles:,} cycles, "
+                f"the best by the formula {times.first:,}"
             )
 
 
@@ -86,12 +86,12 @@ def _format_figures(figures: Figures) -> list[str]:
 
 
 def format_group(group: Group) -> Iterator[str]:
-    """All that is known of one group."""
+    """Yield all lines of the report of one group."""
     figures, plan = group.figures, group.plan
     yield f"group {group.number}: {group.title}"
     yield from _wrap_lines("computes", ", ".join(_list_by_name(group.operations)))
-    if places := _format_locations(group.operations):
-        yield from _wrap_lines("from", places)
+    if locations := _format_locations(group.operations):
+        yield from _wrap_lines("from", locations)
     yield from _wrap_lines("plan", _format_plan(group))
     if plan.kept:
         yield from _wrap_lines("retains", f"{', '.join(plan.kept)} in {plan.level}")
@@ -151,11 +151,11 @@ def _format_memory(memory: Memory) -> Iterator[str]:
 
 def _format_alternatives(others: Sequence[Alternative]) -> Iterator[str]:
     for number, each in enumerate(others):
-        kept = f", {each.kept} tensors kept" if each.kept else ""
+        tensors = f", {each.kept} tensors kept" if each.kept else ""
         if each.kept == 1:
-            kept = ", 1 tensor kept"
+            tensors = ", 1 tensor kept"
         text = (
-            f"{each.title}{kept}: {each.cycles:,} cycles ({each.more:+.1%}) and "
+            f"{each.title}{tensors}: {each.cycles:,} cycles ({each.more:+.1%}) and "
             f"{each.bytes:,} bytes in all"
         )
         yield from _wrap_lines("" if number else "instead", text)
@@ -172,7 +172,7 @@ def _wrap_lines(title: str, text: str) -> list[str]:
 
 
 def _list_by_name(operations: Iterable[Member]) -> Iterator[str]:
-    """Operations in order, those that come from the same place together."""
+    """Yield operations in order, grouped by their originating operation."""
     together: list[Member] = []
     for each in operations:
         if together and each.name != together[-1].name:
@@ -190,13 +190,11 @@ def _format_operations(operations: Sequence[Member]) -> str:
 
 
 def _format_locations(operations: Sequence[Member]) -> str:
-    """
-    Return the range of source locations of the operations, from the first to the last.
-    """
-    places = [each.place for each in operations if each.place is not None]
-    if not places:
+    """Return the range of source locations of operations, from first to last."""
+    locations = [each.place for each in operations if each.place is not None]
+    if not locations:
         return ""
-    first, last = (pick(places, key=_parse_location) for pick in (min, max))
+    first, last = (pick(locations, key=_parse_location) for pick in (min, max))
     if first == last:
         return first
     file = _parse_location(first)[0]
@@ -226,8 +224,8 @@ def format_verdict(names: tuple[str, str], verdict: Verdict) -> Iterator[str]:
     change = verdict.change
     if change is None:
         can_grow = verdict.binding in (Binding.CAPACITY, Binding.COST)
-        what = "larger capacity" if can_grow else "option or capacity"
-        yield from _wrap_lines("change", f"no {what} lets them run together")
+        remedy = "larger capacity" if can_grow else "option or capacity"
+        yield from _wrap_lines("change", f"no {remedy} lets them run together")
         return
     text = (
         f"{change.text}: these groups take {change.after.cycles:,} cycles then, "

@@ -1,4 +1,4 @@
-"""A summary of the groups of a program, with the remarks of passes."""
+"""Summary of the groups of a program, with the remarks of passes."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tlf.dialects.prepack import is_preparation
 
 def describe_groups(module: ModuleOp, remarks: Mapping[str, Sequence[Remark]]) -> str:
     """
-    Return a description of the groups: a line with the plan of each, and where time is
-    known, its lower bound and its predicted time. Then the remarks of passes: rewrites
-    that were applied, and those that were missed and why.
+    Return a description of the groups: a line with the plan of each, then its lower
+    bound and predicted time where known. Remarks of passes follow: rewrites that were
+    applied, and rewrites that were missed with the reason.
     """
     functions = [op for op in module.ops if isinstance(op, func.FuncOp)]
     costs = describe_costs(module)
@@ -26,15 +26,17 @@ def describe_groups(module: ModuleOp, remarks: Mapping[str, Sequence[Remark]]) -
     for function in sorted(functions, key=is_preparation):
         lines += ["before the first call:"] if is_preparation(function) else []
         groups = (op for op in function.walk() if isinstance(op, GroupOp))
-        for number, group in enumerate(groups):
-            lines.append(_describe_group(number, group))
+        for index, group in enumerate(groups):
+            lines.append(_describe_group(index, group))
             lines += [f"  {costs[group]}"] if group in costs else []
-    lines += [str(each) for found in remarks.values() for each in found]
+    lines += [
+        str(each) for function_remarks in remarks.values() for each in function_remarks
+    ]
     return "\n".join(lines)
 
 
 def _describe_group(number: int, group: GroupOp) -> str:
-    """A group on one line: its operations, its plan, and where it comes from."""
+    """Return a group on one line: its operations, its plan, and its origin."""
     names = [op.name.removeprefix("graph.") for op in group.body.block.ops]
     plan = "" if group.plan is None else f"  {group.plan}"
     part = f"  {module_path_of(group)}" if module_path_of(group) else ""

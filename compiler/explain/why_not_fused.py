@@ -1,4 +1,7 @@
-"""Reasons that keep two operations unfused, and the least change that fuses them."""
+"""
+Explanation of why two operations are not fused, and the smallest change that fuses
+them.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +24,7 @@ from tlf.planner.partition.block_problem import problems_of
 from tlf.support.partition import Result
 
 DOUBLINGS = 8
-"""
-Maximum number of times that a capacity is doubled in the search for a sufficient one.
-"""
+"""Maximum number of doublings of a capacity in the search for a sufficient one."""
 
 BISECTIONS = 3
 """Number of bisection steps within the last doubling."""
@@ -33,24 +34,24 @@ class Binding(StrEnum):
     """Constraint that keeps operations apart."""
 
     NOTHING = auto()
-    """They run together."""
+    """The operations run in one group."""
     LEGALITY = auto()
-    """No group of them can be tiled, or none hangs together."""
+    """No group of both can be tiled, or none is connected."""
     LIMIT = auto()
-    """Their group is larger than the search was told to make groups."""
+    """The group of both exceeds the size limits of the search."""
     CAPACITY = auto()
-    """The smallest tiles of their group do not fit."""
+    """The smallest tiles of the group of both do not fit."""
     COST = auto()
-    """It takes longer."""
+    """The best schedule with both in one group takes longer."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """One change of the target or of options with which two operations run together."""
+    """Change of the target or of options with which two operations run in one group."""
 
     text: str
     before: Cost
-    """Without it, of the part of the program that it is about."""
+    """Cost without the change, of the affected part of the program."""
     after: Cost
 
 
@@ -61,17 +62,17 @@ class Verdict:
     binding: Binding
     reason: str
     best: Cost | None = None
-    """Of the best schedule."""
+    """Cost of the best schedule."""
     together: Cost | None = None
-    """Of the best one in which they run together, if there is one."""
+    """Cost of the best schedule with both in one group, if there is one."""
     change: Change | None = None
-    """The least change with which they do, if one was found."""
+    """The smallest change that fuses both, if one was found."""
 
     @property
     def stake(self) -> int | None:
         """
-        Cycles: what running together costs more, or what the change saves where it is
-        not possible without. None if that is not known.
+        Cycles that fusion adds, or cycles that the change saves if fusion is infeasible
+        without it; `None` if unknown.
         """
         if self.best is not None and self.together is not None:
             return self.together.cycles - self.best.cycles
@@ -90,34 +91,34 @@ def explain_why_not_fused(
     """
     Return why two operations are not in one group, in a module whose groups
     `partitioner` has not merged yet. Operations may be in groups or in none. `choices`
-    are those that it made for the module.
+    are the partitions that `partitioner` chose for the module.
     """
-    trial = _find_query(module, pair, target, partitioner)
-    if trial is None:
+    query = _find_query(module, pair, target, partitioner)
+    if query is None:
         return Verdict(Binding.LEGALITY, "nothing leads from one to the other")
-    if trial.pair[0] is trial.pair[1]:
-        return Verdict(Binding.NOTHING, _explain_same_group(trial.pair[0]))
-    if any(map(_has_plan, trial.pair)):
+    if query.pair[0] is query.pair[1]:
+        return Verdict(Binding.NOTHING, _explain_same_group(query.pair[0]))
+    if any(map(_has_plan, query.pair)):
         reason = "the group of one of them has its plan from before"
         return Verdict(Binding.LEGALITY, reason)
-    if (best := trial.best) is None:
+    if (best := query.best) is None:
         return Verdict(Binding.LEGALITY, "the program has no schedule")
-    problem = trial.block_problem.problem
+    problem = query.block_problem.problem
     choice = next((each for each in choices if each.problem == problem), None)
-    if (verdict := _evaluated_verdict(trial, best, choice)) is not None:
+    if (verdict := _evaluated_verdict(query, best, choice)) is not None:
         return verdict
-    if trial.find_joint_step(best) is not None:
+    if query.find_joint_step(best) is not None:
         cost = cost_of(best)
         return Verdict(Binding.NOTHING, "they run together", cost, cost)
-    together = trial.best_together.result
+    together = query.best_together.result
     best = _executed_result(best, together, choice)
     cost = cost_of(best)
     if together is None:
-        return _explain_infeasible(trial, cost)
-    step = trial.find_joint_step(together)
+        return _explain_infeasible(query, cost)
+    step = query.find_joint_step(together)
     assert step is not None
-    change = _find_larger_capacity(trial.restrict_to(step.group))
-    reason = _describe_difference(trial, best, together)
+    change = _find_larger_capacity(query.restrict_to(step.group))
+    reason = _describe_difference(query, best, together)
     return Verdict(Binding.COST, reason, cost, cost_of(together), change)
 
 
@@ -135,7 +136,9 @@ def _has_plan(node: Operation) -> bool:
 def _executed_result(
     best: Result, together: Result | None, choice: Choice | None
 ) -> Result:
-    """Return the schedule that was executed, in place of the best by formula."""
+    """
+    Return the schedule that was executed, instead of the best by the analytic model.
+    """
     if choice is None:
         return best
     if together is not None and together.schedule.time < choice.schedule.time:
@@ -147,22 +150,22 @@ def _evaluated_verdict(
     trial: FusionQuery, best: Result, choice: Choice | None
 ) -> Verdict | None:
     """
-    Return the verdict of the event model, where it differs from that of the analytic
+    Return the verdict of the event model where it differs from that of the analytic
     model; `None` otherwise.
     """
-    if choice is None or (told := choice.evaluation) is None:
+    if choice is None or (evaluation := choice.evaluation) is None:
         return None
     is_joint = trial.has_joint_step(choice.schedule)
     if is_joint == trial.has_joint_step(best.schedule):
         return None
-    first = Cost(told.first, best.schedule.payload)
-    chosen = Cost(told.cycles, choice.schedule.payload)
+    first = Cost(evaluation.first, best.schedule.payload)
+    chosen = Cost(evaluation.cycles, choice.schedule.payload)
     if is_joint:
         reason = "they run together, which is faster on the event model"
         return Verdict(Binding.NOTHING, reason, chosen, chosen)
     reason = (
         "the best schedule by the formula, in which they run together, is slower on "
-        f"the event model than another of {told.programs} that were evaluated"
+        f"the event model than another of {evaluation.programs} that were evaluated"
     )
     change = Change("graph-partition{max-evaluations=0}", chosen, first)
     return Verdict(Binding.COST, reason, chosen, first, change)
@@ -174,18 +177,18 @@ def _find_query(
     target: TargetSpec,
     partitioner: GraphPartitionPass,
 ) -> FusionQuery | None:
-    """The part of a module that holds both operations."""
+    """Return the query for the partition problem that contains both operations."""
     level = find_tile_level(target, partitioner.level)
     for function in module.walk():
         if not isinstance(function, func.FuncOp):
             continue
         free = frozenset(free_values(function))
         for block in function.body.blocks:
-            for stated in problems_of(block, level):
-                first, second = (_node_of(op, stated.nodes) for op in pair)
+            for block_problem in problems_of(block, level):
+                first, second = (_node_of(op, block_problem.nodes) for op in pair)
                 if first is not None and second is not None:
-                    nodes, both = stated.nodes, (first, second)
-                    return FusionQuery(nodes, both, target, partitioner, free)
+                    nodes, pair_nodes = block_problem.nodes, (first, second)
+                    return FusionQuery(nodes, pair_nodes, target, partitioner, free)
     return None
 
 
@@ -197,22 +200,21 @@ def _node_of(op: Operation, nodes: Sequence[Operation]) -> Operation | None:
 
 def _explain_infeasible(trial: FusionQuery, best: Cost) -> Verdict:
     """
-    Return the verdict where every group of both is ruled out, with the constraint that
-    does so.
+    Return the verdict if every group of both is ruled out, with the binding constraint.
     """
     problem, group = trial.block_problem.problem, trial.smallest_joint_group
     if not problem.is_connected(group):
         reason = "nothing that one computes leads to the other without a third group"
         return Verdict(Binding.LEGALITY, reason, best)
     part = trial.restrict_to(group)
-    least, capacity = trial.costs.min_bytes(group), trial.level.capacity
-    if least is None:
+    min_bytes, capacity = trial.costs.min_bytes(group), trial.level.capacity
+    if min_bytes is None:
         reason = "no tile of one is computed from a tile of the other"
         return Verdict(Binding.LEGALITY, reason, best)
-    if least > capacity:
+    if min_bytes > capacity:
         reason = (
-            f"the smallest tiles of their group take {least:,} bytes of "
-            f"{trial.level.name}, {least - capacity:,} more than the {capacity:,} "
+            f"the smallest tiles of their group take {min_bytes:,} bytes of "
+            f"{trial.level.name}, {min_bytes - capacity:,} more than the {capacity:,} "
             "that it has"
         )
         return Verdict(
@@ -234,21 +236,21 @@ def _lift_limits(part: FusionQuery) -> Change | None:
     Return the change that lifts the limits on groups, with its gain; `None` if no
     schedule is known.
     """
-    free = part.without_limits()
-    if part.best is None or (together := free.best_together.result) is None:
+    unlimited = part.without_limits()
+    if part.best is None or (together := unlimited.best_together.result) is None:
         return None
-    step = free.find_joint_step(together)
+    step = unlimited.find_joint_step(together)
     assert step is not None
     options = (
         f"max-group-size={step.group.bit_count()} "
-        f"max-contractions={free.costs.count_contractions(step.group)}"
+        f"max-contractions={unlimited.costs.count_contractions(step.group)}"
     )
     text = f"graph-partition{{{options}}}"
     return Change(text, cost_of(part.best), cost_of(together))
 
 
 def _find_larger_capacity(part: FusionQuery) -> Change | None:
-    """The least capacity at which running together is best, to a part of it."""
+    """Return the smallest capacity at which fusion is best, found by bisection."""
     low = high = part.level.capacity
     for _ in range(DOUBLINGS):
         low, high = high, 2 * high
@@ -262,15 +264,15 @@ def _find_larger_capacity(part: FusionQuery) -> Change | None:
             high = middle
         else:
             low = middle
-    enough = part.with_capacity(high).best_together.result
-    if part.best is None or enough is None:
+    sufficient = part.with_capacity(high).best_together.result
+    if part.best is None or sufficient is None:
         return None
     name = part.level.name
     text = (
         f"{_format_capacity(high)} of {name} "
         f"({part.target.name}:{name}={_format_capacity(high)})"
     )
-    return Change(text, cost_of(part.best), cost_of(enough))
+    return Change(text, cost_of(part.best), cost_of(sufficient))
 
 
 def _is_joint_best(trial: FusionQuery) -> bool:
@@ -284,21 +286,23 @@ def _is_joint_best(trial: FusionQuery) -> bool:
 
 
 def _format_capacity(size: int) -> str:
-    """Bytes as a description of a target takes them."""
+    """Return a capacity in bytes in the format of target descriptions."""
     return f"{size // 1024}K" if size % 1024 == 0 else str(size)
 
 
 def _describe_difference(trial: FusionQuery, best: Result, together: Result) -> str:
     """
-    Return a description of the difference between two schedules, where they differ.
+    Return a description of the difference of two schedules, over the steps that differ.
     """
     step = trial.find_joint_step(together)
     assert step is not None
     steps = match_steps(step.group, best, together)
-    own, joined = (sum(each.option.time for each in part) for part in steps)
-    more = together.schedule.payload - best.schedule.payload
-    moved = f"{abs(more):,} bytes {'more' if more > 0 else 'less'} are moved"
-    times = f"as one group they take {joined:,} cycles, apart {own:,}"
+    apart, joined = (sum(each.option.time for each in part) for part in steps)
+    extra = together.schedule.payload - best.schedule.payload
+    moved = f"{abs(extra):,} bytes {'more' if extra > 0 else 'less'} are moved"
+    times = f"as one group they take {joined:,} cycles, apart {apart:,}"
     if (count := len(steps[1])) > 1:
-        times = f"with both in one, {count} groups take {joined:,} cycles, else {own:,}"
-    return f"{times}; together {moved if more else 'as much is moved'}"
+        times = (
+            f"with both in one, {count} groups take {joined:,} cycles, else {apart:,}"
+        )
+    return f"{times}; together {moved if extra else 'as much is moved'}"

@@ -1,9 +1,9 @@
 """
 The `graph` dialect: operations on whole tensors, in SSA value semantics.
 
-A program at this level is what a frontend produces: named operations on tensors of
-static shape. A `graph.group` holds operations that are to run together, with the plan
-for them; `convert-graph-to-tile` turns groups into loops over tiles.
+Frontends produce programs of this dialect: named operations on tensors of static shape.
+A `graph.group` contains operations that are fused and tiled together, with their tiling
+plan; `convert-graph-to-tile` lowers groups to loops over tiles.
 """
 
 from xdsl.ir import Dialect

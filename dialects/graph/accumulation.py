@@ -24,10 +24,10 @@ from tlf.dialects.types import dtype_of, is_float
 
 class AccumulatorOperation(IRDLOperation, abc.ABC):
     """
-    An operation with an optional property `acc`.
+    Base of operations with an optional accumulator type `acc`.
 
-    Values are combined in `acc`, and rounded once to the type of the result, which is
-    that of the inputs or `acc`. By default 16-bit floats are combined in f32, i8 in
+    Values are accumulated in `acc` and rounded once to the element type of the result,
+    which is the input type or `acc`. By default, 16-bit floats accumulate in f32, i8 in
     i32, and other elements in their own type.
     """
 
@@ -35,17 +35,17 @@ class AccumulatorOperation(IRDLOperation, abc.ABC):
 
     @property
     def default_accumulator(self) -> Attribute:
-        """The accumulator type where none is named."""
+        """Accumulator type if `acc` is absent."""
         return default_accumulator(element_of(self.operands[0]))
 
     @property
     def accumulator_type(self) -> Attribute:
-        """The type that values are combined in."""
+        """Element type of the accumulator."""
         return self.default_accumulator if self.acc is None else self.acc
 
     @property
     def reference_dtype(self) -> np.dtype[np.generic]:
-        """The dtype in which the reference accumulates: never a 16-bit one."""
+        """Dtype of the accumulator of the reference, never a 16-bit float."""
         return promote_to_f32(np.empty(0, dtype_of(self.accumulator_type))).dtype
 
     def verify_accumulation(self) -> None:
@@ -58,14 +58,14 @@ class AccumulatorOperation(IRDLOperation, abc.ABC):
             raise VerifyException(
                 f"expected an accumulator no narrower than {element}, got {acc}"
             )
-        found = element_of(self.results[0])
-        if found not in (element, acc):
+        result = element_of(self.results[0])
+        if result not in (element, acc):
             either = " or ".join(dict.fromkeys((str(element), str(acc))))
-            raise VerifyException(f"expected a result of {either}, got {found}")
+            raise VerifyException(f"expected a result of {either}, got {result}")
 
     def combine_with_init(self, total: Array, *init: Array) -> Array:
         """
-        Combine `total` with `init`, if there is one, and round to the result type.
+        Combine `total` with `init`, if present, and round to the result type.
         """
         with np.errstate(all="ignore"):
             for start in init:
@@ -81,8 +81,8 @@ class AccumulatorOperation(IRDLOperation, abc.ABC):
 
 class AccumulatingOperation(AccumulatorOperation, AccumulatingInterface, abc.ABC):
     """
-    An operation that can be tiled, with an optional operand `init`, which is combined
-    with the others.
+    Base of accumulating operations that can be tiled, with an optional operand `init`
+    that is combined with the total.
     """
 
     def verify_accumulation(self) -> None:

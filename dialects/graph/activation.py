@@ -69,15 +69,15 @@ class GeluKindAttr(Data[GeluKind]):
 
 def _evaluate_gelu(arithmetic: Arithmetic[Value], kind: GeluKind, x: Value) -> Value:
     """
-    The formula of gelu. Of `(1 + tanh(t)) / 2` it takes `1 / (1 + exp(-2 t))`, which
-    loses no digits where the tangent is near -1.
+    Evaluate the formula of gelu. `(1 + tanh(t)) / 2` is computed as
+    `1 / (1 + exp(-2 t))`, which loses no digits where the tangent is close to -1.
     """
-    number, mul = arithmetic.constant, arithmetic.mul
+    constant, mul = arithmetic.constant, arithmetic.mul
     if kind is GeluKind.ERF:
-        error = arithmetic.erf(mul(x, number(math.sqrt(0.5))))
-        return mul(mul(x, number(0.5)), arithmetic.add(error, number(1.0)))
+        error = arithmetic.erf(mul(x, constant(math.sqrt(0.5))))
+        return mul(mul(x, constant(0.5)), arithmetic.add(error, constant(1.0)))
     scale = -2 * math.sqrt(2 / math.pi)
-    slope = arithmetic.add(mul(mul(x, x), number(0.044715 * scale)), number(scale))
+    slope = arithmetic.add(mul(mul(x, x), constant(0.044715 * scale)), constant(scale))
     return arithmetic.div(x, one_plus_exp(arithmetic, mul(x, slope)))
 
 
@@ -107,10 +107,11 @@ class ReluOp(UnaryOperation):
 @irdl_op_definition
 class GeluOp(UnaryOperation, DecompositionInterface):
     """
-    x times the cumulative normal distribution at x: `x / 2 * (1 + erf(x / sqrt(2)))`,
-    or nearly so `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3)))` (Hendrycks
-    and Gimpel, Gaussian Error Linear Units, arXiv 1606.08415), which is computed by
-    an exponential. Computed in f32 where x is narrower.
+    Gelu, x times the cumulative normal distribution at x:
+    `x / 2 * (1 + erf(x / sqrt(2)))` (`erf`), or its approximation
+    `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3)))` (`tanh`; Hendrycks and
+    Gimpel, Gaussian Error Linear Units, arXiv 1606.08415), which is computed by an
+    exponential. Computed in f32 if x is narrower.
 
     ```mlir
     %y = graph.gelu %x <tanh> : tensor<4xbf16>
@@ -151,14 +152,15 @@ class GeluOp(UnaryOperation, DecompositionInterface):
         return [program.to_result_type(result, self.result.type)]
 
     def flops(self) -> int:
-        each = 5 if self.kind.data is GeluKind.ERF else 7
-        return each * math.prod(shape_of(self.result))
+        per_element = 5 if self.kind.data is GeluKind.ERF else 7
+        return per_element * math.prod(shape_of(self.result))
 
 
 @irdl_op_definition
 class DropoutOp(IdentityOperation):
     """
-    Its operand: dropout drops elements, a part `ratio` of them, only in training.
+    Dropout in inference: returns its operand. A fraction `ratio` of the elements is
+    dropped in training only.
 
     ```mlir
     %y = graph.dropout %x ratio 0.1 : tensor<4xf32>

@@ -1,8 +1,9 @@
 """
-Affine index tensors: analysis of integer tensors that are affine in their indices.
+Affine tensors: analysis of integer tensors that are affine in their indices.
 
-What operations make of such numbers is known when compiling. The rules for those that
-keep growth even are in `RULES`; movements need none.
+Elements of affine tensors are known at compile time. `TRANSFER_FUNCTIONS` lists the
+rule of each operation that derives an affine result from affine operands; plain
+movements are derived from their indexing maps.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class AffineTensor:
 
     start: int
     coefficients: tuple[int, ...]
-    """One for each axis; 0 where its extent is 1."""
+    """Coefficient of each axis; 0 for an axis of extent 1."""
     shape: tuple[int, ...]
 
     @staticmethod
@@ -58,7 +59,7 @@ class AffineTensor:
 
     @property
     def value_range(self) -> tuple[int, int]:
-        """The least and the greatest element."""
+        """Least and greatest element."""
         pairs = zip(self.coefficients, self.shape, strict=True)
         ends = [factor * (extent - 1) for factor, extent in pairs]
         least, most = (sum(pick(end, 0) for end in ends) for pick in (min, max))
@@ -66,21 +67,21 @@ class AffineTensor:
 
     @property
     def uniform_value(self) -> int | None:
-        """The value of all elements, if they are equal."""
+        """Value of all elements; `None` if they differ."""
         return None if any(self.coefficients) else self.start
 
     def to_array(self) -> NDArray[np.int64]:
         """Return the elements as an array."""
-        found = np.full((1,) * len(self.shape), self.start, np.int64)
+        elements = np.full((1,) * len(self.shape), self.start, np.int64)
         for axis, factor in enumerate(self.coefficients):
             ones = [1] * (len(self.shape) - axis - 1)
-            found = found + np.arange(self.shape[axis]).reshape(-1, *ones) * factor
-        return np.broadcast_to(found, self.shape)
+            elements = (
+                elements + np.arange(self.shape[axis]).reshape(-1, *ones) * factor
+            )
+        return np.broadcast_to(elements, self.shape)
 
     def compose_access(self, accesses: Accesses) -> IndexAccess:
-        """
-        Compose the tensor with accesses: its element as an index of the iterators.
-        """
+        """Return the accessed element as an affine function of the iterators."""
         start, factors = self.start, dict[int, int]()
         for access, factor in zip(accesses, self.coefficients, strict=True):
             start += factor * access.offset
@@ -110,16 +111,13 @@ class AffineTensor:
 
 
 KnownTensors: TypeAlias = dict[SSAValue, AffineTensor | None]
-"""
-Affine index tensors found so far, by value; `None` for values that are not known to be
-one.
-"""
+"""Affine tensors by value (a cache); `None` for values not known to be affine."""
 
 
 def affine_tensor_of(
     value: SSAValue, known: KnownTensors | None = None
 ) -> AffineTensor | None:
-    """Return a tensor as an affine tensor; None if it is not known to be one."""
+    """Return the affine tensor of a value; `None` if it is not known to be affine."""
     known = {} if known is None else known
     if value not in known:
         known[value] = None
@@ -138,21 +136,19 @@ def _derive_affine_tensor(value: SSAValue, known: KnownTensors) -> AffineTensor 
         rule = _transfer_movement if isinstance(op, MovementInterface) else None
     if rule is None or len(op.results) > 1:
         return None
-    ramp = rule(op, [affine_tensor_of(operand, known) for operand in op.operands])
-    if ramp is None:
+    affine = rule(op, [affine_tensor_of(operand, known) for operand in op.operands])
+    if affine is None:
         return None
-    ramp = ramp.broadcast_to(shape_of(value))
-    return ramp if _is_representable(ramp, element) else None
+    affine = affine.broadcast_to(shape_of(value))
+    return affine if _is_representable(affine, element) else None
 
 
 MAX_VISITED_VALUES = 64
-"""Greatest number of values that are visited for one query."""
+"""Maximum number of values that one query visits."""
 
 
 def _is_representable(ramp: AffineTensor, element: Attribute) -> bool:
-    """
-    Return `True` if an element type can hold all numbers of an affine index tensor.
-    """
+    """Return `True` if an element type represents all elements of an affine tensor."""
     (least, most), limits = ramp.value_range, integer_limits(element)
     return limits[0] <= least and most <= limits[1]
 
@@ -161,24 +157,24 @@ TransferFunction: TypeAlias = Callable[
     [Operation, Sequence[AffineTensor | None]], AffineTensor | None
 ]
 """
-Transfer function of an operation: the affine index tensor of its result from those of
-its operands, as far as these are known.
+Transfer function of an operation: maps the affine tensors of its operands, `None` where
+unknown, to the affine tensor of its result.
 """
 
 
 def _transfer_movement(
     op: Operation, operands: Sequence[AffineTensor | None]
 ) -> AffineTensor | None:
-    """Apply a movement whose operand indices are affine in those of its result."""
+    """Apply a movement whose operand indices are affine in its result indices."""
     assert isinstance(op, MovementInterface)
-    shape, ramp = shape_of(op.results[0]), operands[0]
-    if ramp is None or len(operands) > 1 or op.padding_value(0) is not None:
+    shape, affine = shape_of(op.results[0]), operands[0]
+    if affine is None or len(operands) > 1 or op.padding_value(0) is not None:
         return None
     if [access.loop_dim for access in op.result_indexing_maps()[0]] != [
         *range(len(shape))
     ]:
         return None
-    access = ramp.compose_access(op.indexing_maps()[0] or ())
+    access = affine.compose_access(op.indexing_maps()[0] or ())
     factors = dict(access.terms)
     return AffineTensor.from_coefficients(
         access.offset, [factors.get(n, 0) for n in range(len(shape))], shape
@@ -198,32 +194,32 @@ def _transfer_constant(
     for axis, extent in enumerate(array.shape):
         if extent > 1:
             factors[axis] = int(array[(*origin[:axis], 1, *origin[axis + 1 :])]) - first
-    ramp = AffineTensor.from_coefficients(first, factors, array.shape)
-    if not _is_representable(ramp, i64):
+    affine = AffineTensor.from_coefficients(first, factors, array.shape)
+    if not _is_representable(affine, i64):
         return None
-    return ramp if np.array_equal(ramp.to_array(), array) else None
+    return affine if np.array_equal(affine.to_array(), array) else None
 
 
 def _transfer_iota(
     op: Operation, _: Sequence[AffineTensor | None]
 ) -> AffineTensor | None:
-    shape, along = shape_of(op.results[0]), cast(IotaOp, op).axis.value.data
+    shape, iota_axis = shape_of(op.results[0]), cast(IotaOp, op).axis.value.data
     return AffineTensor.from_coefficients(
-        0, [int(axis == along) for axis in range(len(shape))], shape
+        0, [int(axis == iota_axis) for axis in range(len(shape))], shape
     )
 
 
 def _transfer_reshape(
     op: Operation, operands: Sequence[AffineTensor | None]
 ) -> AffineTensor | None:
-    shape, (ramp,) = shape_of(op.results[0]), operands
-    if ramp is None or not prod(shape):
+    shape, (affine,) = shape_of(op.results[0]), operands
+    if affine is None or not prod(shape):
         return None
-    factors = reshaped_strides(ramp.shape, ramp.coefficients, shape)
+    factors = reshaped_strides(affine.shape, affine.coefficients, shape)
     return (
         None
         if factors is None
-        else AffineTensor.from_coefficients(ramp.start, factors, shape)
+        else AffineTensor.from_coefficients(affine.start, factors, shape)
     )
 
 
@@ -247,7 +243,7 @@ def _transfer_product(
 def _transfer_comparison(
     op: Operation, operands: Sequence[AffineTensor | None]
 ) -> AffineTensor | None:
-    """Compare, if the outcome is the same for all elements."""
+    """Compare; `None` unless the outcome is the same for all elements."""
     lhs, rhs = operands
     if lhs is None or rhs is None:
         return None
@@ -330,4 +326,4 @@ TRANSFER_FUNCTIONS: Mapping[type[Operation], TransferFunction] = {
     SelectOp: _transfer_select,
     SubOp: _transfer_difference,
 }
-"""Transfer functions by operation; plain movements need none."""
+"""Transfer functions by operation; plain movements use `_transfer_movement`."""

@@ -1,8 +1,8 @@
 """
 Algebraic laws as data: neutral and absorbing constants, x op x, compositions.
 
-A law is exact if it keeps every bit for NaN, infinities and zeros of both signs, too:
-`x + 0` is no law of floats, because -0 + 0 is 0, but `x + -0` is one.
+A law is exact if both sides are bit-identical, also for NaN, infinities and zeros of
+both signs: for floats `x + 0 = x` is not exact, because -0 + 0 is 0; `x + -0 = x` is.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from tlf.dialects.types import is_float
 OperationType: TypeAlias = type[Operation]
 
 TypedConstant: TypeAlias = Callable[[Attribute], Scalar | None]
-"""The constant of an element type; None where the law has none for it."""
+"""Constant of a law by element type; `None` if the law excludes the type."""
 
 
 def typed_constant(
@@ -43,7 +43,7 @@ def typed_constant(
     integers: int | None = None,
     booleans: int | None = None,
 ) -> TypedConstant:
-    """Return a constant for floats, integers and i1, as far as given."""
+    """Return a constant by element type: floats, integers, or i1; default `None`."""
 
     def find_constant(element: Attribute) -> Scalar | None:
         if element == i1:
@@ -83,7 +83,7 @@ LEFT, RIGHT = 0, 1
 
 @dataclass(frozen=True)
 class ConstantOperandLaw:
-    """Law of a binary operation with a given constant as one operand."""
+    """Law of a binary operation with a specific constant as one operand."""
 
     kind: OperationType
     side: int
@@ -183,11 +183,11 @@ class CompositionResult(Enum):
     """Result of a composition of two unary operations."""
 
     ARGUMENT = auto()
-    """x itself."""
+    """The operand x of the inner operation."""
     INNER = auto()
-    """The inner operation."""
+    """Result of the inner operation."""
     OUTER = auto()
-    """The outer operation, of x."""
+    """The outer operation, applied to x."""
 
 
 _ROUNDING_OPS = (rounding.FloorOp, rounding.CeilOp, rounding.TruncOp, rounding.RoundOp)
@@ -210,15 +210,15 @@ INVERSES: Mapping[OperationType, OperationType] = {
     exponentials.Log1pOp: exponentials.Expm1Op,
     exponentials.Expm1Op: exponentials.Log1pOp,
 }
-"""By outer operation, the inner one that it inverts up to rounding."""
+"""Inner operation that an operation inverts up to rounding, by outer operation."""
 
 OPERAND_SELECTING: frozenset[OperationType] = frozenset({MaximumOp, MinimumOp})
-"""Operations whose results are operands: nothing is rounded."""
+"""Operations whose result elements are operand elements, without rounding."""
 
 ASSOCIATIVE: frozenset[OperationType] = (
     frozenset({AddOp, MulOp, AndOp, OrOp}) | OPERAND_SELECTING
 )
-"""Operations that may combine numbers first: sums and products round differently."""
+"""Operations whose constants combine; float sums and products round differently."""
 
 INFIX_SYMBOLS: Mapping[OperationType, str] = {
     AddOp: "+",

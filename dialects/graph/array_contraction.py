@@ -17,12 +17,12 @@ def contract_arrays(
     lhs: Array, left: Axes, rhs: Array, right: Axes, result: Axes
 ) -> Array:
     """
-    Contract two arrays over all axes that `result` lacks. `left` and `right` number the
-    axes of the operands.
+    Contract two arrays over all axes that `result` lacks. `left`, `right` and `result`
+    are the labels of axes, as in `np.einsum`.
     """
-    seen = {*left, *right}
-    alone = {axis for axis in seen if (axis in left) != (axis in right)}
-    if not alone <= set(result):
+    labels = {*left, *right}
+    unpaired = {axis for axis in labels if (axis in left) != (axis in right)}
+    if not unpaired <= set(result):
         einsum = cast(Callable[..., Array], np.einsum)
         return einsum(lhs, left, rhs, right, result)
     batch = [axis for axis in result if axis in left and axis in right]
@@ -34,12 +34,12 @@ def contract_arrays(
 
     def matrices(array: Array, axes: Axes, first: Axes, second: Axes) -> Array:
         order = [axes.index(axis) for axis in (*batch, *first, *second)]
-        sizes = [prod(extents[a] for a in part) for part in (batch, first, second)]
+        sizes = [prod(extents[a] for a in group) for group in (batch, first, second)]
         return array.transpose(order).reshape(sizes)
 
     product = np.matmul(
         matrices(lhs, left, rows, summed), matrices(rhs, right, summed, columns)
     )
     order = [*batch, *rows, *columns]
-    found = product.reshape([extents[axis] for axis in order])
-    return found.transpose([order.index(axis) for axis in result])
+    contracted = product.reshape([extents[axis] for axis in order])
+    return contracted.transpose([order.index(axis) for axis in result])

@@ -49,9 +49,7 @@ from tlf.dialects.types import accumulator_of, dtype_of
 
 
 class AvgPoolOperation(WindowedOperation, DecompositionInterface, abc.ABC):
-    """
-    The mean of every window, added up in f32 where elements are narrower.
-    """
+    """Base of average poolings, which accumulate in f32 if elements are narrower."""
 
     operand = operand_def(GraphTensor(FLOATS))
     exclude_padding = opt_prop_def(UnitAttr)
@@ -100,7 +98,7 @@ class AvgPoolOperation(WindowedOperation, DecompositionInterface, abc.ABC):
         return self.exclude_padding is not None and any(self.window.padding)
 
     def _count_window_elements(self) -> Array:
-        """Return the number of elements of the image in each window."""
+        """Return the number of image elements in each window."""
         return self.window.count_elements(shape_of(self.operand)[2:])
 
     def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
@@ -119,7 +117,7 @@ class AvgPoolOperation(WindowedOperation, DecompositionInterface, abc.ABC):
 
     @property
     def tap_count(self) -> int:
-        """The number of elements of a window."""
+        """Number of elements of a window."""
         return prod(self.window.taps)
 
     @abc.abstractmethod
@@ -127,13 +125,13 @@ class AvgPoolOperation(WindowedOperation, DecompositionInterface, abc.ABC):
         """Build the sums of windows, in an element type."""
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
-        """Build window sums, multiplied or divided by the element counts."""
+        """Build window sums, times 1 / `tap_count` or divided by element counts."""
         program = TensorBuilder.for_operand(builder, self.operand)
         work = accumulator_of(element_of(self.operand))
         total = self.build_window_sums(builder, work)
         if not self.has_varying_counts:
-            part = program.constant(1 / self.tap_count)
-            return [program.build_result(MulOp, [total, part], self.result.type)]
+            reciprocal = program.constant(1 / self.tap_count)
+            return [program.build_result(MulOp, [total, reciprocal], self.result.type)]
         counts = program.insert(
             ConstantOp(self._count_window_elements().astype(dtype_of(work)))
         )
@@ -143,10 +141,10 @@ class AvgPoolOperation(WindowedOperation, DecompositionInterface, abc.ABC):
 @irdl_op_definition
 class AvgPool2dOp(AvgPoolOperation):
     """
-    The mean of every window of `kernel` rows and columns of N x C x H x W images, added
-    up in f32 where elements are narrower. What lies around an image, `padding` rows and
-    columns at its top, left, bottom and right, counts as 0, or, with `exclude_padding`,
-    not at all.
+    Mean of every window of `kernel` rows and columns of N x C x H x W images,
+    accumulated in f32 if elements are narrower. `padding` is the number of rows and
+    columns around an image: top, left, bottom, right. Padding elements count as 0, or,
+    with `exclude_padding`, are excluded from the mean.
 
     ```mlir
     %y = graph.avg_pool2d %x kernel [3, 3] padding [1, 1, 1, 1] exclude_padding
@@ -172,9 +170,10 @@ class AvgPool2dOp(AvgPoolOperation):
 @irdl_op_definition
 class AvgPool3dOp(Windowed3dOperation, AvgPoolOperation):
     """
-    The mean of every window of N x C x D x H x W images, added up in f32 where elements
-    are narrower. What lies around an image, `padding` elements before the first of each
-    axis, then after the last, counts as 0, or, with `exclude_padding`, not at all.
+    Mean of every window of N x C x D x H x W images, accumulated in f32 if elements are
+    narrower. `padding` is the number of elements before the first element of each axis,
+    then after the last. Padding elements count as 0, or, with `exclude_padding`, are
+    excluded from the mean.
 
     ```mlir
     %y = graph.avg_pool3d %x kernel [2, 2, 2] strides [2, 2, 2]

@@ -40,9 +40,9 @@ from tlf.dialects.interfaces import Array
 @irdl_op_definition
 class BatchNormOp(NormalizationOperation):
     """
-    `(x - mean) / sqrt(variance + epsilon) * weight + bias`, with one mean, variance,
-    weight and bias for each index of axis 1, the channel. Weight and bias may be
-    absent. Computed in f32 where x is narrower.
+    Batch normalization, `(x - mean) / sqrt(variance + epsilon) * weight + bias`, with
+    one mean, variance, weight and bias per channel, the index of axis 1. Weight and
+    bias may be absent. Computed in f32 if x is narrower.
 
     ```mlir
     %y = graph.batch_norm %x mean %m variance %v weight %w bias %b epsilon 1.0e-05
@@ -112,8 +112,8 @@ class BatchNormOp(NormalizationOperation):
         scale = program.rsqrt(program.add(wide["variance"], epsilon))
         if "weight" in wide:
             scale = program.mul(scale, wide["weight"])
-        columns = self._broadcast_parameter(program, wide["mean"])
-        centred = program.sub(program.promote(self.operand), columns)
+        mean = self._broadcast_parameter(program, wide["mean"])
+        centred = program.sub(program.promote(self.operand), mean)
         steps: list[tuple[type[AddOp | MulOp], SSAValue]]
         steps = [(MulOp, self._broadcast_parameter(program, scale))]
         if "bias" in wide:

@@ -15,8 +15,8 @@ from tlf.dialects.interfaces import Simplification, SimplificationInterface
 
 class CanonicalizableOperation(HasCanonicalizationPatternsInterface, abc.ABC):
     """
-    An operation whose canonicalization patterns `rewrites` registers when the dialect
-    is imported.
+    Base of operations whose canonicalization patterns `rewrites` registers when the
+    dialect is imported.
     """
 
     PATTERNS: ClassVar[tuple[RewritePattern, ...]] = ()
@@ -28,8 +28,8 @@ class CanonicalizableOperation(HasCanonicalizationPatternsInterface, abc.ABC):
 
 class SimplifiableOperation(CanonicalizableOperation, SimplificationInterface, abc.ABC):
     """
-    An operation whose simplification rules `rewrites` registers. Those that change no
-    bit are its canonicalization.
+    Base of operations whose simplification rules `rewrites` registers. Exact rules are
+    applied by canonicalization.
     """
 
     PATTERNS: ClassVar[tuple[RewritePattern, ...]] = ()

@@ -11,7 +11,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 STEP_ATTRIBUTE = "tlf.step"
-"""The attribute of an operation in a group that holds its `StepAttr`."""
+"""Name of the attribute of an operation in a group that is its `StepAttr`."""
 
 TEXT_KEYS = ("initial", "combine", "correction", "finalise")
 
@@ -19,19 +19,21 @@ TEXT_KEYS = ("initial", "combine", "correction", "finalise")
 @irdl_attr_definition
 class StepAttr(ParametrizedAttribute):
     """
-    A reduction as a step of a cascaded reduction loop: its index among the loop-carried
-    values, its initial value, how elements are combined, the factor that corrects the
-    running value before, and once more after the loop, or the condition under which the
-    reduction restarts. There `r0` is value 0 as it was used so far, and `r0'` as it is
-    now. What others see of a value may be kept within limits while the loop runs:
-    `finalise` is the factor where that is undone behind it.
+    Step of a cascaded reduction loop: the index of a reduction among the loop-carried
+    values, its initial value, its combining operation, and the factor that corrects the
+    running value before elements are combined, or the condition under which the
+    reduction restarts. In these, `r0` and `r0'` are the previous and the current value
+    of loop-carried value 0. While the loop runs, other steps may use a value clamped to
+    finite limits; `finalise` is the factor that corrects for the exact value after the
+    loop.
 
     ```mlir
     #graph.step<1 initial "0" combine "sum" correction "exp(r0 - r0')">
     #graph.step<1 initial "127" combine "min" correction "restart if r0 != r0'">
     ```
 
-    What is computed of such values, and not along the axis, has a number alone.
+    A loop-carried value that is computed from other ones without a reduction has an
+    index only.
     """
 
     name = "graph.step"
@@ -56,10 +58,10 @@ class StepAttr(ParametrizedAttribute):
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
             printer.print_string(str(self.value_index.data))
-            for part in TEXT_KEYS:
-                text: StringAttr = getattr(self, part)
+            for key in TEXT_KEYS:
+                text: StringAttr = getattr(self, key)
                 if text.data:
-                    printer.print_string(f" {part} ")
+                    printer.print_string(f" {key} ")
                     printer.print_attribute(text)
 
     @classmethod
@@ -67,8 +69,8 @@ class StepAttr(ParametrizedAttribute):
         with parser.in_angle_brackets():
             number = parser.parse_integer(allow_boolean=False, allow_negative=False)
             texts = {
-                part: parser.parse_str_literal()
-                for part in TEXT_KEYS
-                if parser.parse_optional_keyword(part) is not None
+                key: parser.parse_str_literal()
+                for key in TEXT_KEYS
+                if parser.parse_optional_keyword(key) is not None
             }
         return StepAttr(number, **texts).parameters

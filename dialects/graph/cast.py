@@ -31,7 +31,7 @@ from tlf.dialects.types import (
 
 
 def _byte_size(element: Attribute) -> int:
-    """The bytes of an element."""
+    """Return the size of an element in bytes."""
     return dtype_of(element).itemsize
 
 
@@ -72,7 +72,7 @@ def _build_nonzero_test(builder: Builder, value: SSAValue) -> SSAValue:
 
 
 def convert_scalar(builder: Builder, value: SSAValue, wanted: Attribute) -> SSAValue:
-    """Build the conversion of one number, as `graph.cast` converts it."""
+    """Build the conversion of a scalar with the semantics of `graph.cast`."""
     if value.type == wanted:
         return value
     if wanted == i1:
@@ -86,12 +86,12 @@ def convert_scalar(builder: Builder, value: SSAValue, wanted: Attribute) -> SSAV
 @irdl_op_definition
 class CastOp(ElementwiseOperation, HasFolderInterface):
     """
-    Convert each element to another type.
+    Elementwise conversion to another element type.
 
-    Floats round to the nearest float, ties to even, and truncate to integers;
-    everything but 0 is true; true is 1. Integers become 16-bit floats by way of f32,
-    and keep their last bits in a narrower integer type.
-    Floats outside the range of an integer type convert to an unspecified value.
+    Floats round to the nearest float, ties to even, and truncate to integers. Nonzero
+    values convert to true, and true converts to 1. Integers convert to 16-bit floats by
+    way of f32, and keep their low bits in a narrower integer type. Floats outside the
+    range of an integer type convert to an unspecified value.
 
     ```mlir
     %y = graph.cast %x : (tensor<4xf32>) -> tensor<4xbf16>

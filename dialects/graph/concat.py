@@ -54,8 +54,8 @@ def _infer_concat_shape(shapes: Sequence[Sequence[int]], axis: int) -> tuple[int
     first = shapes[0]
     verify_axes([axis], len(first))
     for shape in shapes:
-        alike = (*shape[:axis], *first[axis : axis + 1], *shape[axis + 1 :])
-        if alike != tuple(first):
+        expected = (*shape[:axis], *first[axis : axis + 1], *shape[axis + 1 :])
+        if expected != tuple(first):
             raise VerifyException(
                 f"expected shapes that differ along axis {axis} only, "
                 f"got {format_shape(first)} and {format_shape(shape)}"
@@ -115,7 +115,7 @@ class ConcatOp(IRDLOperation, ConcatLikeInterface, DecompositionInterface):
         return OperationClass.MOVEMENT
 
     def iteration_domain(self) -> tuple[LoopDim, ...]:
-        """Return the axes but the concat axis, along which tiles are whole."""
+        """Return the loops over all axes but the concat axis, which is not tiled."""
         axis = self.axis.value.data
         shape = shape_of(self.result)
         return tuple(map(parallel_dim, (*shape[:axis], *shape[axis + 1 :])))
@@ -127,12 +127,12 @@ class ConcatOp(IRDLOperation, ConcatLikeInterface, DecompositionInterface):
         return (self._access_of(self.result),)
 
     def _access_of(self, value: SSAValue) -> Accesses:
-        """Return the access to the whole concat axis and one element of the others."""
-        joined, shape = self.axis.value.data, shape_of(value)
+        """Return accesses to the full concat axis and one element of the other axes."""
+        concat_axis, shape = self.axis.value.data, shape_of(value)
         return tuple(
             IndexAccess(width=extent)
-            if axis == joined
-            else IndexAccess.of(axis - (axis > joined))
+            if axis == concat_axis
+            else IndexAccess.of(axis - (axis > concat_axis))
             for axis, extent in enumerate(shape)
         )
 
@@ -148,13 +148,13 @@ class ConcatOp(IRDLOperation, ConcatLikeInterface, DecompositionInterface):
         """Build the maximum of the operands, padded with the least value."""
         padded = list(self._pad_operands(builder))
 
-        def greater(lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-            joined = MaximumOp.create(
+        def build_maximum(lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+            maximum = MaximumOp.create(
                 operands=[lhs, rhs], result_types=self.result_types
             )
-            return builder.insert(joined).result
+            return builder.insert(maximum).result
 
-        return [reduce(greater, padded)]
+        return [reduce(build_maximum, padded)]
 
     def _pad_operands(self, builder: Builder) -> Iterable[SSAValue]:
         """Pad each operand to its position in the result."""

@@ -60,11 +60,11 @@ from tlf.support.affine.index_access import Accesses, identity_accesses
 @irdl_attr_definition
 class FileAttr(ParametrizedAttribute):
     """
-    An array in a side file.
+    Array in a side file.
 
-    `path` names an `.npz` archive or a `.safetensors` file, relative to the current
-    directory, `key` the array in it, and `sha256` is the digest of the array's
-    bytes in row-major order, or empty where nobody wrote it down.
+    `path` is the path of an `.npz` archive or a `.safetensors` file, relative to the
+    current directory, `key` is the name of the array in the file, and `sha256` is the
+    digest of the array's bytes in row-major order, or empty if unknown.
 
     ```mlir
     #graph.file<"weights.npz" key "w0" sha256 "9f86d081884c7d65">
@@ -111,18 +111,18 @@ class FileAttr(ParametrizedAttribute):
 
 
 Elements: TypeAlias = DenseIntOrFPElementsAttr[AnyFloat | IntegerType]
-"""The elements of a tensor, written out."""
+"""Dense elements of a tensor."""
 
 
 def to_dense_attribute(array: Array, type_: AnyTensor) -> Elements:
-    """The elements of an array as an attribute of a tensor type."""
+    """Convert an array to a dense attribute of a tensor type."""
     data = np.ascontiguousarray(array, dtype_of(type_.element_type)).tobytes()
     ranked = cast(RankedStructure[AnyFloat | IntegerType], type_)
     return DenseIntOrFPElementsAttr(ranked, BytesAttr(data))
 
 
 def dense_elements(value: Attribute) -> Elements | None:
-    """The elements that an attribute writes out, if it does."""
+    """Return an attribute as dense elements; `None` if it is not dense."""
     return (
         cast(Elements, value) if isinstance(value, DenseIntOrFPElementsAttr) else None
     )
@@ -131,9 +131,8 @@ def dense_elements(value: Attribute) -> Elements | None:
 @irdl_op_definition
 class ConstantOp(IRDLOperation, ConstantInterface):
     """
-    A tensor that is known when compiling, written out or in a side file. Infinities
-    are written as their bits: minus infinity is `0xFF800000` in f32, `0xFC00` in f16
-    and `0xFF80` in bf16.
+    Constant tensor, dense or in a side file. Infinities are written as their bits:
+    minus infinity is `0xFF800000` in f32, `0xFC00` in f16 and `0xFF80` in bf16.
 
     ```mlir
     %c = graph.constant dense<[1.0, 2.0]> : tensor<2xf32>
@@ -167,7 +166,7 @@ class ConstantOp(IRDLOperation, ConstantInterface):
 
     @staticmethod
     def from_splat(value: Scalar, type_: Attribute) -> ConstantOp:
-        """A tensor all of whose elements are `value`."""
+        """Return a constant whose elements all equal `value`."""
         tensor = cast(AnyTensor, type_)
         dtype = dtype_of(tensor.element_type)
         return ConstantOp(np.full(tensor.get_shape(), value, dtype), tensor)
@@ -231,9 +230,10 @@ class ConstantOp(IRDLOperation, ConstantInterface):
 
     def to_array(self) -> Array:
         """
-        The elements as a numpy array.
+        Return the elements as a numpy array.
 
-        Raises a `DiagnosticException` where a side file does not hold them.
+        Raise a `DiagnosticException` if the side file cannot be read or lacks the
+        array, and a `VerifyException` if the array has another shape or dtype.
         """
         shape, dtype = shape_of(self.result), dtype_of(element_of(self.result))
         if not isinstance(self.value, FileAttr):

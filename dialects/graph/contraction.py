@@ -1,8 +1,8 @@
 """
 Contractions of two tensors: `graph.contract` and `graph.matmul`.
 
-`graph.contract` says by maps which axes are multiplied and which are summed;
-`graph.matmul` is the batched matrix product under its usual name.
+`graph.contract` is a general contraction, given by indexing maps; `graph.matmul` is the
+batched matrix product.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ from tlf.support.affine.index_access import (
 )
 
 PRECISIONS = ("ieee", "tf32", "tf32x3")
-"""Modes in which inputs of type f32 may be multiplied."""
+"""Multiplication modes of f32 inputs."""
 
 
 def verify_precision(precision: str) -> None:
-    """Check the name of a precision."""
+    """Check that a precision is one of `PRECISIONS`."""
     if precision not in PRECISIONS:
         listed = ", ".join(PRECISIONS)
         raise VerifyException(f"expected a precision among {listed}, got {precision}")
@@ -69,9 +69,9 @@ def verify_precision(precision: str) -> None:
 
 class ContractionOperation(AccumulatingOperation, ContractionInterface, abc.ABC):
     """
-    A sum of products of `lhs` and `rhs`, added to `init`.
+    Base of contractions: sums of products of `lhs` and `rhs`, added to `init`.
 
-    The reference multiplies in full precision, whatever `precision` allows.
+    The reference implementation ignores `precision` and multiplies in full precision.
     """
 
     lhs = operand_def(GraphTensor(NUMBERS))
@@ -102,11 +102,11 @@ class ContractionOperation(AccumulatingOperation, ContractionInterface, abc.ABC)
 
     @abc.abstractmethod
     def infer_shape(self) -> tuple[int, ...]:
-        """The shape of the result, or an error where the operands do not fit."""
+        """Infer the result shape; raise `VerifyException` if operands do not match."""
 
     @abc.abstractmethod
     def multiply(self, lhs: Array, rhs: Array) -> Array:
-        """Compute without `init`, in the element type of the arguments."""
+        """Compute the contraction without `init`, in the dtype of the arguments."""
 
     def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
         work = self.reference_dtype
@@ -118,7 +118,7 @@ class ContractionOperation(AccumulatingOperation, ContractionInterface, abc.ABC)
 def _infer_contract_shape(
     maps: Sequence[AffineMap], shapes: Sequence[Sequence[int]]
 ) -> tuple[int, ...]:
-    """The shape of the result, the last map, from those of the inputs."""
+    """Infer the shape of the result, given by the last map, from the input shapes."""
     extents = _infer_extents(maps, shapes)
     return tuple(extents[axis] for axis in _dims_of(maps[-1]))
 
@@ -132,7 +132,7 @@ def _dims_of(map_: AffineMap) -> tuple[int, ...]:
 def _infer_extents(
     maps: Sequence[AffineMap], shapes: Sequence[Sequence[int]]
 ) -> dict[int, int]:
-    """The extent of each iterator that an input names."""
+    """Infer the extent of each iterator that an input map uses."""
     extents: dict[int, int] = {}
     for map_, shape in zip(maps, shapes, strict=False):
         for iterator, extent in zip(_dims_of(map_), shape, strict=True):
@@ -170,8 +170,8 @@ def _verify_maps(maps: Sequence[AffineMap], ranks: Sequence[int]) -> None:
 @irdl_op_definition
 class ContractOp(ContractionOperation):
     """
-    Multiply and sum as the maps of `lhs`, `rhs` and the result say: over all iterators
-    that the last map does not name. Maps are projected permutations.
+    Contraction given by indexing maps of `lhs`, `rhs` and the result. Iterators that
+    the map of the result does not use are summed over. Maps are projected permutations.
 
     ```mlir
     %c = graph.contract %a, %b maps [
@@ -206,9 +206,9 @@ class ContractOp(ContractionOperation):
         ranks = [len(shape_of(value)) for value in inputs]
         _verify_maps(maps, [*ranks, len(maps[-1].results)])
         shape = _infer_contract_shape(maps, [shape_of(value) for value in inputs])
-        wanted = element_of(inputs[0]) if element is None else element
+        result_element = element_of(inputs[0]) if element is None else element
         type_ = (
-            infer_result_type(inputs, shape, wanted)
+            infer_result_type(inputs, shape, result_element)
             if init is None
             else SSAValue.get(init).type
         )
@@ -224,7 +224,7 @@ class ContractOp(ContractionOperation):
 
     @property
     def affine_maps(self) -> tuple[AffineMap, ...]:
-        """The maps of `lhs`, `rhs` and the result."""
+        """Indexing maps of `lhs`, `rhs` and the result."""
         return tuple(each.data for each in self.maps)
 
     def infer_shape(self) -> tuple[int, ...]:
@@ -236,9 +236,9 @@ class ContractOp(ContractionOperation):
         extents = _infer_extents(
             self.affine_maps, [shape_of(self.lhs), shape_of(self.rhs)]
         )
-        kept = set(_dims_of(self.affine_maps[-1]))
+        parallel_axes = set(_dims_of(self.affine_maps[-1]))
         return tuple(
-            (parallel_dim if axis in kept else reduction_dim)(extents[axis])
+            (parallel_dim if axis in parallel_axes else reduction_dim)(extents[axis])
             for axis in range(self.affine_maps[0].num_dims)
         )
 
@@ -274,7 +274,7 @@ def _infer_matmul_shape(lhs: Sequence[int], rhs: Sequence[int]) -> tuple[int, ..
 @irdl_op_definition
 class MatmulOp(ContractionOperation):
     """
-    Matrix product of the last two axes, the others broadcast as in numpy.
+    Matrix product over the last two axes; leading axes broadcast as in numpy.
 
     ```mlir
     %c = graph.matmul %a, %b acc f32
@@ -300,9 +300,9 @@ class MatmulOp(ContractionOperation):
     ):
         inputs = [SSAValue.get(lhs), SSAValue.get(rhs)]
         shape = _infer_matmul_shape(shape_of(inputs[0]), shape_of(inputs[1]))
-        wanted = element_of(inputs[0]) if element is None else element
+        result_element = element_of(inputs[0]) if element is None else element
         type_ = (
-            infer_result_type(inputs, shape, wanted)
+            infer_result_type(inputs, shape, result_element)
             if init is None
             else SSAValue.get(init).type
         )
@@ -316,8 +316,8 @@ class MatmulOp(ContractionOperation):
         return _infer_matmul_shape(shape_of(self.lhs), shape_of(self.rhs))
 
     def iteration_domain(self) -> tuple[LoopDim, ...]:
-        kept = (parallel_dim(extent) for extent in shape_of(self.result))
-        return (*kept, reduction_dim(shape_of(self.lhs)[-1]))
+        parallel = (parallel_dim(extent) for extent in shape_of(self.result))
+        return (*parallel, reduction_dim(shape_of(self.lhs)[-1]))
 
     def indexing_maps(self) -> tuple[Accesses, ...]:
         shape = shape_of(self.result)

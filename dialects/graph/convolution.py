@@ -32,12 +32,12 @@ from tlf.support.affine.index_access import Accesses, IndexAccess
 @irdl_op_definition
 class Conv2dOp(ContractionOperation, PaddingInterface, WindowInterface):
     """
-    Correlate each image of `lhs`, N x C x H x W, with the filters `rhs`,
-    F x C/groups x KH x KW.
+    Two-dimensional convolution: correlation of each image of `lhs`, N x C x H x W, with
+    the filters `rhs`, F x C/groups x KH x KW.
 
-    `padding` counts the zero rows and columns around an image: top, left, bottom,
-    right. Channels and filters fall into `groups` runs of equal length; filters see the
-    channels of the run with their number.
+    `padding` is the number of zero rows and columns around an image: top, left, bottom,
+    right. Channels and filters are split into `groups` runs of equal length; filters
+    read the channels of the run with the same index.
 
     ```mlir
     %y = graph.conv2d %x, %w strides [2, 2] padding [1, 1, 1, 1] acc f32
@@ -83,9 +83,9 @@ class Conv2dOp(ContractionOperation, PaddingInterface, WindowInterface):
         taps = taps_of(images, filters, 2)
         window = Window(taps, tuple(strides), tuple(padding), tuple(dilation))
         shape = Correlation(window, groups).infer_shape(images, filters)
-        wanted = element_of(inputs[0]) if element is None else element
+        result_element = element_of(inputs[0]) if element is None else element
         type_ = (
-            infer_result_type(inputs, shape, wanted)
+            infer_result_type(inputs, shape, result_element)
             if init is None
             else SSAValue.get(init).type
         )
@@ -130,17 +130,17 @@ class Conv2dOp(ContractionOperation, PaddingInterface, WindowInterface):
         filters, channels, *taps = shape_of(self.rhs)
         groups = self.group_count
         per_group = (groups, filters // groups) if groups > 1 else (filters,)
-        kept = (images, *per_group, rows, columns)
-        return (*map(parallel_dim, kept), *map(reduction_dim, (channels, *taps)))
+        parallel = (images, *per_group, rows, columns)
+        return (*map(parallel_dim, parallel), *map(reduction_dim, (channels, *taps)))
 
     def indexing_maps(self) -> tuple[Accesses, ...]:
         first = len(self.iteration_domain()) - 5
         row, column, channel, *taps = range(first, first + 5)
         per_group = shape_of(self.rhs)[1]
-        of_group = ((1, per_group),) if self.group_count > 1 else ()
+        group_term = ((1, per_group),) if self.group_count > 1 else ()
         images = (
             IndexAccess.of(0),
-            IndexAccess((*of_group, *self._index_term(channel))),
+            IndexAccess((*group_term, *self._index_term(channel))),
             *self.window.accesses((row, column), taps),
         )
         filters = (
@@ -199,7 +199,7 @@ class Conv2dOp(ContractionOperation, PaddingInterface, WindowInterface):
         return self.correlation.compute(lhs, rhs)
 
     def decompose_windows(self, builder: Builder) -> Sequence[SSAValue]:
-        """A contraction of the unfolded images; of the images themselves if 1x1."""
+        """Build a contraction of the unfolded images, or of the images if 1x1."""
         return [
             self.correlation.build_contraction(
                 builder,

@@ -40,12 +40,12 @@ ZEROS = (0, 0, 0, 0, 0, 0)
 @irdl_op_definition
 class Conv3dOp(AccumulatorOperation, DecompositionInterface):
     """
-    Correlate each image of `lhs`, N x C x D x H x W, with the filters `rhs`,
-    F x C/groups x KD x KH x KW.
+    Three-dimensional convolution: correlation of each image of `lhs`,
+    N x C x D x H x W, with the filters `rhs`, F x C/groups x KD x KH x KW.
 
-    `padding` counts the zeros around an image: before the first element of each axis,
-    then after the last. Channels and filters fall into `groups` runs of equal length;
-    filters see the channels of the run with their number.
+    `padding` is the number of zeros around an image: before the first element of each
+    axis, then after the last. Channels and filters are split into `groups` runs of
+    equal length; filters read the channels of the run with the same index.
 
     ```mlir
     %y = graph.conv3d %x, %w strides [2, 2, 2] padding [1, 1, 1, 1, 1, 1] acc f32
@@ -97,7 +97,7 @@ class Conv3dOp(AccumulatorOperation, DecompositionInterface):
         taps = taps_of(images, filters, 3)
         window = Window(taps, tuple(strides), tuple(padding), tuple(dilation))
         shape = Correlation(window, groups).infer_shape(images, filters)
-        wanted = element_of(inputs[0]) if element is None else element
+        result_element = element_of(inputs[0]) if element is None else element
         super().__init__(
             operands=inputs,
             properties={
@@ -108,7 +108,7 @@ class Conv3dOp(AccumulatorOperation, DecompositionInterface):
                 "acc": acc,
                 "precision": StringAttr(precision),
             },
-            result_types=[infer_result_type(inputs, shape, wanted)],
+            result_types=[infer_result_type(inputs, shape, result_element)],
         )
 
     @property
@@ -136,7 +136,7 @@ class Conv3dOp(AccumulatorOperation, DecompositionInterface):
         return (self.combine_with_init(total),)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
-        """A contraction of the unfolded images; of the images themselves if 1x1x1."""
+        """Build a contraction of the unfolded images, or of the images if 1x1x1."""
         return [
             self.correlation.build_contraction(
                 builder,

@@ -15,7 +15,7 @@ from tlf.dialects.interfaces import Array
 @irdl_op_definition
 class CopySignOp(BinaryOperation):
     """
-    Elementwise size of a with the sign of b, which zeros and NaN have, too.
+    Elementwise magnitude of a with the sign of b; zeros and NaN have a sign, too.
 
     ```mlir
     %y = graph.copysign %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>

@@ -22,7 +22,7 @@ from tlf.dialects.interfaces import Array
 def taps_of(
     images: Sequence[int], filters: Sequence[int], rank: int
 ) -> tuple[int, ...]:
-    """The extents of filters along the `rank` axes that they move over."""
+    """Return the extents of filters along the `rank` axes that they slide over."""
     wanted = rank + 2
     if len(images) != wanted or len(filters) != wanted:
         raise VerifyException(
@@ -36,8 +36,8 @@ def taps_of(
 class Correlation:
     """
     Correlation of images, N x C x axes, with filters, F x C/groups x taps. Channels and
-    filters fall into `groups` groups of equal size; the filters of a group see the
-    channels of the same group.
+    filters are split into `groups` groups of equal size; the filters of a group read
+    the channels of the same group.
     """
 
     window: Window
@@ -46,7 +46,7 @@ class Correlation:
     def infer_shape(
         self, images: Sequence[int], filters: Sequence[int]
     ) -> tuple[int, ...]:
-        """The shape of the result, or an error where the operands do not fit."""
+        """Infer the result shape; raise `VerifyException` if operands do not match."""
         groups = self.groups
         self.window.verify(len(filters) - 2)
         if groups < 1:
@@ -66,15 +66,17 @@ class Correlation:
         return (images[0], filters[0], *self.window.output_extents(images))
 
     def compute(self, images: Array, filters: Array) -> Array:
-        """The sum over the elements of filters of a matrix product for each."""
+        """Compute the correlation as a sum of matrix products, one per tap."""
         shape, groups = self.infer_shape(images.shape, filters.shape), self.groups
         count, depth = filters.shape[0] // groups, filters.shape[1]
         split = filters.reshape(groups, count, depth, -1)
         matrices = np.ascontiguousarray(np.moveaxis(split, -1, 0))
         total = np.zeros((shape[0], groups, count, prod(shape[2:])), images.dtype)
         elements = self.window.iterate_taps(images, 0)
-        for matrix, seen in zip(matrices, elements, strict=True):
-            total += np.matmul(matrix, seen.reshape(shape[0], groups, depth, -1))
+        for matrix, tap_elements in zip(matrices, elements, strict=True):
+            total += np.matmul(
+                matrix, tap_elements.reshape(shape[0], groups, depth, -1)
+            )
         return total.reshape(shape)
 
     def build_contraction(
@@ -89,7 +91,7 @@ class Correlation:
     ) -> SSAValue:
         """
         Build the correlation as a contraction of the unfolded images, with the type of
-        `result`. With filters of one element the images are contracted themselves.
+        `result`. If every window is a point, the images are contracted directly.
         """
         groups, point = self.groups, self.window.is_point
         if not point:
@@ -113,19 +115,19 @@ class Correlation:
 
     def _indexing_maps(self) -> list[AffineMap]:
         """
-        The maps of images, filters and result, over images, groups, filters, windows,
-        channels, and the elements of filters.
+        Return the indexing maps of images, filters and result, over the dimensions
+        images, groups, filters, windows, channels, and taps.
         """
         channel = 3 + self.window.rank
-        places = range(3, channel)
+        windows = range(3, channel)
         group = [1] if self.groups > 1 else []
         taps: Sequence[int] = ()
         if not self.window.is_point:
             taps = range(channel + 1, channel + 1 + self.window.rank)
         axes = [
-            [0, *group, channel, *taps, *places],
+            [0, *group, channel, *taps, *windows],
             [*group, 2, channel, *taps],
-            [0, *group, 2, *places],
+            [0, *group, 2, *windows],
         ]
         used = sorted({axis for each in axes for axis in each})
         return [
@@ -139,7 +141,7 @@ class Correlation:
 
 
 def _split_axis(builder: Builder, value: SSAValue, axis: int, groups: int) -> SSAValue:
-    """A tensor with an axis split into groups."""
+    """Build a reshape that splits an axis into groups."""
     shape = shape_of(value)
     split = (*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :])
     return builder.insert(ReshapeOp(value, split)).result

@@ -30,10 +30,7 @@ from tlf.dialects.value_check_interface import ValueCheck, ValueCheckInterface
 
 
 class DivisionOperation(BinaryOperation, ValueCheckInterface, abc.ABC):
-    """
-    A division; by 0 integers have the quotient and remainder of a division by 1. By 0,
-    integers have the quotient and the remainder that they have by 1.
-    """
+    """Base of divisions. Integers are divided by 1 where the divisor is 0."""
 
     def build_value_checks(self, builder: Builder) -> Sequence[ValueCheck]:
         return build_divisor_checks(builder, self.operands[1])
@@ -42,8 +39,9 @@ class DivisionOperation(BinaryOperation, ValueCheckInterface, abc.ABC):
 @irdl_op_definition
 class DivOp(DivisionOperation):
     """
-    Elementwise quotient. That of integers is truncated towards zero; by 0 it is the
-    dividend, and that of the least number by -1 is the least number.
+    Elementwise quotient. Quotients of integers are truncated towards zero; the quotient
+    by 0 is the dividend, and the quotient of the least integer by -1 is the least
+    integer.
 
     ```mlir
     %quotient = graph.div %a, %b : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
@@ -73,9 +71,9 @@ class DivOp(DivisionOperation):
 @irdl_op_definition
 class RemOp(DivisionOperation):
     """
-    Elementwise remainder of the division that is truncated towards zero: it has the
-    sign of the dividend. That of integers is 0 where the divisor is 0; that of
-    floats is exact, and the dividend where the divisor is infinite.
+    Elementwise remainder of the division truncated towards zero, with the sign of the
+    dividend. Remainders of integers are 0 where the divisor is 0; remainders of floats
+    are exact, and equal the dividend where the divisor is infinite.
 
     ```mlir
     %rest = graph.rem %a, %b : (tensor<4x8xi32>, tensor<8xi32>) -> tensor<4x8xi32>
@@ -100,11 +98,11 @@ class RemOp(DivisionOperation):
 
 
 def build_divisor_checks(builder: Builder, divisor: SSAValue) -> Sequence[ValueCheck]:
-    """Build the check that an integer divisor is not 0, unless that is known."""
+    """Build the check that an integer divisor is not 0, unless it is a known splat."""
     if is_float(element_of(divisor)) or splat_of(divisor):
         return ()
     program = MaskBuilder(builder)
     zero = program.constant(0, element_of(divisor))
-    is_known = program.compare(divisor, zero, Relation.NE)
-    values = program.cast(is_known, i32)
+    is_nonzero = program.compare(divisor, zero, Relation.NE)
+    values = program.cast(is_nonzero, i32)
     return (ValueCheck(values, 1, 1, "divisors other than 0"),)

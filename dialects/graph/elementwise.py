@@ -1,7 +1,7 @@
 """
 Elementwise operations, with numpy broadcasting.
 
-16-bit floats are computed in f32 and rounded once by each operation.
+16-bit floats are computed in f32 and rounded once per operation.
 """
 
 from __future__ import annotations
@@ -49,10 +49,11 @@ class ElementwiseOperation(
     IRDLOperation, ElementwiseInterface, SimplifiableOperation, abc.ABC
 ):
     """
-    An elementwise operation whose operands, but for a condition, have one element type.
+    Base of elementwise operations, whose operands share an element type, except for the
+    condition of a select.
 
-    Its text ends in a functional type, or in one type where a unary operation has the
-    same on both sides.
+    The assembly format ends in a functional type, or in a single type if a unary
+    operation has equal operand and result types.
     """
 
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = FLOATS
@@ -69,8 +70,8 @@ class ElementwiseOperation(
         parser.parse_punctuation(":")
         position = parser.pos
         if (types := parser.parse_optional_function_type()) is None:
-            one = parser.parse_type()
-            inputs, outputs = [one] * len(operands), [one]
+            type_ = parser.parse_type()
+            inputs, outputs = [type_] * len(operands), [type_]
         else:
             inputs, outputs = list(types.inputs), list(types.outputs)
         resolved = parser.resolve_operands(operands, inputs, position)
@@ -98,11 +99,11 @@ class ElementwiseOperation(
         return {}
 
     def print_options(self, printer: Printer) -> None:
-        """Print the properties, a space before each."""
+        """Print the properties, each with a leading space."""
 
     @property
     def numeric_operands(self) -> Sequence[SSAValue]:
-        """The operands of arithmetic, all of one element type."""
+        """Operands of the arithmetic, all of one element type."""
         return self.operands
 
     def verify_(self) -> None:
@@ -117,7 +118,7 @@ class ElementwiseOperation(
         verify_element_type(self.results[0], self.result_element())
 
     def result_element(self) -> Attribute:
-        """The element type that the result must have."""
+        """Return the element type that the result must have."""
         return element_of(self.numeric_operands[0])
 
     def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
@@ -127,11 +128,11 @@ class ElementwiseOperation(
 
     @abc.abstractmethod
     def compute(self, *operands: Array) -> Array:
-        """Compute in numpy; 16-bit floats have been widened to f32."""
+        """Compute in numpy; 16-bit floats are promoted to f32 by the caller."""
 
 
 class UnaryOperation(ElementwiseOperation):
-    """An elementwise operation on one tensor."""
+    """Base of elementwise operations on one tensor."""
 
     operand = operand_def(GraphTensor())
     result = result_def(GraphTensor())
@@ -149,7 +150,7 @@ class UnaryOperation(ElementwiseOperation):
 
 
 class BinaryOperation(ElementwiseOperation):
-    """An elementwise operation on two tensors, with numpy broadcasting."""
+    """Base of elementwise operations on two tensors, with numpy broadcasting."""
 
     lhs = operand_def(GraphTensor())
     rhs = operand_def(GraphTensor())
@@ -291,8 +292,8 @@ class MinimumOp(BinaryOperation):
 @irdl_op_definition
 class PowOp(BinaryOperation):
     """
-    Elementwise power, `a ** b`: 1 where b is 0, NaN where a is negative and b no whole
-    number.
+    Elementwise power, `a ** b`: 1 where b is 0, NaN where a is negative and b is not an
+    integer.
 
     ```mlir
     %power = graph.pow %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>

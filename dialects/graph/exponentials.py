@@ -29,7 +29,7 @@ class Exp2Op(MathFunctionOperation):
 @irdl_op_definition
 class Expm1Op(MathFunctionOperation):
     """
-    Elementwise exponential less 1, without loss of digits near 0.
+    Elementwise exponential minus 1, without loss of digits near 0.
 
     ```mlir
     %y = graph.expm1 %x : tensor<4xf32>

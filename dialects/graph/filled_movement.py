@@ -44,7 +44,7 @@ def parse_number(parser: Parser) -> float:
 
 
 def print_number(printer: Printer, fill: FillAttribute) -> None:
-    """Print the number of an attribute as `parse_number` reads it."""
+    """Print the number of an attribute in the syntax of `parse_number`."""
     if isinstance(fill, FloatAttr) and math.isfinite(fill.value.data):
         printer.print_float(fill.value.data, fill.type)
     elif fill.type == i1:
@@ -55,26 +55,26 @@ def print_number(printer: Printer, fill: FillAttribute) -> None:
 
 class FilledOperation(MovementOperation, abc.ABC):
     """
-    A movement that reads beyond its operand, where all elements are `fill`.
+    Base of movements that read outside of their operand, where all elements are `fill`.
 
-    Its text ends in `fill`, the number, and a functional type.
+    The assembly format ends in `fill`, a number, and a functional type.
     """
 
     fill = prop_def(FloatAttr | IntegerAttr)
 
     @property
     def fill_value(self) -> Scalar:
-        """The value of elements outside of the operand."""
+        """Value of elements outside of the operand."""
         return scalar_value(self.fill)
 
     @classmethod
     @abc.abstractmethod
     def parse_options(cls, parser: Parser) -> dict[str, Attribute]:
-        """Parse the properties but the fill, which follow the operand."""
+        """Parse the properties other than the fill, which follow the operand."""
 
     @abc.abstractmethod
     def print_options(self, printer: Printer) -> None:
-        """Print the properties but the fill, a space before each."""
+        """Print the properties other than the fill, each with a leading space."""
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -125,7 +125,7 @@ class FilledOperation(MovementOperation, abc.ABC):
 def _to_fill_attribute(
     parser: Parser, position: int, number: float, operand: SSAValue
 ) -> FillAttribute:
-    """Convert a number to an attribute of the operand's element type, if it is one."""
+    """Convert a number to an attribute of the operand's element type, or raise."""
     element = element_of(operand)
     is_whole = math.isfinite(number) and number == int(number)
     if not is_float(element) and not is_whole:

@@ -17,7 +17,7 @@ Value = TypeVar("Value")
 
 
 class Arithmetic(Protocol[Value]):
-    """Operations that formulas of composites are written with."""
+    """Operations that the formulas of composites use."""
 
     def constant(self, value: float, /) -> Value: ...
     def add(self, lhs: Value, rhs: Value, /) -> Value: ...
@@ -43,23 +43,23 @@ class ScalarBuilder:
         return self.insert(arith.ConstantOp(scalar_attribute(value, self.element)))
 
     def add(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        """The sum."""
+        """Build the sum."""
         return self.insert(arith.AddfOp(lhs, rhs))
 
     def mul(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        """The product."""
+        """Build the product."""
         return self.insert(arith.MulfOp(lhs, rhs))
 
     def div(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        """The quotient."""
+        """Build the quotient."""
         return self.insert(arith.DivfOp(lhs, rhs))
 
     def exp(self, value: SSAValue) -> SSAValue:
-        """The exponential."""
+        """Build the exponential."""
         return self.insert(math.ExpOp(value))
 
     def erf(self, value: SSAValue) -> SSAValue:
-        """The error function."""
+        """Build the error function."""
         return self.insert(math.ErfOp(value))
 
 
@@ -74,21 +74,21 @@ class ArrayArithmetic:
         return np.asarray(value, self.dtype)
 
     def add(self, lhs: Array, rhs: Array) -> Array:
-        """The sum."""
+        """Return the sum."""
         return np.add(lhs, rhs)
 
     def mul(self, lhs: Array, rhs: Array) -> Array:
-        """The product."""
+        """Return the product."""
         return np.multiply(lhs, rhs)
 
     def div(self, lhs: Array, rhs: Array) -> Array:
-        """The quotient."""
+        """Return the quotient."""
         return np.divide(lhs, rhs)
 
     def exp(self, value: Array) -> Array:
-        """The exponential."""
+        """Return the exponential."""
         return np.exp(value)
 
     def erf(self, value: Array) -> Array:
-        """The error function."""
+        """Return the error function."""
         return error_function(value).astype(self.dtype)

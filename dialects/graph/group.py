@@ -46,7 +46,7 @@ from tlf.dialects.interfaces import (
 @irdl_op_definition
 class YieldOp(AbstractYieldOperation[Attribute]):
     """
-    End a group, naming its results.
+    Terminator of a group; its operands are the results of the group.
 
     ```mlir
     graph.yield %y : tensor<4x8xf32>
@@ -61,8 +61,8 @@ class YieldOp(AbstractYieldOperation[Attribute]):
 @irdl_op_definition
 class GroupOp(IRDLOperation, CanonicalizableOperation):
     """
-    Operations that are fused into one tile loop nest. The body uses nothing from
-    outside but its arguments, which are the operands; what it yields are the results.
+    Operations that are fused into one tile loop nest. The body is isolated from above:
+    its arguments are the operands, and the values it yields are the results.
 
     ```mlir
     %y = graph.group ins(%a = %x : tensor<4x8xf32>)
@@ -100,24 +100,24 @@ class GroupOp(IRDLOperation, CanonicalizableOperation):
 
     @property
     def yielded_values(self) -> tuple[SSAValue, ...]:
-        """The values that the body yields."""
+        """Values that the body yields."""
         last = self.body.block.last_op
         return tuple(last.operands) if isinstance(last, YieldOp) else ()
 
     @property
     def tiled_operation(self) -> TilingInterface | None:
-        """The operation that defines the first result, where it can be tiled."""
+        """Operation that defines the first result; `None` if it cannot be tiled."""
         owner = self.yielded_values[0].owner if self.yielded_values else None
         return owner if isinstance(owner, TilingInterface) else None
 
     @property
     def reducing_operation(self) -> AccumulatingInterface | None:
-        """The last accumulating operation of the body."""
+        """Last accumulating operation of the body, if any."""
         return next(reversed(self._accumulating_operations), None)
 
     @property
     def _accumulating_operations(self) -> Sequence[AccumulatingInterface]:
-        """The accumulating operations of the body, in order."""
+        """Accumulating operations of the body, in order."""
         return [
             op for op in self.body.block.ops if isinstance(op, AccumulatingInterface)
         ]
@@ -199,18 +199,18 @@ class GroupOp(IRDLOperation, CanonicalizableOperation):
             raise VerifyException(
                 f"expected a body that ends in graph.yield, got {last}"
             )
-        found = tuple(value.type for value in self.yielded_values)
-        if found != self.outputs.types:
+        yielded_types = tuple(value.type for value in self.yielded_values)
+        if yielded_types != self.outputs.types:
             raise VerifyException(
                 f"expected the body to yield {_format_types(self.outputs.types)}, "
-                f"got {_format_types(found)}"
+                f"got {_format_types(yielded_types)}"
             )
         verify_in_place(self)
         if self.plan is not None:
             self._verify_plan(self.plan)
 
     def _verify_plan(self, plan: PlanAttr) -> None:
-        """Check that the plan has the loops that the body has."""
+        """Check the plan against the loops, operands and results of the group."""
         if (tiled := self.tiled_operation) is None:
             raise VerifyException(
                 "expected a first result of an operation that tiles, "
@@ -222,12 +222,12 @@ class GroupOp(IRDLOperation, CanonicalizableOperation):
                 f"expected {count} tile sizes, one per parallel iterator of "
                 f"{tiled.name}, got {len(plan.tile)}"
             )
-        if any(number >= len(self.outputs) for number in plan.retained_results):
+        if any(index >= len(self.outputs) for index in plan.retained_results):
             raise VerifyException(
                 f"expected numbers of {len(self.outputs)} results to keep, "
                 f"got {list(plan.retained_results)}"
             )
-        if any(number >= len(self.inputs) for number in plan.resident_operands):
+        if any(index >= len(self.inputs) for index in plan.resident_operands):
             raise VerifyException(
                 f"expected numbers of {len(self.inputs)} operands to hold, "
                 f"got {list(plan.resident_operands)}"
@@ -248,13 +248,15 @@ class GroupOp(IRDLOperation, CanonicalizableOperation):
 
     def _admissible_reduce_counts(self) -> list[int]:
         """
-        Return the admissible numbers of reduce sizes: one size for each reduction of
-        some accumulating operation, the last operation first, and of contractions
-        before it that have a loop inside of its loop.
+        Return the admissible numbers of reduce sizes, that of the last accumulating
+        operation first: the number of reduction iterators of one accumulating
+        operation, plus those of contractions before it whose loop is nested in its own.
         """
-        found = self._accumulating_operations
-        counts = [_count_dims(op, IteratorType.REDUCTION) for op in reversed(found)]
-        for op in found[:-1]:
+        accumulating = self._accumulating_operations
+        counts = [
+            _count_dims(op, IteratorType.REDUCTION) for op in reversed(accumulating)
+        ]
+        for op in accumulating[:-1]:
             if isinstance(op, ContractionInterface):
                 nested = _count_dims(op, IteratorType.REDUCTION)
                 counts += [count + nested for count in counts]

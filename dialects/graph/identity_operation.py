@@ -18,8 +18,8 @@ class IdentityOperation(
     UnaryOperation, DecompositionInterface, HasFolderInterface, abc.ABC
 ):
     """
-    An operation that returns its operand; it folds away, or is a cast of layouts. It
-    folds away, or is a cast where layouts differ.
+    Base of operations that return their operand. They fold away if operand and result
+    types are equal, and decompose to a cast if layouts differ.
     """
 
     def compute(self, *operands: Array) -> Array:
@@ -31,8 +31,8 @@ class IdentityOperation(
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
         if self.operand.type == self.result.type:
             return [self.operand]
-        moved = CastOp.create(operands=[self.operand], result_types=self.result_types)
-        return builder.insert(moved).results
+        cast = CastOp.create(operands=[self.operand], result_types=self.result_types)
+        return builder.insert(cast).results
 
     def fold(self) -> Sequence[SSAValue | Attribute] | None:
         return [self.operand] if self.operand.type == self.result.type else None

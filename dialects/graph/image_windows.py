@@ -17,11 +17,11 @@ from tlf.dialects.interfaces import Array, Scalar, to_affine_map
 from tlf.support.affine.index_access import Accesses, IndexAccess
 
 IMAGE_AXES = range(2, 4)
-"""The axes of N x C x H x W images that windows move over."""
+"""Axes of N x C x H x W images that windows slide over."""
 
 
 def padding_of(outside: Sequence[tuple[int, int]]) -> DenseArrayBase[IntegerType]:
-    """Return the padding property of images that lack elements before and after."""
+    """Return the padding property, given (before, after) counts along all axes."""
     before = [low for low, _ in outside[2:]]
     return integers_attribute([*before, *(high for _, high in outside[2:])])
 
@@ -29,7 +29,7 @@ def padding_of(outside: Sequence[tuple[int, int]]) -> DenseArrayBase[IntegerType
 def _select_or_default(
     numbers: Sequence[int], kept: Sequence[bool], other: int
 ) -> tuple[int, ...]:
-    """Return the selected numbers, and a default in place of the others."""
+    """Return the numbers with unselected ones replaced by a default."""
     return tuple(n if keep else other for n, keep in zip(numbers, kept, strict=True))
 
 
@@ -37,7 +37,7 @@ def _select_or_default(
 class Window:
     """
     Sliding windows of `taps` elements over the axes of images, N x C x axes. `padding`
-    is that before the first element of each axis, then that after the last.
+    lists the padding before the first element of each axis, then after the last.
     """
 
     taps: tuple[int, ...]
@@ -46,7 +46,7 @@ class Window:
     dilation: tuple[int, ...]
 
     def verify(self, rank: int) -> None:
-        """Check the numbers by themselves, those of `rank` axes."""
+        """Check the parameters of windows over `rank` axes, independently of images."""
         checks = (
             ("kernel", self.taps, rank, 1),
             ("strides", self.strides, rank, 1),
@@ -72,19 +72,19 @@ class Window:
         return all(each == 1 for each in ones) and not any(self.padding)
 
     def restrict_to_axes(self, axes: Collection[int]) -> Window:
-        """Return the window restricted to some axes, of extent 1 along the others."""
-        kept = [axis in axes for axis in range(self.rank)]
+        """Return the window restricted to some axes, with one tap along the others."""
+        selected = [axis in axes for axis in range(self.rank)]
         return Window(
-            _select_or_default(self.taps, kept, 1),
-            _select_or_default(self.strides, kept, 1),
-            _select_or_default(self.padding, 2 * kept, 0),
-            _select_or_default(self.dilation, kept, 1),
+            _select_or_default(self.taps, selected, 1),
+            _select_or_default(self.strides, selected, 1),
+            _select_or_default(self.padding, 2 * selected, 0),
+            _select_or_default(self.dilation, selected, 1),
         )
 
     def count_elements(self, images: Sequence[int]) -> Array:
         """
-        Return the number of elements of the image in each window, for images of these
-        extents along the axes.
+        Return the number of image elements in each window; `images` are the extents of
+        the image along the axes of the window.
         """
         counts = (
             self._count_elements_along(axis, extent)
@@ -93,11 +93,11 @@ class Window:
         return reduce(np.multiply.outer, counts)
 
     def _count_elements_along(self, axis: int, extent: int) -> Array:
-        """Return the number of positions of each window that lie within an axis."""
+        """Return the number of in-bounds elements of each window along an axis."""
         windows = np.arange(self._output_extent(axis, extent)) * self.strides[axis]
         taps = np.arange(self.taps[axis]) * self.dilation[axis]
-        places = windows[:, None] + taps - self.padding[axis]
-        return ((places >= 0) & (places < extent)).sum(1)
+        positions = windows[:, None] + taps - self.padding[axis]
+        return ((positions >= 0) & (positions < extent)).sum(1)
 
     def output_extents(self, images: Sequence[int]) -> tuple[int, ...]:
         """Return the number of windows along each axis of images of a shape."""
@@ -117,8 +117,8 @@ class Window:
 
     def accesses(self, positions: Sequence[int], taps: Sequence[int]) -> Accesses:
         """
-        Return the access to the element that is read along each axis, given the
-        iterators of windows and those of the elements of each window.
+        Return the access along each axis, given the iterators of windows and the
+        iterators of the elements of a window.
         """
         return tuple(
             IndexAccess(
@@ -132,9 +132,7 @@ class Window:
         )
 
     def _tap_term(self, axis: int, iterator: int) -> tuple[tuple[int, int], ...]:
-        """
-        Return the term of a window's element in an index; empty if there is only one.
-        """
+        """Return the term of a tap iterator in an index; empty for a single tap."""
         return ((iterator, self.dilation[axis]),) if self.taps[axis] > 1 else ()
 
     def iterate_taps(self, images: Array, fill: Scalar) -> Iterator[Array]:
@@ -155,8 +153,10 @@ class Window:
     def _tap_slices(self, tap: Sequence[int], extents: Sequence[int]) -> list[slice]:
         """Return the slices of the padded images that one tap reads."""
         return [
-            slice(at * dilation, at * dilation + stride * (extent - 1) + 1, stride)
-            for at, dilation, stride, extent in zip(
+            slice(
+                index * dilation, index * dilation + stride * (extent - 1) + 1, stride
+            )
+            for index, dilation, stride, extent in zip(
                 tap, self.dilation, self.strides, extents, strict=True
             )
         ]
@@ -179,5 +179,5 @@ class Window:
             range(last, last + self.rank),
             range(first, last),
         )
-        gathered = to_affine_map((IndexAccess.of(0), channel, *spatial), len(shape))
-        return UnfoldOp(images, gathered.data, shape, fill)
+        map_ = to_affine_map((IndexAccess.of(0), channel, *spatial), len(shape))
+        return UnfoldOp(images, map_.data, shape, fill)

@@ -12,13 +12,13 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 IN_PLACE_ATTRIBUTE = "tlf.in_place"
-"""The attribute of an operation that holds an `InPlaceAttr`."""
+"""Name of the attribute of an operation that is an `InPlaceAttr`."""
 
 
 @irdl_attr_definition
 class InPlaceAttr(ParametrizedAttribute):
     """
-    For each result, the index of the operand whose buffer it may overwrite, or none.
+    Index of the operand whose buffer each result may overwrite, or none.
 
     ```mlir
     #graph.in_place<none, 2>
@@ -28,20 +28,20 @@ class InPlaceAttr(ParametrizedAttribute):
     name = "graph.in_place"
 
     operands: ArrayAttr[IntAttr]
-    """Minus one stands for none."""
+    """Operand index of each result; -1 for none."""
 
     def __init__(self, operands: Sequence[int | None]):
-        numbers = [IntAttr(-1 if each is None else each) for each in operands]
-        super().__init__(ArrayAttr(numbers))
+        indices = [IntAttr(-1 if each is None else each) for each in operands]
+        super().__init__(ArrayAttr(indices))
 
     @property
     def operand_indices(self) -> tuple[int | None, ...]:
-        """The operand index of each result."""
+        """Operand index of each result; `None` for none."""
         return tuple(each.data if each.data >= 0 else None for each in self.operands)
 
     def verify(self) -> None:
-        taken = [number for number in self.operand_indices if number is not None]
-        if len(taken) != len(set(taken)):
+        indices = [index for index in self.operand_indices if index is not None]
+        if len(indices) != len(set(indices)):
             raise VerifyException("expected every operand to be overwritten once")
 
     def print_parameters(self, printer: Printer) -> None:
@@ -59,38 +59,38 @@ class InPlaceAttr(ParametrizedAttribute):
             return parser.parse_integer(allow_boolean=False, allow_negative=False)
 
         with parser.in_angle_brackets():
-            numbers = parser.parse_comma_separated_list(
+            indices = parser.parse_comma_separated_list(
                 parser.Delimiter.NONE, parse_one
             )
-        return InPlaceAttr(numbers).parameters
+        return InPlaceAttr(indices).parameters
 
 
 def in_place_operands_of(op: Operation) -> tuple[int | None, ...]:
     """Return, for each result, the index of the operand it may overwrite."""
-    found = op.attributes.get(IN_PLACE_ATTRIBUTE)
-    if isinstance(found, InPlaceAttr):
-        return found.operand_indices
+    attribute = op.attributes.get(IN_PLACE_ATTRIBUTE)
+    if isinstance(attribute, InPlaceAttr):
+        return attribute.operand_indices
     return (None,) * len(op.results)
 
 
 def verify_in_place(op: Operation) -> None:
-    """Check that an operation's results have the types of what they overwrite."""
-    numbers = in_place_operands_of(op)
-    if len(numbers) != len(op.results):
+    """Check that results have the types of the operands that they overwrite."""
+    indices = in_place_operands_of(op)
+    if len(indices) != len(op.results):
         raise VerifyException(
             f"expected an operand or none for each of {len(op.results)} results, "
-            f"got {len(numbers)}"
+            f"got {len(indices)}"
         )
-    for number, result in zip(numbers, op.results, strict=True):
-        if number is None:
+    for index, result in zip(indices, op.results, strict=True):
+        if index is None:
             continue
-        if number >= len(op.operands):
+        if index >= len(op.operands):
             raise VerifyException(
                 f"expected one of {len(op.operands)} operands to be overwritten, "
-                f"got number {number}"
+                f"got number {index}"
             )
-        if op.operands[number].type != result.type:
+        if op.operands[index].type != result.type:
             raise VerifyException(
                 f"expected to overwrite an operand of type {result.type}, "
-                f"got {op.operands[number].type}"
+                f"got {op.operands[index].type}"
             )

@@ -52,26 +52,26 @@ from tlf.dialects.value_check_interface import (
 from tlf.support.affine.index_access import Accesses, IndexAccess, identity_accesses
 
 INDEX_TYPES = (i64, i32)
-"""The element types of indices."""
+"""Element types of index tensors."""
 
 
 def verify_indices(indices: SSAValue, shape: Sequence[int], axis: int) -> None:
-    """Check that indices along an axis fit into `shape` along the others."""
-    found = shape_of(indices)
-    pairs = enumerate(zip(found, shape, strict=False))
-    if len(found) != len(shape) or any(
-        extent > most for each, (extent, most) in pairs if each != axis
+    """Check that the extents of indices are within `shape`, except along an axis."""
+    index_shape = shape_of(indices)
+    pairs = enumerate(zip(index_shape, shape, strict=False))
+    if len(index_shape) != len(shape) or any(
+        extent > limit for each, (extent, limit) in pairs if each != axis
     ):
         raise VerifyException(
             f"expected indices within {format_shape(shape)} but for axis {axis}, "
-            f"got {format_shape(found)}"
+            f"got {format_shape(index_shape)}"
         )
 
 
 def _infer_take_shape(
     operand: SSAValue, indices: SSAValue, axis: int
 ) -> tuple[int, ...]:
-    """The shape of a tensor whose axis is replaced by those of indices."""
+    """Infer the operand shape with an axis replaced by the axes of the indices."""
     shape = shape_of(operand)
     verify_axes([axis], len(shape))
     return (*shape[:axis], *shape_of(indices), *shape[axis + 1 :])
@@ -86,7 +86,7 @@ class IndexingOperation(
     abc.ABC,
 ):
     """
-    An operation that reads a tensor along an axis at given indices. Where an index is
+    Base of operations that read a tensor at given indices of an axis. Where an index is
     negative, or not less than the extent of the axis, elements are 0.
     """
 
@@ -118,7 +118,7 @@ class IndexingOperation(
         return (index_check(self.indices, 0, last),)
 
     def indexed_access(self) -> IndexAccess:
-        """Return the access of an iteration to the operand along the axis."""
+        """Return the indirect access to the operand along the axis."""
         return IndexAccess.indirect(1, shape_of(self.operand)[self.axis.value.data])
 
 
@@ -157,49 +157,57 @@ class TakeOp(IndexingOperation):
         verify_element_type(self.result, element_of(self.operand))
 
     def indexing_maps(self) -> tuple[Accesses | None, ...]:
-        """The axes of the result: those before, those of the indices, those behind."""
+        """Return accesses over leading axes, axes of the indices, and trailing axes."""
         rank, axis = len(shape_of(self.operand)), self.axis.value.data
         count = len(shape_of(self.indices))
-        before = identity_accesses(axis)
-        behind = [IndexAccess.of(each + count - 1) for each in range(axis + 1, rank)]
+        leading = identity_accesses(axis)
+        trailing = [IndexAccess.of(each + count - 1) for each in range(axis + 1, rank)]
         indices = tuple(IndexAccess.of(axis + each) for each in range(count))
-        return (*before, self.indexed_access(), *behind), indices
+        return (*leading, self.indexed_access(), *trailing), indices
 
     def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
         array, indices = operands
         axis = self.axis.value.data
-        known = in_bounds_mask(indices, array.shape[axis])
-        taken = np.take(array, np.where(known, indices, 0), axis=axis)
-        behind = array.ndim - axis - 1
-        known = known.reshape((*known.shape, *[1] * behind))
-        return (np.where(known, taken, array.dtype.type(0)),)
+        in_bounds = in_bounds_mask(indices, array.shape[axis])
+        taken = np.take(array, np.where(in_bounds, indices, 0), axis=axis)
+        trailing = array.ndim - axis - 1
+        in_bounds = in_bounds.reshape((*in_bounds.shape, *[1] * trailing))
+        return (np.where(in_bounds, taken, array.dtype.type(0)),)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
-        """The axes are those before, those of the indices, the axis, those behind."""
+        """
+        Build a masked reduction over the axis. Axes are the leading axes, the axes of
+        the indices, the reduced axis, and the trailing axes.
+        """
         program, axis = MaskBuilder(builder), self.axis.value.data
         shape, rank = shape_of(self.operand), len(shape_of(self.indices))
-        behind = len(shape) - axis - 1
+        trailing = len(shape) - axis - 1
         value = program.promote_boolean(self.operand)
-        if axis:  # broadcasting adds the axes in front by itself
+        if axis:  # leading axes broadcast implicitly
             value = program.insert_unit_axes(value, axis, rank)
-        indices = program.insert_unit_axes(self.indices, rank, behind)
-        known = program.build_in_bounds_mask(indices, shape[axis])
-        places = program.axis_indices(shape[axis], behind, element_of(self.indices))
-        indices = program.insert_unit_axes(self.indices, rank, behind + 1)
-        chosen = program.compare(indices, places, Relation.EQ)
-        found = program.extract_where(chosen, value, axis + rank)
-        zero = program.constant(0, element_of(found))
+        indices = program.insert_unit_axes(self.indices, rank, trailing)
+        in_bounds = program.build_in_bounds_mask(indices, shape[axis])
+        positions = program.axis_indices(
+            shape[axis], trailing, element_of(self.indices)
+        )
+        indices = program.insert_unit_axes(self.indices, rank, trailing + 1)
+        mask = program.compare(indices, positions, Relation.EQ)
+        elements = program.extract_where(mask, value, axis + rank)
+        zero = program.constant(0, element_of(elements))
         return [
-            program.to_result_type(program.select(known, found, zero), self.result.type)
+            program.to_result_type(
+                program.select(in_bounds, elements, zero), self.result.type
+            )
         ]
 
 
 @irdl_op_definition
 class GatherOp(IndexingOperation):
     """
-    For each index, the element at its position, but along an axis at the index. The
-    indices may be fewer than the operand along the other axes. Where an index is
-    negative, or not less than the extent of the axis, the element is 0.
+    Gather along an axis: for each index, the operand element at the position of the
+    index, with the coordinate along the axis replaced by the index. Along the other
+    axes, indices may be shorter than the operand. Where an index is negative, or not
+    less than the extent of the axis, the element is 0.
 
     ```mlir
     %y = graph.gather %x, %indices axis 1
@@ -237,36 +245,40 @@ class GatherOp(IndexingOperation):
 
     @property
     def gathered_slice_shape(self) -> tuple[int, ...]:
-        """The shape of the slice of the operand that elements are read from."""
+        """Shape of the slice of the operand that elements are read from."""
         axis = self.axis.value.data
         return with_extent(shape_of(self.indices), axis, shape_of(self.operand)[axis])
 
     def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
         array, indices = operands
         axis = self.axis.value.data
-        part = array[tuple(map(slice, self.gathered_slice_shape))]
-        known = in_bounds_mask(indices, array.shape[axis])
-        places = np.where(known, indices, 0).astype(np.int64)
-        found = np.take_along_axis(part, places, axis)
-        return (np.where(known, found, array.dtype.type(0)),)
+        view = array[tuple(map(slice, self.gathered_slice_shape))]
+        in_bounds = in_bounds_mask(indices, array.shape[axis])
+        positions = np.where(in_bounds, indices, 0).astype(np.int64)
+        elements = np.take_along_axis(view, positions, axis)
+        return (np.where(in_bounds, elements, array.dtype.type(0)),)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
-        """The axis of the operand comes behind that of the indices."""
+        """Build a masked reduction over an axis after the axis of the indices."""
         program, axis = MaskBuilder(builder), self.axis.value.data
-        part, behind = (
+        slice_shape, trailing = (
             self.gathered_slice_shape,
             len(self.gathered_slice_shape) - axis - 1,
         )
         value: SSAValue = self.operand
-        if shape_of(value) != part:
-            value = program.insert(SliceOp(value, [0] * len(part), part))
+        if shape_of(value) != slice_shape:
+            value = program.insert(SliceOp(value, [0] * len(slice_shape), slice_shape))
         value = program.insert_unit_axes(program.promote_boolean(value), axis)
-        places = program.axis_indices(part[axis], behind, element_of(self.indices))
+        positions = program.axis_indices(
+            slice_shape[axis], trailing, element_of(self.indices)
+        )
         indices = program.insert_unit_axes(self.indices, axis + 1)
-        chosen = program.compare(indices, places, Relation.EQ)
-        found = program.extract_where(chosen, value, axis + 1)
-        known = program.build_in_bounds_mask(self.indices, part[axis])
-        zero = program.constant(0, element_of(found))
+        mask = program.compare(indices, positions, Relation.EQ)
+        elements = program.extract_where(mask, value, axis + 1)
+        in_bounds = program.build_in_bounds_mask(self.indices, slice_shape[axis])
+        zero = program.constant(0, element_of(elements))
         return [
-            program.to_result_type(program.select(known, found, zero), self.result.type)
+            program.to_result_type(
+                program.select(in_bounds, elements, zero), self.result.type
+            )
         ]

@@ -12,17 +12,20 @@ from tlf.dialects.types import scalar_attribute
 
 
 def truncated_quotient(lhs: Array, rhs: Array) -> Array:
-    """The quotient of integers, without its fraction."""
+    """Return the quotient of integers, truncated towards zero."""
     return np.floor_divide(np.subtract(lhs, np.fmod(lhs, rhs)), rhs)
 
 
 def safe_divisor(divisor: Array) -> Array:
-    """The divisor, but 1 for 0."""
+    """Return the divisor with 0 replaced by 1."""
     return np.where(np.equal(divisor, 0), divisor.dtype.type(1), divisor)
 
 
 def safe_scalar_divisor(builder: Builder, divisor: SSAValue) -> SSAValue:
-    """The divisor, but 1 for 0: machines fault, even beside the elements of a tile."""
+    """
+    Build the divisor with 0 replaced by 1: machines fault on 0, even in lanes outside
+    of the elements of a tile.
+    """
     zero, one = (
         builder.insert(arith.ConstantOp(scalar_attribute(number, divisor.type))).result
         for number in (0, 1)

@@ -34,7 +34,7 @@ from tlf.dialects.types import dtype_of, is_float, tensor_type, type_like
 @irdl_op_definition
 class IotaOp(IRDLOperation, DecompositionInterface):
     """
-    The index of each element along an axis, rounded to the element type.
+    Index of each element along an axis, rounded to the element type.
 
     ```mlir
     %columns = graph.iota axis 1 : tensor<4x8xi32>
@@ -69,7 +69,7 @@ class IotaOp(IRDLOperation, DecompositionInterface):
             )
 
     def _index_array(self) -> Array:
-        """Return the indices in a shape that broadcasts to that of the result."""
+        """Return the indices in a shape that broadcasts to the result shape."""
         shape, axis = shape_of(self.result), self.axis.value.data
         ones = [1] * (len(shape) - axis - 1)
         indices = np.arange(shape[axis]).reshape(shape[axis], *ones)
@@ -79,7 +79,7 @@ class IotaOp(IRDLOperation, DecompositionInterface):
         return (np.broadcast_to(self._index_array(), shape_of(self.result)),)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
-        """A constant of one axis, repeated along the others."""
+        """Build a constant along the axis, broadcast along the other axes."""
         indices, result = self._index_array(), tensor_type(self.result)
         constant = ConstantOp(indices, type_like(result, indices.shape))
         if constant.result.type == result:

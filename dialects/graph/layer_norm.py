@@ -41,7 +41,7 @@ from tlf.dialects.interfaces import Array
 
 
 class TrailingAxesOperation(NormalizationOperation):
-    """A normalization over the trailing axes, one unless `last` says how many."""
+    """Base of normalizations over the `last` trailing axes, by default one."""
 
     last = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(1, i64))
 
@@ -79,10 +79,10 @@ class TrailingAxesOperation(NormalizationOperation):
 @irdl_op_definition
 class LayerNormOp(TrailingAxesOperation):
     """
-    `(x - mean) / sqrt(variance + epsilon) * weight + bias`, mean and variance (the mean
-    square of `x - mean`) taken over the last axes, one unless `last 2` before `epsilon`
-    says how many. Weight and bias have the shape of these axes; either may be absent.
-    Computed in f32 where x is narrower.
+    Layer normalization, `(x - mean) / sqrt(variance + epsilon) * weight + bias`. Mean
+    and variance (the mean square of `x - mean`) are over the last axis, or over several
+    trailing axes with, for example, `last 2` before `epsilon`. Weight and bias have the
+    shape of these axes; either may be absent. Computed in f32 if x is narrower.
 
     ```mlir
     %y = graph.layer_norm %x weight %w bias %b epsilon 1.0e-05
@@ -158,10 +158,10 @@ class LayerNormOp(TrailingAxesOperation):
 @irdl_op_definition
 class RmsNormOp(TrailingAxesOperation):
     """
-    `x / sqrt(mean(x * x) + epsilon) * weight`, the mean taken over the last axes, one
-    unless `last` says how many. The weight has the shape of these axes, and may be
-    absent (Zhang and Sennrich, Root Mean Square Layer Normalization, arXiv 1910.07467).
-    Computed in f32 where x is narrower.
+    RMS normalization, `x / sqrt(mean(x * x) + epsilon) * weight` (Zhang and Sennrich,
+    Root Mean Square Layer Normalization, arXiv 1910.07467). The mean is over the `last`
+    trailing axes, by default one. The weight has the shape of these axes, and may be
+    absent. Computed in f32 if x is narrower.
 
     ```mlir
     %y = graph.rms_norm %x weight %w epsilon 1.0e-05

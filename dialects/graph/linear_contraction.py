@@ -40,11 +40,12 @@ from tlf.support.affine.linear_access import (
 @irdl_op_definition
 class LinearContractOp(ContractionOperation):
     """
-    Multiply and sum over a domain, as linear maps of `lhs`, `rhs` and the result say.
+    Contraction over a domain, given by linear maps of `lhs`, `rhs` and the result.
 
-    A map's result is a sum such as `d0 * 7 + d1`. Sums are over the dimensions that the
-    last map does not name. It names each other one once, and all elements of the
-    result: along an axis `d0 * 7 + d1` the extent of d1 is 7.
+    Map results are linear expressions such as `d0 * 7 + d1`. Dimensions that the map of
+    the result does not use are summed over. That map uses every other dimension once,
+    and covers all elements of the result: along an axis `d0 * 7 + d1` the extent of d1
+    is 7.
 
     ```mlir
     %c = graph.linear_contract %x, %w domain [4, 7, 9] maps [
@@ -75,7 +76,7 @@ class LinearContractOp(ContractionOperation):
         acc: Attribute | None = None,
         precision: str = "ieee",
     ):
-        """`operands` are `lhs`, `rhs` and perhaps `init`."""
+        """Create a contraction; `operands` are `lhs`, `rhs` and optionally `init`."""
         super().__init__(
             operands=[*operands, None][:3],
             properties={
@@ -89,12 +90,12 @@ class LinearContractOp(ContractionOperation):
 
     @property
     def domain_extents(self) -> tuple[int, ...]:
-        """The size of the domain, per dimension."""
+        """Extent of the domain along each dimension."""
         return tuple(self.domain.get_values())
 
     @property
     def affine_maps(self) -> tuple[AffineMap, ...]:
-        """The maps of `lhs`, `rhs` and the result."""
+        """Indexing maps of `lhs`, `rhs` and the result."""
         return tuple(each.data for each in self.maps)
 
     def infer_shape(self) -> tuple[int, ...]:
@@ -110,14 +111,14 @@ class LinearContractOp(ContractionOperation):
         verify_access(maps[2], extents, shape_of(self.result), "result")
         _verify_dims_are_read(maps, extents)
         orders = self._result_dim_orders
-        named = list(chain(*orders))
-        if len(set(named)) < len(named):
+        result_dims = list(chain(*orders))
+        if len(set(result_dims)) < len(result_dims):
             raise VerifyException(f"expected a dimension once in {maps[2]}")
         return tuple(prod(extents[each] for each in order) for order in orders)
 
     @property
     def _result_dim_orders(self) -> list[list[int]]:
-        """For each axis of the result, its dimensions, outermost first."""
+        """Dimensions of each axis of the result, outermost first."""
         result = self.affine_maps[2]
         return [
             _order_dims(each, self.domain_extents, result)
@@ -125,9 +126,9 @@ class LinearContractOp(ContractionOperation):
         ]
 
     def iteration_domain(self) -> tuple[LoopDim, ...]:
-        kept = self.affine_maps[2].used_dims()
+        parallel_dims = self.affine_maps[2].used_dims()
         return tuple(
-            (parallel_dim if dimension in kept else reduction_dim)(extent)
+            (parallel_dim if dimension in parallel_dims else reduction_dim)(extent)
             for dimension, extent in enumerate(self.domain_extents)
         )
 
@@ -169,22 +170,22 @@ class LinearContractOp(ContractionOperation):
             for each, extent in zip(access_functions(map_), shape, strict=True):
                 if each.dimension is not None:
                     extents[each.dimension] = extent
-        for order, room in zip(self._result_dim_orders, shapes[2], strict=True):
+        for order, remaining in zip(self._result_dim_orders, shapes[2], strict=True):
             for dimension in reversed(order[1:]):
-                extents[dimension] = min(room, self.domain_extents[dimension])
-                room = ceil(room / extents[dimension])
+                extents[dimension] = min(remaining, self.domain_extents[dimension])
+                remaining = ceil(remaining / extents[dimension])
             if order:
-                extents[order[0]] = room
+                extents[order[0]] = remaining
         return extents
 
     def multiply(self, lhs: Array, rhs: Array) -> Array:
-        (left, lefts), (right, rights) = (
+        (left, left_dims), (right, right_dims) = (
             view_over_used_dims(array, map_, self.domain_extents)
             for array, map_ in zip((lhs, rhs), self.affine_maps, strict=False)
         )
-        kept = list(chain(*self._result_dim_orders))
-        found = contract_arrays(left, lefts, right, rights, kept)
-        return found.reshape(shape_of(self.result))
+        result_dims = list(chain(*self._result_dim_orders))
+        product = contract_arrays(left, left_dims, right, right_dims, result_dims)
+        return product.reshape(shape_of(self.result))
 
 
 def _used_dims(access: Linear) -> list[int]:

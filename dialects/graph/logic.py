@@ -47,7 +47,7 @@ from tlf.dialects.types import (
 
 
 class Relation(StrEnum):
-    """Relation by which two numbers are compared."""
+    """Relation of a comparison of two numbers."""
 
     EQ = "eq"
     NE = "ne"
@@ -70,7 +70,7 @@ _COMPARE: Mapping[Relation, Callable[[Array, Array], Array]] = {
 @irdl_attr_definition
 class RelationAttr(Data[Relation]):
     """
-    Relation by which two numbers are compared.
+    Relation of a comparison of two numbers.
 
     ```mlir
     #graph.relation<lt>
@@ -91,9 +91,9 @@ class RelationAttr(Data[Relation]):
 @irdl_op_definition
 class CompareOp(BinaryOperation):
     """
-    Elementwise comparison: whether `a` is equal (`eq`), not equal (`ne`), less (`lt`),
-    less or equal (`le`), greater (`gt`), or greater or equal (`ge`) to `b`. NaN is not
-    equal to anything, and neither less nor greater.
+    Elementwise comparison of `a` with `b`: equal (`eq`), not equal (`ne`), less (`lt`),
+    less or equal (`le`), greater (`gt`), or greater or equal (`ge`). If an operand is
+    NaN, only `ne` is true.
 
     ```mlir
     %y = graph.compare %a, %b <lt>
@@ -148,8 +148,8 @@ class CompareOp(BinaryOperation):
 @irdl_op_definition
 class SelectOp(ElementwiseOperation):
     """
-    The element of `a` where the condition is true, and of `b` elsewhere; all three
-    broadcast.
+    Elementwise selection: `a` where the condition is true, and `b` elsewhere. All three
+    operands broadcast.
 
     ```mlir
     %y = graph.select %c, %a, %b
@@ -196,7 +196,7 @@ class SelectOp(ElementwiseOperation):
 @irdl_op_definition
 class AndOp(BinaryOperation):
     """
-    Elementwise conjunction, bit by bit.
+    Elementwise bitwise conjunction.
 
     ```mlir
     %y = graph.and %a, %b : (tensor<4x8xi1>, tensor<8xi1>) -> tensor<4x8xi1>
@@ -217,7 +217,7 @@ class AndOp(BinaryOperation):
 @irdl_op_definition
 class OrOp(BinaryOperation):
     """
-    Elementwise disjunction, bit by bit.
+    Elementwise bitwise disjunction.
 
     ```mlir
     %y = graph.or %a, %b : (tensor<4x8xi1>, tensor<8xi1>) -> tensor<4x8xi1>
@@ -238,7 +238,7 @@ class OrOp(BinaryOperation):
 @irdl_op_definition
 class NotOp(UnaryOperation):
     """
-    Elementwise negation, bit by bit.
+    Elementwise bitwise negation.
 
     ```mlir
     %y = graph.not %a : tensor<4x8xi1>
@@ -254,5 +254,5 @@ class NotOp(UnaryOperation):
     def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
         (element,) = elements
         ones = scalar_attribute(1 if element.type == i1 else -1, element.type)
-        every = insert_op(builder, arith.ConstantOp(ones))
-        return insert_op(builder, arith.XOrIOp(element, every))
+        mask = insert_op(builder, arith.ConstantOp(ones))
+        return insert_op(builder, arith.XOrIOp(element, mask))

@@ -1,8 +1,8 @@
 """
 Builder of graph operations that select elements by index masks.
 
-What is not chosen is replaced, never multiplied by 0, so that infinities and NaN stay
-where they are.
+Elements outside of a mask are replaced, not multiplied by 0, so that their infinities
+and NaN do not propagate.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ def with_extent(shape: Sequence[int], axis: int, extent: int) -> tuple[int, ...]
 
 
 def in_bounds_mask(indices: Array, extent: int) -> Array:
-    """Return the mask of the indices that lie within an axis of some extent."""
-    known = np.logical_and(np.greater_equal(indices, 0), np.less(indices, extent))
-    return np.asarray(known)
+    """Return the mask of the indices that are in bounds of an axis of `extent`."""
+    mask = np.logical_and(np.greater_equal(indices, 0), np.less(indices, extent))
+    return np.asarray(mask)
 
 
 @dataclass(frozen=True)
 class MaskBuilder:
-    """Builder of operations that select elements, one method each."""
+    """Builder of operations that compute masks and select elements by them."""
 
     builder: Builder
 
@@ -54,7 +54,7 @@ class MaskBuilder:
     def axis_indices(
         self, extent: int, after: int, element: Attribute = i32
     ) -> SSAValue:
-        """Build the indices of an axis that has `after` axes behind it."""
+        """Build the indices of an axis that is followed by `after` unit axes."""
         return self.insert(IotaOp(TensorType(element, [extent, *[1] * after]), 0))
 
     def insert_unit_axes(self, value: SSAValue, axis: int, count: int = 1) -> SSAValue:
@@ -62,8 +62,8 @@ class MaskBuilder:
         shape = shape_of(value)
         if count == 0:
             return value
-        spread = (*shape[:axis], *[1] * count, *shape[axis:])
-        return self.insert(ReshapeOp(value, spread))
+        expanded_shape = (*shape[:axis], *[1] * count, *shape[axis:])
+        return self.insert(ReshapeOp(value, expanded_shape))
 
     def compare(self, lhs: SSAValue, rhs: SSAValue, relation: Relation) -> SSAValue:
         """Build a comparison."""
@@ -82,19 +82,19 @@ class MaskBuilder:
         keepdims: bool = False,
     ) -> SSAValue:
         """Build the reduction of the masked elements of a value along an axis."""
-        other = self.constant(
+        neutral = self.constant(
             neutral_element_of(kind, element_of(value)), element_of(value)
         )
         return self.insert(
-            ReduceOp(self.select(chosen, value, other), kind, [axis], keepdims)
+            ReduceOp(self.select(chosen, value, neutral), kind, [axis], keepdims)
         )
 
     def extract_where(self, chosen: SSAValue, value: SSAValue, axis: int) -> SSAValue:
-        """Build the one masked element along an axis; undefined if there is none."""
+        """Build the only masked element along an axis; undefined if there is none."""
         return self.reduce_where(chosen, value, ReduceKind.MAX, axis)
 
     def build_in_bounds_mask(self, indices: SSAValue, extent: int) -> SSAValue:
-        """Build the mask of the indices that lie within an axis of some extent."""
+        """Build the mask of the indices that are in bounds of an axis of `extent`."""
         element = element_of(indices)
         bounds = ((0, Relation.GE), (extent, Relation.LT))
         return reduce(
@@ -114,7 +114,7 @@ class MaskBuilder:
         return self.insert(CastOp(value, element))
 
     def to_result_type(self, value: SSAValue, type_: Attribute) -> SSAValue:
-        """Cast a value to `type_`, whose shape it has."""
+        """Cast a value to `type_`, a type of the same shape."""
         if value.type == type_:
             return value
         return self.insert(CastOp.create(operands=[value], result_types=[type_]))

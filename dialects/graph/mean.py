@@ -42,7 +42,7 @@ from tlf.support.affine.index_access import Accesses, IndexAccess
 @irdl_op_definition
 class MeanOp(WholeAxesOperation, SimplifiableOperation):
     """
-    Mean along axes, added up in f32 where elements are narrower.
+    Mean along axes, accumulated in f32 if elements are narrower.
 
     ```mlir
     %y = graph.mean %x axes [1] keepdims : (tensor<4x8xbf16>) -> tensor<4x1xbf16>
@@ -84,14 +84,14 @@ class MeanOp(WholeAxesOperation, SimplifiableOperation):
 
     @property
     def element_count(self) -> int:
-        """Number of elements that each mean is taken over."""
+        """Number of elements per mean."""
         return prod(shape_of(self.operand)[axis] for axis in self.whole_axes)
 
     def verify_(self) -> None:
         shape = shape_of(self.operand)
         verify_axes(self.whole_axes, len(shape))
-        kept = self.keepdims is not None
-        verify_shape(self.result, reduced_shape(shape, self.whole_axes, kept))
+        keepdims = self.keepdims is not None
+        verify_shape(self.result, reduced_shape(shape, self.whole_axes, keepdims))
         verify_element_type(self.result, element_of(self.operand))
 
     def indexing_maps(self) -> tuple[Accesses, ...]:
@@ -100,20 +100,20 @@ class MeanOp(WholeAxesOperation, SimplifiableOperation):
     def result_indexing_maps(self) -> tuple[Accesses, ...]:
         rank = len(shape_of(self.operand))
         along = self.accesses_along(range(rank))
-        kept = self.keepdims is not None
+        keepdims = self.keepdims is not None
         return (
             tuple(
                 IndexAccess() if axis in self.whole_axes else along[axis]
                 for axis in range(rank)
-                if kept or axis not in self.whole_axes
+                if keepdims or axis not in self.whole_axes
             ),
         )
 
     def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
-        kept = self.keepdims is not None
+        keepdims = self.keepdims is not None
         with np.errstate(all="ignore"):
             total = np.sum(
-                promote_to_f32(operands[0]), axis=self.whole_axes, keepdims=kept
+                promote_to_f32(operands[0]), axis=self.whole_axes, keepdims=keepdims
             )
             value = np.divide(total, total.dtype.type(self.element_count))
         return (round_to_type(value, element_of(self.result)),)
@@ -121,8 +121,8 @@ class MeanOp(WholeAxesOperation, SimplifiableOperation):
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
         program = TensorBuilder.for_operand(builder, self.operand)
         wide = program.promote(self.operand)
-        kept = self.keepdims is not None
-        total = program.reduce(wide, ReduceKind.SUM, self.whole_axes, kept)
+        keepdims = self.keepdims is not None
+        total = program.reduce(wide, ReduceKind.SUM, self.whole_axes, keepdims)
         count = program.constant(self.element_count)
         return [program.build_result(DivOp, [total, count], self.result.type)]
 

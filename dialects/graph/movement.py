@@ -56,8 +56,8 @@ class MovementOperation(
     abc.ABC,
 ):
     """
-    A movement of the elements of one tensor. It is nothing where the types of operand
-    and result are equal and it says so.
+    Base of movements of the elements of one tensor. A movement folds to its operand if
+    `is_identity` is true.
     """
 
     operand = operand_def(GraphTensor())
@@ -84,8 +84,8 @@ class ReshapeGroup:
     """
     Axes of a reshape's operand and result that contain the same elements in order.
 
-    One iteration moves `step` elements: the least number that is whole rows, runs along
-    all axes but the first, on both sides.
+    One iteration moves `step` elements, the least common multiple of the row sizes of
+    both sides, where a row spans all axes of the side but the first.
     """
 
     source: tuple[int, ...]
@@ -100,7 +100,7 @@ class ReshapeGroup:
         source_shape: Sequence[int],
         result_shape: Sequence[int],
     ) -> ReshapeGroup:
-        """The group of two lists of axes."""
+        """Return the group of the operand axes `source` and result axes `result`."""
         total = prod(source_shape[axis] for axis in source)
         step = lcm(
             prod(source_shape[axis] for axis in source[1:]),
@@ -113,8 +113,8 @@ def reshape_groups(
     source: Sequence[int], result: Sequence[int]
 ) -> tuple[ReshapeGroup, ...]:
     """
-    Split two shapes with equally many elements into the shortest runs of axes with
-    equally many elements. Axes of extent 1 belong to no group.
+    Split two shapes of equal element count into the shortest runs of axes with equal
+    element counts. Axes of extent 1 belong to no group.
     """
     sources = [axis for axis, extent in enumerate(source) if extent != 1]
     results = [axis for axis, extent in enumerate(result) if extent != 1]
@@ -136,7 +136,7 @@ def reshape_groups(
 def _group_accesses(
     groups: Sequence[tuple[tuple[int, ...], int]], shape: Sequence[int]
 ) -> Accesses:
-    """Accesses of one side: for each group its axes and the step of its iterator."""
+    """Return the accesses of one side, given the axes and the step of each group."""
     accesses = [IndexAccess() for _ in shape]
     for iterator, (axes, step) in enumerate(groups):
         rows = step // prod(shape[axis] for axis in axes[1:])
@@ -149,7 +149,7 @@ def _group_accesses(
 @irdl_op_definition
 class ReshapeOp(MovementOperation, ViewInterface):
     """
-    The same elements in row-major order under another shape.
+    Reshape that preserves the row-major order of elements.
 
     ```mlir
     %heads = graph.reshape %x : (tensor<16x64xf32>) -> tensor<16x4x16xf32>
@@ -196,7 +196,7 @@ class ReshapeOp(MovementOperation, ViewInterface):
 @irdl_op_definition
 class TransposeOp(MovementOperation):
     """
-    Permute axes: axis `i` of the result is axis `permutation[i]` of the operand.
+    Permutation of axes: axis `i` of the result is axis `permutation[i]` of the operand.
 
     ```mlir
     %y = graph.transpose %x permutation [0, 2, 1]
@@ -224,7 +224,7 @@ class TransposeOp(MovementOperation):
 
     @property
     def axis_list(self) -> tuple[int, ...]:
-        """For each axis of the result, that of the operand."""
+        """Operand axis of each result axis."""
         return tuple(self.permutation.get_values())
 
     def verify_(self) -> None:
@@ -252,7 +252,7 @@ class TransposeOp(MovementOperation):
 @irdl_op_definition
 class BroadcastOp(MovementOperation):
     """
-    Repeat along axes of extent 1 and new leading axes, as numpy does.
+    Broadcast along axes of extent 1 and new leading axes, as in numpy.
 
     ```mlir
     %y = graph.broadcast %x : (tensor<4x1xf32>) -> tensor<2x4x8xf32>

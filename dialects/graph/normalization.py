@@ -40,36 +40,36 @@ from tlf.support.affine.index_access import Accesses
 
 class NormalizationOperation(WholeAxesOperation):
     """
-    A composite that shifts and scales its first operand, `x`, by parameters along some
-    of its axes, in f32 where `x` is narrower. Parameters may be f32 beside an `x` of a
-    16-bit float.
+    Base of composites that shift and scale their first operand, `x`, by parameters
+    along some of its axes, in f32 if `x` is narrower. Parameters have the element type
+    of `x`, or f32.
 
-    In its text, every operand but the first follows its name.
+    In the assembly format, every operand but the first follows its name.
     """
 
     PARAMETERS: ClassVar[tuple[str, ...]]
-    """The operands after the first, in order; optional ones may be absent."""
+    """Names of the operands after the first, in order; optional ones may be absent."""
 
     epsilon = prop_def(FloatAttr[AnyFloat])
 
     @property
     @abc.abstractmethod
     def parameter_axes(self) -> tuple[int, ...]:
-        """The axes of `x` that the axes of every parameter are."""
+        """Axes of `x` that the axes of every parameter correspond to."""
 
     @property
     def parameters(self) -> dict[str, SSAValue]:
-        """The parameters that are present, by name."""
+        """Parameters that are present, by name."""
         named = {name: getattr(self, name) for name in self.PARAMETERS}
         return {name: value for name, value in named.items() if value is not None}
 
     @classmethod
     def parse_options(cls, parser: Parser) -> dict[str, Attribute]:
-        """Parse the properties but epsilon, which follow the operands."""
+        """Parse the properties other than epsilon, which follow the operands."""
         return {}
 
     def print_options(self, printer: Printer) -> None:
-        """Print the properties but epsilon, a space before each."""
+        """Print the properties other than epsilon, each with a leading space."""
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -77,9 +77,9 @@ class NormalizationOperation(WholeAxesOperation):
         operands = [parser.parse_unresolved_operand()]
         present: list[int] = []
         for name in cls.PARAMETERS:
-            found = parser.parse_optional_keyword(name) is not None
-            present.append(int(found))
-            if found:
+            is_present = parser.parse_optional_keyword(name) is not None
+            present.append(int(is_present))
+            if is_present:
                 operands.append(parser.parse_unresolved_operand())
         options = cls.parse_options(parser)
         parser.parse_keyword("epsilon")
@@ -148,7 +148,7 @@ def _to_segment_sizes(sizes: Sequence[int]) -> Attribute:
 
 
 def apply_weight_and_bias(value: Array, named: dict[str, Array]) -> Array:
-    """Apply the weight and the bias, as far as present."""
+    """Apply the weight and the bias, if present."""
     if "weight" in named:
         value = np.multiply(value, named["weight"])
     return np.add(value, named["bias"]) if "bias" in named else value
@@ -160,7 +160,7 @@ def build_steps(
     steps: Sequence[tuple[type[AddOp | MulOp], SSAValue]],
     type_: Attribute,
 ) -> SSAValue:
-    """Build the application of one operand after the other, the last with `type_`."""
+    """Build a chain of binary operations, the last with a result of type `type_`."""
     *first, (kind, operand) = steps
     for each, other in first:
         value = program.insert(each(value, other))

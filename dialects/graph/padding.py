@@ -29,7 +29,7 @@ from tlf.support.affine.index_access import Accesses, IndexAccess
 def padded_shape(
     shape: Sequence[int], low: Sequence[int], high: Sequence[int]
 ) -> tuple[int, ...]:
-    """The shape of a tensor with so many elements more along each axis."""
+    """Return the shape of a tensor padded with `low` and `high` elements per axis."""
     for what, counts in (("low", low), ("high", high)):
         if len(counts) != len(shape) or any(count < 0 for count in counts):
             raise VerifyException(
@@ -42,8 +42,8 @@ def padded_shape(
 @irdl_op_definition
 class PadOp(FilledOperation):
     """
-    Surround a tensor with elements of one number: `low` before the first and `high`
-    after the last along each axis.
+    Padding with a constant: along each axis, `low` elements before the first and `high`
+    elements after the last are `fill`.
 
     ```mlir
     %y = graph.pad %x low [0, 1] high [2, 0] fill 0.0
@@ -90,12 +90,12 @@ class PadOp(FilledOperation):
 
     @property
     def low_counts(self) -> tuple[int, ...]:
-        """Numbers of elements of padding before the first, by axis."""
+        """Number of padding elements before the first element of each axis."""
         return tuple(self.low.get_values())
 
     @property
     def high_counts(self) -> tuple[int, ...]:
-        """Numbers of elements of padding after the last, by axis."""
+        """Number of padding elements after the last element of each axis."""
         return tuple(self.high.get_values())
 
     def verify_(self) -> None:
@@ -120,11 +120,11 @@ class PadOp(FilledOperation):
     def tiled_implementation(
         self, operands: Sequence[SSAValue], result_types: Sequence[Attribute]
     ) -> Operation:
-        nothing = integers_attribute([0] * len(self.low_counts))
+        zeros = integers_attribute([0] * len(self.low_counts))
         return PadOp.create(
             operands=operands,
             result_types=result_types,
-            properties=dict(self.properties) | {"low": nothing, "high": nothing},
+            properties=dict(self.properties) | {"low": zeros, "high": zeros},
             attributes=dict(self.attributes),
         )
 

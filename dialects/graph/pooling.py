@@ -40,9 +40,7 @@ from tlf.support.affine.index_access import Accesses, identity_accesses
 class PoolOperation(
     WindowedOperation, CombiningOperation, PaddingInterface, WindowInterface, abc.ABC
 ):
-    """
-    A reduction of every window of N x C x H x W images.
-    """
+    """Base of reductions of every window of N x C x H x W images."""
 
     assembly_format = (
         "$operand (`init` $init^)? `kernel` $kernel (`strides` $strides^)?"
@@ -64,16 +62,16 @@ class PoolOperation(
         value = SSAValue.get(operand)
         window = self.make_window(kernel, strides, padding, dilation)
         shape = self.infer_pooled_shape(shape_of(value), window)
-        wanted = element_of(value) if element is None else element
+        result_element = element_of(value) if element is None else element
         type_ = (
-            infer_result_type([value], shape, wanted)
+            infer_result_type([value], shape, result_element)
             if init is None
             else SSAValue.get(init).type
         )
-        named = {} if acc is None else {"acc": acc}
+        accumulator = {} if acc is None else {"acc": acc}
         super().__init__(
             operands=[value, init],
-            properties=window_properties(window) | named,
+            properties=window_properties(window) | accumulator,
             result_types=[type_],
         )
 
@@ -83,8 +81,8 @@ class PoolOperation(
         self.verify_accumulation()
 
     def iteration_domain(self) -> tuple[LoopDim, ...]:
-        kept, taps = shape_of(self.result), self.window.taps
-        return (*map(parallel_dim, kept), *map(reduction_dim, taps))
+        parallel, taps = shape_of(self.result), self.window.taps
+        return (*map(parallel_dim, parallel), *map(reduction_dim, taps))
 
     def indexing_maps(self) -> tuple[Accesses, ...]:
         spatial = self.window.accesses((2, 3), (4, 5))
@@ -144,9 +142,9 @@ class PoolOperation(
 @irdl_op_definition
 class MaxPool2dOp(PoolOperation, SimplifiableOperation):
     """
-    The maximum of every window of `kernel` rows and columns of N x C x H x W images,
-    NaN where a NaN is among them. What lies around an image, `padding` rows and columns
-    at its top, left, bottom and right, is less than everything.
+    Maximum of every window of `kernel` rows and columns of N x C x H x W images, NaN if
+    any element is NaN. `padding` is the number of rows and columns around an image:
+    top, left, bottom, right. Padding elements are less than all others.
 
     ```mlir
     %y = graph.max_pool2d %x kernel [3, 3] strides [2, 2] padding [1, 1, 1, 1]
@@ -164,9 +162,9 @@ class MaxPool2dOp(PoolOperation, SimplifiableOperation):
 @irdl_op_definition
 class SumPool2dOp(PoolOperation):
     """
-    The sum of every window of `kernel` rows and columns of N x C x H x W images. What
-    lies around an image, `padding` rows and columns at its top, left, bottom and right,
-    is 0.
+    Sum of every window of `kernel` rows and columns of N x C x H x W images. `padding`
+    is the number of rows and columns around an image: top, left, bottom, right. Padding
+    elements are 0.
 
     ```mlir
     %y = graph.sum_pool2d %x kernel [3, 3] strides [2, 2] acc f32

@@ -35,9 +35,9 @@ from tlf.dialects.interfaces import Array, DecompositionInterface
 @irdl_op_definition
 class MaxPool3dOp(Windowed3dOperation, DecompositionInterface, SimplifiableOperation):
     """
-    The maximum of every window of N x C x D x H x W images, NaN where a NaN is among
-    them. What lies around an image, `padding` elements before the first of each axis,
-    then after the last, is less than everything.
+    Maximum of every window of N x C x D x H x W images, NaN if any element is NaN.
+    `padding` is the number of elements before the first element of each axis, then
+    after the last. Padding elements are less than all others.
 
     ```mlir
     %y = graph.max_pool3d %x kernel [2, 3, 3] padding [0, 1, 1, 0, 1, 1]
@@ -87,7 +87,7 @@ class MaxPool3dOp(Windowed3dOperation, DecompositionInterface, SimplifiableOpera
             return (round_to_type(reduce(np.maximum, elements), element),)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
-        """The maximum of the unfolded images."""
+        """Build the maximum of each window of the unfolded images."""
         element = element_of(self.result)
         kind = ReduceKind.MAX
         return [

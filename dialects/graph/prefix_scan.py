@@ -66,19 +66,18 @@ _COMBINE_OPS: Mapping[ReduceKind, type[BinaryOperation]] = {
 }
 
 BLOCK_SIZE = 32
-"""Approximate number of elements in a block of a long axis."""
+"""Preferred number of elements in a block of a long axis."""
 
 MAX_UNBLOCKED_EXTENT = 128
-"""Greatest extent that is scanned as a single block."""
+"""Maximum extent that is scanned as a single block."""
 
 
 @irdl_op_definition
 class CumulateOp(IRDLOperation, DecompositionInterface):
     """
-    Sum (`sum`), product (`prod`), maximum (`max`) or minimum (`min`) of each element
-    and those before it along an axis. The maximum and the minimum are NaN from the
-    first NaN on. 16-bit floats are combined in f32 and rounded once, integers in their
-    own type.
+    Inclusive prefix scan along an axis: sum (`sum`), product (`prod`), maximum (`max`)
+    or minimum (`min`). Maxima and minima are NaN from the first NaN on. 16-bit floats
+    are combined in f32 and rounded once, integers are combined in their own type.
 
     ```mlir
     %y = graph.cumulate %x <sum> axis 1 : (tensor<4x8xf32>) -> tensor<4x8xf32>
@@ -135,11 +134,11 @@ class CumulateOp(IRDLOperation, DecompositionInterface):
 @dataclass(frozen=True)
 class PrefixScan:
     """
-    Builder of prefix scans along an axis, blocked where the axis is long. Within an
-    axis that is not long, each element looks at all others. A long one is cut into
-    blocks: each element combines those of its own block, and the running total of the
-    blocks before, which is a scan of the total of each. So the work grows with the
-    length, not with its square.
+    Builder of prefix scans along an axis. A short axis is scanned by comparison of all
+    pairs of indices. An axis longer than `MAX_UNBLOCKED_EXTENT` is split into blocks:
+    the result is the scan within the block, combined with the total of the preceding
+    blocks, an exclusive scan of the block totals. The work is thus linear in the
+    extent, not quadratic.
     """
 
     program: MaskBuilder
@@ -148,8 +147,8 @@ class PrefixScan:
 
     def build_scan(self, value: SSAValue, relation: Relation) -> SSAValue:
         """
-        Build, for each element, the total of those whose index is so related to its
-        own.
+        Build, for each element, the total of the elements whose index is in `relation`
+        to its own index.
         """
         extent = shape_of(value)[self.axis]
         if extent <= MAX_UNBLOCKED_EXTENT:
@@ -157,12 +156,12 @@ class PrefixScan:
         size = select_block_size(extent)
         count = -(-extent // size)
         blocks = self._split_into_blocks(self._promote(value), count, size)
-        own = self._scan_by_comparison(blocks, self.axis + 1, relation)
+        block_scan = self._scan_by_comparison(blocks, self.axis + 1, relation)
         totals = self.program.insert(ReduceOp(blocks, self.kind, [self.axis + 1]))
-        before = self.build_scan(totals, Relation.LT)
-        spread = self.program.insert_unit_axes(before, self.axis + 1)
+        preceding = self.build_scan(totals, Relation.LT)
+        spread = self.program.insert_unit_axes(preceding, self.axis + 1)
         step = _COMBINE_OPS[self.kind].create(
-            operands=[spread, own], result_types=[own.type]
+            operands=[spread, block_scan], result_types=[block_scan.type]
         )
         return self._merge_blocks(self.program.insert(step), extent)
 
@@ -171,47 +170,47 @@ class PrefixScan:
     ) -> SSAValue:
         """Build the scan of an axis by comparison of all pairs of indices."""
         program, shape = self.program, shape_of(value)
-        behind = len(shape) - axis - 1
-        own = program.axis_indices(shape[axis], behind + 1)
-        others = program.axis_indices(shape[axis], behind)
-        chosen = program.compare(others, own, relation)
+        trailing = len(shape) - axis - 1
+        own_indices = program.axis_indices(shape[axis], trailing + 1)
+        other_indices = program.axis_indices(shape[axis], trailing)
+        mask = program.compare(other_indices, own_indices, relation)
         spread = program.insert_unit_axes(value, axis)
-        return program.reduce_where(chosen, spread, self.kind, axis + 1)
+        return program.reduce_where(mask, spread, self.kind, axis + 1)
 
     def _promote(self, value: SSAValue) -> SSAValue:
         """
-        Promote a value to the accumulator type, so that no block total is rounded.
+        Promote a value to the accumulator type, so that block totals are not rounded.
         """
         element = element_of(value)
         wide = accumulator_of(element)
         return value if wide == element else self.program.cast(value, wide)
 
     def _split_into_blocks(self, value: SSAValue, count: int, size: int) -> SSAValue:
-        """Split the axis into blocks and elements of a block, padded as needed."""
+        """Split the axis into `count` blocks of `size` elements, padded as needed."""
         shape = shape_of(value)
         if (missing := count * size - shape[self.axis]) > 0:
-            none = [0] * len(shape)
+            zeros = [0] * len(shape)
             fill = neutral_element_of(self.kind, element_of(value))
-            high = with_extent(none, self.axis, missing)
-            value = self.program.insert(PadOp(value, none, high, fill))
-        cut = (*shape[: self.axis], count, size, *shape[self.axis + 1 :])
-        return self.program.insert(ReshapeOp(value, cut))
+            high = with_extent(zeros, self.axis, missing)
+            value = self.program.insert(PadOp(value, zeros, high, fill))
+        block_shape = (*shape[: self.axis], count, size, *shape[self.axis + 1 :])
+        return self.program.insert(ReshapeOp(value, block_shape))
 
     def _merge_blocks(self, value: SSAValue, extent: int) -> SSAValue:
         """Merge blocks into one axis of `extent` elements."""
         *front, count, size = shape_of(value)[: self.axis + 2]
         shape = (*front, count * size, *shape_of(value)[self.axis + 2 :])
-        joined = self.program.insert(ReshapeOp(value, shape))
+        merged = self.program.insert(ReshapeOp(value, shape))
         if count * size == extent:
-            return joined
+            return merged
         offsets = [0] * len(shape)
         return self.program.insert(
-            SliceOp(joined, offsets, with_extent(shape, self.axis, extent))
+            SliceOp(merged, offsets, with_extent(shape, self.axis, extent))
         )
 
 
 def select_block_size(extent: int) -> int:
-    """Select a block size near `BLOCK_SIZE` that divides the extent, if any."""
-    near = range(BLOCK_SIZE // 2, 2 * BLOCK_SIZE + 1)
-    whole = [size for size in near if extent % size == 0]
-    return min(whole, key=lambda size: abs(size - BLOCK_SIZE), default=BLOCK_SIZE)
+    """Select the block size closest to `BLOCK_SIZE` that divides the extent, if any."""
+    candidates = range(BLOCK_SIZE // 2, 2 * BLOCK_SIZE + 1)
+    divisors = [size for size in candidates if extent % size == 0]
+    return min(divisors, key=lambda size: abs(size - BLOCK_SIZE), default=BLOCK_SIZE)

@@ -25,8 +25,8 @@ from tlf.dialects.value_check_interface import (
 @irdl_op_definition
 class WithinOp(IdentityOperation, ValueCheckInterface):
     """
-    Its operand, whose indices are asserted to be from `low` to `high`. Nothing but a
-    check of values asks for that.
+    Assertion that the indices of its operand, which it returns, are from `low` to
+    `high`. Only value checks use it.
 
     ```mlir
     %y = graph.within %x low -5 high 4 : tensor<4xi64>

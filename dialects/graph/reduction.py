@@ -58,7 +58,7 @@ from tlf.support.affine.index_access import Accesses, IndexAccess, identity_acce
 Combine: TypeAlias = (
     arith.FloatingPointLikeBinaryOperation | arith.SignlessIntegerBinaryOperation
 )
-"""A scalar operation that combines two numbers."""
+"""Scalar operation that combines two numbers."""
 
 
 class ReduceKind(StrEnum):
@@ -83,7 +83,7 @@ _SCALAR: Mapping[ReduceKind, tuple[type[Combine], type[Combine]]] = {
     ReduceKind.MIN: (arith.MinimumfOp, arith.MinSIOp),
     ReduceKind.PROD: (arith.MulfOp, arith.MuliOp),
 }
-"""The operations that combine floats, and integers."""
+"""Scalar combining operations of floats and of integers, by reduction kind."""
 
 
 def neutral_element_of(kind: ReduceKind, element: Attribute) -> Scalar:
@@ -99,9 +99,8 @@ def neutral_element_of(kind: ReduceKind, element: Attribute) -> Scalar:
 
 class CombiningOperation(AccumulatingOperation, ReductionInterface, abc.ABC):
     """
-    A reduction of one of the kinds of `ReduceKind`. Sums and products accumulate in
-    `acc`; a maximum or minimum is exact in the type of its operand, which is its
-    accumulator type unless another is named.
+    Base of reductions by a `ReduceKind`. Sums and products accumulate in `acc`; maxima
+    and minima are exact, and accumulate in the element type of the operand by default.
     """
 
     operand = operand_def(GraphTensor(NUMBERS))
@@ -176,16 +175,14 @@ class ReduceKindAttr(Data[ReduceKind]):
 def reduced_shape(
     shape: Sequence[int], axes: Sequence[int], keepdims: bool
 ) -> tuple[int, ...]:
-    """The shape that remains of `shape`."""
+    """Return the shape of a reduction of `shape` along `axes`."""
     if keepdims:
         return tuple(1 if axis in axes else each for axis, each in enumerate(shape))
     return tuple(each for axis, each in enumerate(shape) if axis not in axes)
 
 
 def reduced_accesses(rank: int, axes: Sequence[int], keepdims: bool) -> Accesses:
-    """
-    Return the accesses to the result where iterator `i` is axis `i` of the operand.
-    """
+    """Return the accesses to the result; iterator `i` is axis `i` of the operand."""
     return tuple(
         IndexAccess() if axis in axes else IndexAccess.of(axis)
         for axis in range(rank)
@@ -197,9 +194,9 @@ def reduced_accesses(rank: int, axes: Sequence[int], keepdims: bool) -> Accesses
 class ReduceOp(CombiningOperation, SimplifiableOperation):
     """
     Sum (`sum`), product (`prod`), maximum (`max`) or minimum (`min`) along axes,
-    combined with `init` if there is one. The maximum and the minimum of values with a
-    NaN among them is NaN. Sums and products accumulate in `acc`; maxima and minima are
-    exact in the type of their operand, their accumulator type unless another is named.
+    combined with `init` if present. Maxima and minima are NaN if any element is NaN.
+    Sums and products accumulate in `acc`; maxima and minima are exact, and accumulate
+    in the element type of the operand by default.
 
     ```mlir
     %y = graph.reduce %x <sum> axes [1] keepdims acc f32
@@ -230,9 +227,9 @@ class ReduceOp(CombiningOperation, SimplifiableOperation):
     ):
         value = SSAValue.get(operand)
         shape = reduced_shape(shape_of(value), axes, keepdims)
-        wanted = element_of(value) if element is None else element
+        result_element = element_of(value) if element is None else element
         type_ = (
-            infer_result_type([value], shape, wanted)
+            infer_result_type([value], shape, result_element)
             if init is None
             else SSAValue.get(init).type
         )
@@ -253,14 +250,14 @@ class ReduceOp(CombiningOperation, SimplifiableOperation):
 
     @property
     def axis_list(self) -> tuple[int, ...]:
-        """The axes that are reduced."""
+        """Reduced axes."""
         return tuple(self.axes.get_values())
 
     def verify_(self) -> None:
         shape = shape_of(self.operand)
         verify_axes(self.axis_list, len(shape))
-        kept = self.keepdims is not None
-        verify_shape(self.result, reduced_shape(shape, self.axis_list, kept))
+        keepdims = self.keepdims is not None
+        verify_shape(self.result, reduced_shape(shape, self.axis_list, keepdims))
         self.verify_accumulation()
 
     def iteration_domain(self) -> tuple[LoopDim, ...]:

@@ -25,16 +25,16 @@ of LLVM's optimization remarks.
 REMARK_KINDS: Sequence[RemarkKind] = ("passed", "missed")
 
 REMARKS_ATTRIBUTE = "tlf.remarks"
-"""The attribute of a function that lists its remarks."""
+"""Name of the attribute of a function that lists its remarks."""
 
 
 @irdl_attr_definition
 class RemarkAttr(ParametrizedAttribute):
     """
-    Optimization remark: what a pass did, or why it did not, and at which locations:
-    parts of a module that was imported, operations of its graph, names of values, or
-    lines and columns. It may have a topic and, for groups of tiles in an inner memory
-    level, the name of that level.
+    Optimization remark of a pass: a transformation that was applied, or the reason why
+    it was missed, and its locations. A location is a submodule of an imported module,
+    an operation of its graph, the name of a value, or a line and column. A topic is
+    optional, as is the name of the inner memory level that tiled groups belong to.
 
     ```mlir
     #graph.remark<passed "graph-fold-batch-norm" "folded into the weights" at "bn1">
@@ -49,9 +49,9 @@ class RemarkAttr(ParametrizedAttribute):
     text: StringAttr
     locations: ArrayAttr[StringAttr]
     topic: StringAttr
-    """Empty unless it is told."""
+    """Topic of the remark; empty if absent."""
     level: StringAttr
-    """Empty unless it is told."""
+    """Name of the inner memory level; empty if absent."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class RemarkAttr(ParametrizedAttribute):
 
     @property
     def location_names(self) -> tuple[str, ...]:
-        """Locations of the remark, each once."""
+        """Locations of the remark, without duplicates."""
         return tuple(place.data for place in self.locations)
 
     def with_locations(self, places: Sequence[str]) -> RemarkAttr:
@@ -92,10 +92,10 @@ class RemarkAttr(ParametrizedAttribute):
             printer.print_attribute(self.source)
             printer.print_string(" ")
             printer.print_attribute(self.text)
-            for word, said in (("about", self.topic), ("in", self.level)):
-                if said.data:
+            for word, value in (("about", self.topic), ("in", self.level)):
+                if value.data:
                     printer.print_string(f" {word} ")
-                    printer.print_attribute(said)
+                    printer.print_attribute(value)
             if self.location_names:
                 printer.print_string(" at ")
                 printer.print_list(self.locations, printer.print_attribute)
@@ -113,12 +113,12 @@ class RemarkAttr(ParametrizedAttribute):
             topic, level = (
                 _parse_optional_string(parser, word) for word in ("about", "in")
             )
-            places: list[str] = []
+            locations: list[str] = []
             if parser.parse_optional_keyword("at") is not None:
-                places = parser.parse_comma_separated_list(
+                locations = parser.parse_comma_separated_list(
                     parser.Delimiter.NONE, parser.parse_str_literal
                 )
-        return RemarkAttr(kind, source, text, places, topic, level).parameters
+        return RemarkAttr(kind, source, text, locations, topic, level).parameters
 
     def __str__(self) -> str:
         words = self.source.data, self.kind.data, self.text.data
@@ -136,24 +136,24 @@ def format_remark(
     source: str, kind: str, text: str, places: Sequence[str], level: str = ""
 ) -> str:
     """Format a remark on one line."""
-    near = f"in {level}: " if level else ""
-    where = f"{', '.join(places)}: " if places else ""
-    return f"{near}{source}: {kind}: {where}{text}"
+    level_prefix = f"in {level}: " if level else ""
+    location_prefix = f"{', '.join(places)}: " if places else ""
+    return f"{level_prefix}{source}: {kind}: {location_prefix}{text}"
 
 
 def remarks_of(function: func.FuncOp) -> tuple[RemarkAttr, ...]:
-    """The remarks on a function, in the order in which they came."""
+    """Return the remarks on a function, in insertion order."""
     listed = function.attributes.get(REMARKS_ATTRIBUTE)
     if not isinstance(listed, ArrayAttr):
         return ()
-    found = cast(ArrayAttr[Attribute], listed)
-    return tuple(each for each in found if isinstance(each, RemarkAttr))
+    attributes = cast(ArrayAttr[Attribute], listed)
+    return tuple(each for each in attributes if isinstance(each, RemarkAttr))
 
 
 def add_remark(op: Operation, source: str, kind: RemarkKind, text: str) -> None:
     """
     Add a remark of pass `source` on `op` to the enclosing function. Remarks of the same
-    text become one with several places.
+    text are merged into one with several locations.
     """
     add_shared_remark([op], source, kind, text)
 
@@ -167,20 +167,23 @@ def add_shared_remark(
     level: str = "",
 ) -> None:
     """
-    Add a remark that several operations of one function share. It may have a topic, and
-    the inner level whose groups it is about.
+    Add a remark on several operations of one function. `topic` and `level`, the inner
+    memory level of the groups it is about, are optional.
     """
     function = _enclosing_function(ops[0]) if ops else None
     if function is None:
         return
-    made = RemarkAttr(kind, source, text, (), topic, level)
-    known = {
+    remark = RemarkAttr(kind, source, text, (), topic, level)
+    locations = {
         each.with_locations(()): each.location_names for each in remarks_of(function)
     }
-    places = [*known.get(made, ()), *(name for op in ops for name in _locations_of(op))]
-    known[made] = tuple(dict.fromkeys(places))
+    names = [
+        *locations.get(remark, ()),
+        *(name for op in ops for name in _locations_of(op)),
+    ]
+    locations[remark] = tuple(dict.fromkeys(names))
     function.attributes[REMARKS_ATTRIBUTE] = ArrayAttr(
-        [each.with_locations(places) for each, places in known.items()]
+        [each.with_locations(names) for each, names in locations.items()]
     )
 
 
@@ -196,11 +199,11 @@ def _locations_of(op: Operation) -> tuple[str, ...]:
     Return the location of an operation: its module path, the name of its result, or
     else its line and column.
     """
-    if (part := module_path_of(op)) is not None:
-        return (part,)
+    if (path := module_path_of(op)) is not None:
+        return (path,)
     hints = [each.name_hint for each in op.results if each.name_hint]
     if hints:
         return (f"%{hints[0]}",)
-    if (found := own_location_of(op)) is None:
+    if (location := own_location_of(op)) is None:
         return ()
-    return (f"{found.line.data}:{found.column.data}",)
+    return (f"{location.line.data}:{location.column.data}",)

@@ -8,14 +8,12 @@ from tlf.dialects.graph.group import GroupOp
 
 
 def is_operand_resident(group: GroupOp, number: int) -> bool:
-    """Return `True` if a group's plan holds an operand whole in its memory level."""
+    """Return `True` if an operand is resident in the level of the group's plan."""
     return group.plan is not None and number in group.plan.resident_operands
 
 
 def is_retained(value: SSAValue) -> bool:
-    """
-    Return `True` if the producing group's plan retains a value in its memory level.
-    """
+    """Return `True` if the plan of the producing group retains a value in its level."""
     group = value.owner
     if not isinstance(group, GroupOp) or group.plan is None:
         return False
@@ -24,32 +22,31 @@ def is_retained(value: SSAValue) -> bool:
 
 def needs_load(group: GroupOp, number: int) -> bool:
     """
-    Return `True` if a group has to load an operand that is resident in its plan: if the
-    plan reloads it, or if no group retains it and no earlier one of the block has
-    loaded it.
+    Return `True` if a group loads an operand that is resident in its plan: if the plan
+    reloads it, or if no group retains it and no earlier group of the block loads it.
     """
     if group.plan is None or number not in group.plan.resident_operands:
         return False
     value, block = group.inputs[number], group.parent
     if number in group.plan.reloaded_operands or block is None:
         return True
-    holders = {use.operation for use in value.uses if _is_resident_use(use)}
+    resident_users = {use.operation for use in value.uses if _is_resident_use(use)}
     return (
         not is_retained(value)
-        and next(op for op in block.ops if op in holders) is group
+        and next(op for op in block.ops if op in resident_users) is group
     )
 
 
 def is_retained_use(use: Use) -> bool:
     """
-    Return `True` if a group reads an operand that is still resident where a group of
-    its block retains it, with no reload by itself or by a group in between.
+    Return `True` if a group reads the retained copy of an operand, which neither the
+    group itself nor a group before it reloads.
     """
     value, user = use.operation.operands[use.index], use.operation
     if not is_retained(value) or not _is_resident_use(use):
         return False
-    again = [each.operation for each in value.uses if _is_reloading_use(each)]
-    return not any(op is user or op.is_before_in_block(user) for op in again)
+    reloading = [each.operation for each in value.uses if _is_reloading_use(each)]
+    return not any(op is user or op.is_before_in_block(user) for op in reloading)
 
 
 def is_read_in_inner_level(value: SSAValue) -> bool:

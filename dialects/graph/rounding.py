@@ -14,7 +14,7 @@ from tlf.dialects.graph.unary_functions import MathFunctionOperation
 @irdl_op_definition
 class FloorOp(MathFunctionOperation):
     """
-    Elementwise greatest whole number that is not greater.
+    Elementwise greatest integer that is not greater than x.
 
     ```mlir
     %y = graph.floor %x : tensor<4xf32>
@@ -29,7 +29,7 @@ class FloorOp(MathFunctionOperation):
 @irdl_op_definition
 class CeilOp(MathFunctionOperation):
     """
-    Elementwise least whole number that is not less.
+    Elementwise least integer that is not less than x.
 
     ```mlir
     %y = graph.ceil %x : tensor<4xf32>
@@ -44,7 +44,7 @@ class CeilOp(MathFunctionOperation):
 @irdl_op_definition
 class TruncOp(MathFunctionOperation):
     """
-    Elementwise whole number without the fraction: rounded towards zero.
+    Elementwise integer part: x rounded towards zero.
 
     ```mlir
     %y = graph.trunc %x : tensor<4xf32>
@@ -59,7 +59,7 @@ class TruncOp(MathFunctionOperation):
 @irdl_op_definition
 class RoundOp(MathFunctionOperation):
     """
-    Elementwise nearest whole number, halves to the even one.
+    Elementwise nearest integer, ties to even.
 
     ```mlir
     %y = graph.round %x : tensor<4xf32>

@@ -114,13 +114,15 @@ class ScatterOp(
     ValueCheckInterface,
 ):
     """
-    A tensor with updates. Each changes the element at its place, but along an axis at
-    its index instead: it replaces the element (`set`; of several updates, the last
-    along the axis does), is added to it (`add`), multiplied by it (`mul`), or combined
-    to their maximum (`max`) or minimum (`min`), NaN where one of them is NaN. Updates
-    whose index is negative, or not less than the extent of the axis, are dropped. There
-    may be fewer updates than elements along the other axes, and one index for all of
-    them. 16-bit floats are combined in f32, and rounded once.
+    Scatter of updates into a tensor along an axis.
+
+    An update is combined with the operand element at the position of the update, with
+    the coordinate along `axis` replaced by its index. It replaces the element (`set`;
+    of several updates, the last along the axis), or is combined with it by sum (`add`),
+    product (`mul`), maximum (`max`) or minimum (`min`), NaN if either is NaN. Updates
+    whose index is negative, or not less than the extent of the axis, are dropped. Along
+    the other axes, updates may be shorter than the operand, and indices of extent 1
+    broadcast to the updates. 16-bit floats are combined in f32 and rounded once.
 
     ```mlir
     %y = graph.scatter %x, %indices, %updates axis 1 <add>
@@ -180,17 +182,19 @@ class ScatterOp(
         return (index_check(self.indices, 0, last),)
 
     def _verify_updates(self) -> None:
-        """Check that updates have an index each, and fit along the other axes."""
-        found, wanted = shape_of(self.updates), shape_of(self.indices)
-        most = with_extent(shape_of(self.operand), self.axis.value.data, 0)
-        fits = len(found) == len(wanted) and all(
+        """Check that indices broadcast to the updates, and updates fit the operand."""
+        update_shape, index_shape = shape_of(self.updates), shape_of(self.indices)
+        limits = with_extent(shape_of(self.operand), self.axis.value.data, 0)
+        fits = len(update_shape) == len(index_shape) and all(
             extent == count or (count == 1 and 0 < extent <= limit)
-            for extent, count, limit in zip(found, wanted, most, strict=True)
+            for extent, count, limit in zip(
+                update_shape, index_shape, limits, strict=True
+            )
         )
         if not fits:
             raise VerifyException(
-                f"expected updates of shape {format_shape(wanted)}, "
-                f"got {format_shape(found)}"
+                f"expected updates of shape {format_shape(index_shape)}, "
+                f"got {format_shape(update_shape)}"
             )
 
     @property
@@ -207,8 +211,8 @@ class ScatterOp(
         program, kind = MaskBuilder(builder), self.kind.data
         start = program.cast(self.operand, element)
         updates = program.cast(self.updates, element)
-        found = ScatterOp(start, self.indices, updates, self.written_axis, kind)
-        return [program.to_result_type(program.insert(found), self.result.type)]
+        scatter = ScatterOp(start, self.indices, updates, self.written_axis, kind)
+        return [program.to_result_type(program.insert(scatter), self.result.type)]
 
     def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
         array, indices, updates = operands
@@ -216,21 +220,22 @@ class ScatterOp(
         axis, combine = self.axis.value.data, _UPDATE_FUNCTIONS[self.kind.data]
         total, updates = promote_to_f32(array).copy(), promote_to_f32(updates)
         extent = array.shape[axis]
-        part = total[tuple(map(slice, with_extent(indices.shape, axis, extent)))]
-        known = in_bounds_mask(indices, extent)
-        places = np.where(known, indices, 0).astype(np.int64)
+        view = total[tuple(map(slice, with_extent(indices.shape, axis, extent)))]
+        in_bounds = in_bounds_mask(indices, extent)
+        positions = np.where(in_bounds, indices, 0).astype(np.int64)
         with np.errstate(all="ignore"):
             for step in range(indices.shape[axis]):
-                now = (slice(None),) * axis + (slice(step, step + 1),)
-                old = np.take_along_axis(part, places[now], axis)
-                new = np.where(known[now], combine(old, updates[now]), old)
-                np.put_along_axis(part, places[now], new, axis)
+                current = (slice(None),) * axis + (slice(step, step + 1),)
+                old = np.take_along_axis(view, positions[current], axis)
+                new = np.where(in_bounds[current], combine(old, updates[current]), old)
+                np.put_along_axis(view, positions[current], new, axis)
         return (round_to_type(total, element_of(self.result)),)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
         """
-        The axis of the indices comes behind that of the operand. Indices of whole
-        slices are looked at once for each, and slices that replace others are taken.
+        Build a masked reduction over the axis of the updates, which directly follows
+        the axis of the operand. If each index addresses a whole slice, the mask has one
+        element per slice, and `set` takes slices of the updates.
         """
         program, axis = MaskBuilder(builder), self.axis.value.data
         shape, count = shape_of(self.operand), shape_of(self.indices)[axis]
@@ -239,46 +244,48 @@ class ScatterOp(
             program, program.promote_boolean(self.updates), 0
         )
         updates = program.insert_unit_axes(updates, axis)
-        rows = self._slice_indices()
-        indices = rows
+        slice_indices = self._slice_indices()
+        indices = slice_indices
         if indices is None:
             indices = self._pad_to_operand(
                 program, self._broadcast_indices(program), -1
             )
         indices = program.insert_unit_axes(indices, axis)
-        behind = len(shape) - axis
-        places = program.axis_indices(shape[axis], behind, element_of(indices))
-        chosen = program.compare(indices, places, Relation.EQ)
+        trailing = len(shape) - axis
+        positions = program.axis_indices(shape[axis], trailing, element_of(indices))
+        mask = program.compare(indices, positions, Relation.EQ)
         if self.kind.data is not ScatterKind.SET:
-            total = self._combine_updates(program, chosen, start, updates)
+            total = self._combine_updates(program, mask, start, updates)
             return [program.to_result_type(total, self.result.type)]
-        steps = program.axis_indices(count, behind - 1)
-        last = program.insert(
+        steps = program.axis_indices(count, trailing - 1)
+        last_step = program.insert(
             ReduceOp(
-                program.select(chosen, steps, program.constant(-1, i32)),
+                program.select(mask, steps, program.constant(-1, i32)),
                 ReduceKind.MAX,
                 [axis + 1],
                 keepdims=True,
             )
         )
-        if rows is not None:
-            names = program.insert(ReshapeOp(last, (shape[axis],)))
-            found = program.promote_boolean(
-                program.insert(TakeOp(self.updates, names, axis))
+        if slice_indices is not None:
+            last_updates = program.insert(ReshapeOp(last_step, (shape[axis],)))
+            replacement = program.promote_boolean(
+                program.insert(TakeOp(self.updates, last_updates, axis))
             )
         else:
-            chosen = program.compare(last, steps, Relation.EQ)
-            found = program.extract_where(chosen, updates, axis + 1)
-        last = program.insert(ReshapeOp(last, _drop_axis(shape_of(last), axis + 1)))
-        known = program.compare(last, program.constant(0, i32), Relation.GE)
+            mask = program.compare(last_step, steps, Relation.EQ)
+            replacement = program.extract_where(mask, updates, axis + 1)
+        last_step = program.insert(
+            ReshapeOp(last_step, _drop_axis(shape_of(last_step), axis + 1))
+        )
+        is_updated = program.compare(last_step, program.constant(0, i32), Relation.GE)
         return [
             program.to_result_type(
-                program.select(known, found, start), self.result.type
+                program.select(is_updated, replacement, start), self.result.type
             )
         ]
 
     def _slice_indices(self) -> SSAValue | None:
-        """Return the indices, where each addresses a whole slice of the operand."""
+        """Return the indices if each addresses a whole slice of the operand."""
         axis, shape = self.axis.value.data, shape_of(self.indices)
         wanted = with_extent(shape_of(self.operand), axis, shape[axis])
         is_whole = shape_of(self.updates) == wanted
@@ -286,7 +293,7 @@ class ScatterOp(
         return self.indices if is_whole and shape == ones else None
 
     def _broadcast_indices(self, program: MaskBuilder) -> SSAValue:
-        """Broadcast the indices to one for each update."""
+        """Broadcast the indices to the shape of the updates."""
         shape = shape_of(self.updates)
         if shape_of(self.indices) == shape:
             return self.indices
@@ -310,10 +317,10 @@ class ScatterOp(
         start: SSAValue,
         updates: SSAValue,
     ) -> SSAValue:
-        """Build the combination of the start with all masked updates of an element."""
+        """Build the combination of `start` with the masked updates of each element."""
         kind, element = _REDUCE_KINDS[self.kind.data], element_of(updates)
-        other = program.constant(neutral_element_of(kind, element), element)
-        chosen = program.select(chosen, updates, other)
+        neutral = program.constant(neutral_element_of(kind, element), element)
+        chosen = program.select(chosen, updates, neutral)
         axis = self.axis.value.data + 1
         return program.insert(ReduceOp(chosen, kind, [axis], init=start))
 

@@ -41,10 +41,11 @@ def _load_array(path: str, key: str, stamp: tuple[int, int]) -> Array:
 
 def read_array(path: str, key: str, sha256: str) -> Array:
     """
-    Read the array `key` of the file `path`, of safetensors if its name ends so, else an
-    archive of numpy; an empty digest is not checked.
+    Read the array `key` of the file `path`, a safetensors file if the name ends in
+    `.safetensors`, else a numpy archive. An empty digest is not checked.
 
-    Raises a `DiagnosticException` where the file, the array or the digest is amiss.
+    Raise a `DiagnosticException` if the file or the array cannot be read, or if the
+    digest differs.
     """
     try:
         status = Path(path).stat()

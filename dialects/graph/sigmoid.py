@@ -28,8 +28,8 @@ from tlf.dialects.types import accumulator_of
 
 def one_plus_exp(arithmetic: Arithmetic[Value], x: Value) -> Value:
     """
-    Compute `1 + exp(x)`, which overflows to infinity for large x. It is infinite where
-    x is far above 0, and quotients by it 0, which is what they round to.
+    Compute `1 + exp(x)`. It overflows to infinity for large x, where a quotient by it
+    is 0, as is the rounded exact quotient.
     """
     return arithmetic.add(arithmetic.exp(x), arithmetic.constant(1.0))
 
@@ -40,7 +40,7 @@ def _denominator(arithmetic: Arithmetic[Value], x: Value) -> Value:
 
 
 class LogisticOperation(UnaryOperation, DecompositionInterface, abc.ABC):
-    """A quotient of some number and `1 + exp(-x)`, in f32 where x is narrower."""
+    """Base of quotients by `1 + exp(-x)`, computed in f32 if x is narrower."""
 
     @abc.abstractmethod
     def numerator(self, arithmetic: Arithmetic[Value], x: Value) -> Value:
@@ -72,7 +72,7 @@ class LogisticOperation(UnaryOperation, DecompositionInterface, abc.ABC):
 @irdl_op_definition
 class SigmoidOp(LogisticOperation):
     """
-    The logistic function, `1 / (1 + exp(-x))`. Computed in f32 where x is narrower.
+    Logistic function, `1 / (1 + exp(-x))`. Computed in f32 if x is narrower.
 
     ```mlir
     %y = graph.sigmoid %x : tensor<4xbf16>
@@ -88,8 +88,8 @@ class SigmoidOp(LogisticOperation):
 @irdl_op_definition
 class SiluOp(LogisticOperation):
     """
-    x times the logistic function of x, `x / (1 + exp(-x))`. Computed in f32 where x is
-    narrower.
+    Silu, x times the logistic function of x, `x / (1 + exp(-x))`. Computed in f32 if x
+    is narrower.
 
     ```mlir
     %y = graph.silu %x : tensor<4xbf16>

@@ -25,7 +25,7 @@ from tlf.support.affine.index_access import Accesses, IndexAccess
 @irdl_op_definition
 class SliceOp(MovementOperation):
     """
-    A strided slice: along each axis every `strides`-th element from `offsets` on.
+    Strided slice: along each axis, every `strides`-th element from `offsets` on.
 
     ```mlir
     %y = graph.slice %x offsets [0, 1] strides [1, 2]
@@ -63,12 +63,12 @@ class SliceOp(MovementOperation):
 
     @property
     def starts(self) -> tuple[int, ...]:
-        """The first index along each axis."""
+        """First index along each axis."""
         return tuple(self.offsets.get_values())
 
     @property
     def steps(self) -> tuple[int, ...]:
-        """The distance of indices along each axis."""
+        """Distance between indices along each axis."""
         return tuple(self.strides.get_values())
 
     def verify_(self) -> None:
@@ -105,18 +105,18 @@ class SliceOp(MovementOperation):
     def tiled_implementation(
         self, operands: Sequence[SSAValue], result_types: Sequence[Attribute]
     ) -> Operation:
-        start = {"offsets": integers_attribute([0] * len(self.starts))}
+        origin = {"offsets": integers_attribute([0] * len(self.starts))}
         return SliceOp.create(
             operands=operands,
             result_types=result_types,
-            properties=dict(self.properties) | start,
+            properties=dict(self.properties) | origin,
             attributes=dict(self.attributes),
         )
 
     def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
         sizes = shape_of(self.result)
-        part = tuple(
+        slices = tuple(
             slice(first, first + step * (size - 1) + 1, step)
             for first, step, size in zip(self.starts, self.steps, sizes, strict=True)
         )
-        return (np.asarray(operands[0][part]),)
+        return (np.asarray(operands[0][slices]),)

@@ -33,7 +33,7 @@ from tlf.support.affine.index_access import Accesses
 @irdl_op_definition
 class SoftmaxOp(WholeAxesOperation):
     """
-    `exp(x - max(x)) / sum(exp(x - max(x)))` along an axis, computed in f32 where
+    Softmax along an axis, `exp(x - max(x)) / sum(exp(x - max(x)))`. Computed in f32 if
     x is narrower.
 
     ```mlir
@@ -87,8 +87,8 @@ class SoftmaxOp(WholeAxesOperation):
         greatest = program.reduce(wide, ReduceKind.MAX, axes, keepdims=True)
         powers = program.exp(program.sub(wide, greatest))
         total = program.reduce(powers, ReduceKind.SUM, axes, keepdims=True)
-        # One quotient for each row: there is a 1 in the sum, so that its reciprocal is
-        # finite, and a product by it is off by one rounding more.
+        # One quotient per row: the sum contains a 1, so its reciprocal is finite, and
+        # the product with the reciprocal rounds once more than a quotient.
         scale = program.div(program.constant(1.0), total)
         return [program.build_result(MulOp, [powers, scale], self.result.type)]
 

@@ -46,8 +46,8 @@ from tlf.dialects.types import is_float
 @irdl_op_definition
 class ArgReduceOp(IRDLOperation, DecompositionInterface):
     """
-    The index of the maximum (`max`) or minimum (`min`) along an axis: the first of
-    several, and that of the first NaN if there is one.
+    Index of the maximum (`max`) or minimum (`min`) along an axis: the first index if
+    several elements are equal, and the index of the first NaN if there is one.
 
     ```mlir
     %y = graph.arg_reduce %x <max> axis 1 keepdims
@@ -94,36 +94,38 @@ class ArgReduceOp(IRDLOperation, DecompositionInterface):
         verify_axes([axis], len(shape))
         if self.kind.data not in (ReduceKind.MAX, ReduceKind.MIN):
             raise VerifyException(f"expected <max> or <min>, got <{self.kind.data}>")
-        kept = self.keepdims is not None
-        verify_shape(self.result, reduced_shape(shape, [axis], kept))
+        keepdims = self.keepdims is not None
+        verify_shape(self.result, reduced_shape(shape, [axis], keepdims))
 
     def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
         find = np.argmax if self.kind.data is ReduceKind.MAX else np.argmin
-        axis, kept = self.axis.value.data, self.keepdims is not None
-        found = np.asarray(find(promote_to_f32(operands[0]), axis=axis, keepdims=kept))
-        return (found.astype(np.int64),)
+        axis, keepdims = self.axis.value.data, self.keepdims is not None
+        indices = np.asarray(
+            find(promote_to_f32(operands[0]), axis=axis, keepdims=keepdims)
+        )
+        return (indices.astype(np.int64),)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
-        """Build the least index of an element that equals the extremum, or is NaN."""
+        """Build the least index of the elements that equal the extremum or are NaN."""
         program, axis = MaskBuilder(builder), self.axis.value.data
         value, shape = self.operand, shape_of(self.operand)
         extreme = program.insert(ReduceOp(value, self.kind.data, [axis], True))
-        chosen = program.compare(value, extreme, Relation.EQ)
+        mask = program.compare(value, extreme, Relation.EQ)
         if is_float(element_of(value)):
             unordered = program.compare(value, value, Relation.NE)
-            chosen = program.insert(OrOp(chosen, unordered))
-        places = program.axis_indices(shape[axis], len(shape) - axis - 1)
-        kept = self.keepdims is not None
-        first = program.reduce_where(chosen, places, ReduceKind.MIN, axis, kept)
+            mask = program.insert(OrOp(mask, unordered))
+        positions = program.axis_indices(shape[axis], len(shape) - axis - 1)
+        keepdims = self.keepdims is not None
+        first = program.reduce_where(mask, positions, ReduceKind.MIN, axis, keepdims)
         return [program.to_result_type(first, self.result.type)]
 
 
 @irdl_op_definition
 class SortOp(IRDLOperation, DecompositionInterface):
     """
-    The elements along an axis in ascending order, or `descending`, and the indices that
-    they had. Equal elements stay in their order; NaN is greater than all numbers.
-    Results may be shorter than the operand along the axis: they keep the first ones.
+    Stable sort along an axis in ascending or `descending` order: the sorted elements
+    and their indices in the operand. NaN is greater than all numbers. Results may be
+    shorter than the operand along the axis, and then contain the first elements.
 
     ```mlir
     %values, %indices = graph.sort %x axis 1 descending
@@ -171,16 +173,16 @@ class SortOp(IRDLOperation, DecompositionInterface):
 
     @property
     def result_extent(self) -> int:
-        """The extent of the results along the axis."""
+        """Extent of the results along the axis."""
         return shape_of(self.values)[self.axis.value.data]
 
     def verify_(self) -> None:
         shape, axis = shape_of(self.operand), self.axis.value.data
         verify_axes([axis], len(shape))
-        found = shape_of(self.values)
-        if len(found) != len(shape):
+        result_shape = shape_of(self.values)
+        if len(result_shape) != len(shape):
             raise VerifyException(
-                f"expected results of rank {len(shape)}, got {len(found)}"
+                f"expected results of rank {len(shape)}, got {len(result_shape)}"
             )
         if self.result_extent > shape[axis]:
             raise VerifyException(
@@ -189,7 +191,7 @@ class SortOp(IRDLOperation, DecompositionInterface):
             )
         verify_shape(self.values, with_extent(shape, axis, self.result_extent))
         verify_element_type(self.values, element_of(self.operand))
-        verify_shape(self.indices, found)
+        verify_shape(self.indices, result_shape)
 
     def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
         (array,) = operands
@@ -197,49 +199,49 @@ class SortOp(IRDLOperation, DecompositionInterface):
         if self.descending is None:
             order = np.argsort(wide, axis=axis, kind="stable")
         else:
-            backwards = np.argsort(np.flip(wide, axis), axis=axis, kind="stable")
-            order = np.flip(np.subtract(array.shape[axis] - 1, backwards), axis)
+            reversed_order = np.argsort(np.flip(wide, axis), axis=axis, kind="stable")
+            order = np.flip(np.subtract(array.shape[axis] - 1, reversed_order), axis)
         first = (slice(None),) * axis + (slice(self.result_extent),)
         order = np.ascontiguousarray(order[first], np.int64)
         return (np.take_along_axis(array, order, axis), order)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
         """
-        Build each result as the element of its rank, over axes of ranks and of
-        elements.
+        Build each result as a masked reduction over elements: the element whose rank is
+        the index of the result.
         """
         program, axis = MaskBuilder(builder), self.axis.value.data
         extent = shape_of(self.operand)[axis]
-        behind = len(shape_of(self.operand)) - axis - 1
-        places = program.axis_indices(extent, behind)
-        ranks = program.axis_indices(self.result_extent, behind + 1)
-        own = program.insert_unit_axes(self._build_ranks(program), axis)
-        chosen = program.compare(own, ranks, Relation.EQ)
+        trailing = len(shape_of(self.operand)) - axis - 1
+        positions = program.axis_indices(extent, trailing)
+        ranks = program.axis_indices(self.result_extent, trailing + 1)
+        element_ranks = program.insert_unit_axes(self._build_ranks(program), axis)
+        mask = program.compare(element_ranks, ranks, Relation.EQ)
         value = program.insert_unit_axes(self.operand, axis)
         return [
             program.to_result_type(
-                program.extract_where(chosen, value, axis + 1), self.values.type
+                program.extract_where(mask, value, axis + 1), self.values.type
             ),
             program.to_result_type(
-                program.extract_where(chosen, places, axis + 1), self.indices.type
+                program.extract_where(mask, positions, axis + 1), self.indices.type
             ),
         ]
 
     def _build_ranks(self, program: MaskBuilder) -> SSAValue:
         """
         Build the rank of each element: the number of elements sorted before it. The
-        axis of the elements precedes that of the others.
+        axis of the ranked elements precedes the axis of the compared elements.
         """
         axis, shape = self.axis.value.data, shape_of(self.operand)
-        behind = len(shape) - axis - 1
+        trailing = len(shape) - axis - 1
         own = program.insert_unit_axes(self.operand, axis + 1)
         other = program.insert_unit_axes(self.operand, axis)
         pair = (other, own) if self.descending is None else (own, other)
         no_later = _build_less_equal(program, *pair)
         earlier = program.insert(NotOp(_build_less_equal(program, *reversed(pair))))
-        own_place = program.axis_indices(shape[axis], behind + 1)
-        other_place = program.axis_indices(shape[axis], behind)
-        is_first = program.compare(other_place, own_place, Relation.LT)
+        own_position = program.axis_indices(shape[axis], trailing + 1)
+        other_position = program.axis_indices(shape[axis], trailing)
+        is_first = program.compare(other_position, own_position, Relation.LT)
         before = program.select(is_first, no_later, earlier)
         one = program.constant(1, i32)
         return program.reduce_where(before, one, ReduceKind.SUM, axis + 1)
@@ -247,7 +249,7 @@ class SortOp(IRDLOperation, DecompositionInterface):
 
 def _build_less_equal(program: MaskBuilder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """Build the comparison `lhs <= rhs` in which NaN is the greatest number."""
-    chosen = program.compare(lhs, rhs, Relation.LE)
+    less_equal = program.compare(lhs, rhs, Relation.LE)
     if not is_float(element_of(rhs)):
-        return chosen
-    return program.insert(OrOp(chosen, program.compare(rhs, rhs, Relation.NE)))
+        return less_equal
+    return program.insert(OrOp(less_equal, program.compare(rhs, rhs, Relation.NE)))

@@ -28,14 +28,14 @@ from tlf.dialects.types import AnyTensor, accumulator_of, type_like
 
 @dataclass(frozen=True)
 class TensorBuilder:
-    """Builder of operations on tensors of one floating-point type, one method each."""
+    """Builder of operations on tensors of one floating-point type."""
 
     builder: Builder
     element: Attribute
 
     @staticmethod
     def for_operand(builder: Builder, operand: SSAValue) -> TensorBuilder:
-        """Return a builder in the computation type of a composite of `operand`."""
+        """Return a builder in the accumulator type of the elements of `operand`."""
         return TensorBuilder(builder, accumulator_of(element_of(operand)))
 
     def insert(self, op: Operation) -> SSAValue:
@@ -59,41 +59,41 @@ class TensorBuilder:
         return self.insert(CastOp.create(operands=[value], result_types=[type_]))
 
     def add(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        """The sum."""
+        """Build the sum."""
         return self.insert(AddOp(lhs, rhs))
 
     def sub(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        """The difference."""
+        """Build the difference."""
         return self.insert(SubOp(lhs, rhs))
 
     def mul(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        """The product."""
+        """Build the product."""
         return self.insert(MulOp(lhs, rhs))
 
     def div(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        """The quotient."""
+        """Build the quotient."""
         return self.insert(DivOp(lhs, rhs))
 
     def exp(self, value: SSAValue) -> SSAValue:
-        """The exponential."""
+        """Build the exponential."""
         return self.insert(ExpOp(value))
 
     def erf(self, value: SSAValue) -> SSAValue:
-        """The error function."""
+        """Build the error function."""
         return self.insert(ErfOp(value))
 
     def rsqrt(self, value: SSAValue) -> SSAValue:
-        """The reciprocal of the square root."""
+        """Build the reciprocal of the square root."""
         return self.insert(RsqrtOp(value))
 
     def reduce(
         self, value: SSAValue, kind: ReduceKind, axes: Sequence[int], keepdims: bool
     ) -> SSAValue:
-        """The sum or maximum along axes."""
+        """Build a reduction along axes."""
         return self.insert(ReduceOp(value, kind, axes, keepdims))
 
     def reshape(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
-        """The value under another shape."""
+        """Build a reshape."""
         return self.insert(ReshapeOp(value, shape))
 
     def build_result(

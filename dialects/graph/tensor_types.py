@@ -37,22 +37,22 @@ from tlf.dialects.types import (
 )
 
 FLOATS = tuple(element for element in ELEMENT_TYPES if is_float(element))
-"""The floating-point element types of the graph dialect."""
+"""Floating-point element types of the graph dialect."""
 
 INTEGERS = tuple(
     element for element in ELEMENT_TYPES if not is_float(element) and element != i1
 )
-"""The integer types of the graph dialect, i1 apart."""
+"""Integer element types of the graph dialect, without i1."""
 
 NUMBERS = (*FLOATS, *INTEGERS)
-"""The element types that arithmetic is done in."""
+"""Element types of arithmetic."""
 
 
 @dataclass(frozen=True)
 class GraphTensor(AttrConstraint[AnyTensor]):
     """
-    A tensor of static shape, none of whose extents is zero, of an accepted element
-    type.
+    Constraint: a tensor of static shape, with extents of at least 1 and an accepted
+    element type.
     """
 
     elements: tuple[Attribute, ...] = ELEMENT_TYPES
@@ -111,10 +111,10 @@ def format_shape(shape: Iterable[int]) -> str:
 def infer_result_type(
     operands: Sequence[SSAValue], shape: Sequence[int], element: Attribute
 ) -> AnyTensor:
-    """Infer a tensor type in the level of the first operand that has one."""
+    """Infer a tensor type in the memory level of the first operand that has one."""
     encodings = (without_layout(tensor_type(each).encoding) for each in operands)
-    found = next((each for each in encodings if each != NoneAttr()), NoneAttr())
-    return TensorType(element, shape, found)
+    encoding = next((each for each in encodings if each != NoneAttr()), NoneAttr())
+    return TensorType(element, shape, encoding)
 
 
 def default_accumulator(element: Attribute) -> Attribute:
@@ -155,7 +155,7 @@ def integers_attribute(values: Sequence[int]) -> DenseArrayBase[IntegerType]:
 
 
 def parse_integers(parser: Parser) -> DenseArrayBase[IntegerType]:
-    """Parse a list of integers, as `integers_attribute` makes an attribute of them."""
+    """Parse a list of integers as an array property."""
     square = parser.Delimiter.SQUARE
     return integers_attribute(
         parser.parse_comma_separated_list(square, parser.parse_integer)
@@ -163,12 +163,12 @@ def parse_integers(parser: Parser) -> DenseArrayBase[IntegerType]:
 
 
 def print_integers(printer: Printer, values: DenseArrayBase[IntegerType]) -> None:
-    """Print a list of integers as `parse_integers` reads it."""
+    """Print a list of integers in the syntax of `parse_integers`."""
     printer.print_string(str([*values.get_values()]))
 
 
 def verify_axes(axes: Sequence[int], rank: int) -> None:
-    """Check that axes exist, and that none is named twice."""
+    """Check that axes exist and are distinct."""
     for axis in axes:
         if not 0 <= axis < rank:
             raise VerifyException(

@@ -37,28 +37,29 @@ class PlanAttr(ParametrizedAttribute):
     """
     Tiling plan of a group for one memory level.
 
-    Tiles live in the memory level `level`. `tile` gives a tile size for each parallel
-    iterator of the operation that defines the first result; `reduce`, one for each
-    reduction iterator of the accumulating operation that has a loop, most often the
-    last one, or none to run reductions whole. `mapping` says what the loops over tiles
-    become, `order` the loops from the outermost on as positions in `tile`, and `stages`
-    how many iterations are in flight; of loops over the tiles of a reduction, as many
-    are unless `reduce_stages` says otherwise.
+    Tiles are allocated in the memory level `level`. `tile` lists the tile size along
+    each parallel iterator of the operation that defines the first result. `reduce`
+    lists the tile size along each reduction iterator of the accumulating operation that
+    has a loop, usually the last one; if it is empty, reductions are not tiled.
+    `mapping` is the mapping of the loops over tiles, and `order` lists the loops as
+    positions in `tile`, outermost loop first. `stages` is the number of iterations in
+    flight, `reduce_stages` the number of reduction tiles in flight, by default
+    `stages`.
 
-    Where tiles overlap (a halo), what they share is computed, or read, again for each.
-    Along the axis `sliding`, a position in `tile`, it is kept from one tile to the next
-    instead, but for the values that `recompute` names: by their number among the
-    operands of the group and then the results of the operations of its body. With
-    `prefetch_distance 1` what is computed for windows is computed an iteration ahead,
-    so that what reads them need not wait for it.
+    Where tiles overlap (a halo), shared elements are recomputed, or read again, for
+    each tile. Along the axis `sliding`, a position in `tile`, they stay in the level
+    from one tile to the next instead, except for the values that `recompute` lists:
+    indices into the operands of the group, followed by the results of the operations of
+    its body. With `prefetch_distance 1`, producers of sliding windows run one iteration
+    ahead of their consumers, which then do not wait for them.
 
-    The operands that `resident` numbers lie in the level, whole: they are brought there
-    before all tiles, unless they are there already. Groups of a block that hold an
-    operand share it; from one on that names it in `reload`, too, they share what that
-    brings anew, and it need not stay there before. The results that `retain` numbers
-    stay in the level, whole, for the groups that hold them; they are written to the
-    outermost memory only where others read them. The last of several tiles has room for
-    all of it.
+    `resident` lists indices of operands that are resident in the level: loaded as a
+    whole before all tiles, unless they are resident already. Groups of a block share a
+    resident operand. From a group on that also lists it in `reload`, they share the
+    reloaded copy, and the operand need not be resident before that group. `retain`
+    lists indices of results that stay in the level as a whole for the groups in which
+    they are resident; they are written to the outermost memory only if they have other
+    users. The buffer of a retained result has room for a full last tile.
 
     ```mlir
     #graph.plan<L2, tile [16, 64], reduce [64], mapping loop, order [1, 0], stages 2>
@@ -125,7 +126,7 @@ class PlanAttr(ParametrizedAttribute):
 
     @property
     def reduce_sizes(self) -> tuple[int, ...]:
-        """Elements per step along each reduction iterator, or nothing."""
+        """Elements per reduction tile along each reduction iterator; may be empty."""
         return tuple(size.data for size in self.reduce)
 
     @property
@@ -135,13 +136,13 @@ class PlanAttr(ParametrizedAttribute):
 
     @property
     def loop_order(self) -> tuple[int, ...]:
-        """Positions in `tile_sizes`, outermost loop first."""
-        given = tuple(position.data for position in self.order)
-        return given or tuple(range(len(self.tile)))
+        """Loop order as positions in `tile_sizes`, outermost loop first."""
+        positions = tuple(position.data for position in self.order)
+        return positions or tuple(range(len(self.tile)))
 
     @property
     def innermost_stages(self) -> int:
-        """Number of reduction tiles in flight, or of tiles if reductions run whole."""
+        """Number of tiles in flight in the innermost loop: reduction tiles, if any."""
         return self.reduce_stage_count if self.reduce_sizes else self.stage_count
 
     @property
@@ -156,12 +157,12 @@ class PlanAttr(ParametrizedAttribute):
 
     @property
     def sliding_axis(self) -> int | None:
-        """The index in `tile_sizes` of the axis of the sliding window, if any."""
+        """Position in `tile_sizes` of the axis of the sliding window, if any."""
         return next((position.data for position in self.sliding), None)
 
     @property
     def recomputed_values(self) -> tuple[int, ...]:
-        """The indices of the values that are recomputed instead of kept in a window."""
+        """Indices of the values that are recomputed and have no sliding window."""
         return tuple(number.data for number in self.recompute)
 
     @property
@@ -171,17 +172,17 @@ class PlanAttr(ParametrizedAttribute):
 
     @property
     def retained_results(self) -> tuple[int, ...]:
-        """The indices of the results that are retained in the level."""
+        """Indices of the results that are retained in the level."""
         return tuple(number.data for number in self.retain)
 
     @property
     def resident_operands(self) -> tuple[int, ...]:
-        """The indices of the operands that are resident in the level, whole."""
+        """Indices of the operands that are resident in the level."""
         return tuple(number.data for number in self.resident)
 
     @property
     def reloaded_operands(self) -> tuple[int, ...]:
-        """The indices of the resident operands that are loaded in any case."""
+        """Indices of the resident operands that are always reloaded."""
         return tuple(number.data for number in self.reload)
 
     def verify(self) -> None:

@@ -23,18 +23,19 @@ from tlf.dialects.types import is_float, scalar_attribute
 
 class MathFunctionOperation(UnaryOperation, abc.ABC):
     """
-    An elementwise function of floats that numpy and `math` have as well. Flags, as in
-    `graph.tanh %x fastmath<afn> : tensor<4xf32>`, mean what those of `math` mean: with
-    `afn` a target may compute it about as exactly as 16-bit floats can tell.
+    Base of elementwise functions of floats with counterparts in numpy and `math`.
+    Fast-math flags, as in `graph.tanh %x fastmath<afn> : tensor<4xf32>`, have the
+    semantics of `math`: with `afn`, a target may use an approximation that is accurate
+    to about the precision of 16-bit floats.
     """
 
     fastmath = opt_prop_def(arith.FastMathFlagsAttr)
 
     FUNCTION: ClassVar[Callable[[Array], Array]]
-    """The function of numpy."""
+    """Numpy function."""
 
     SCALAR: ClassVar[type[math.FloatingPointLikeUnaryMathOperation]]
-    """The operation of `math`."""
+    """Scalar operation of the `math` dialect."""
 
     def compute(self, *operands: Array) -> Array:
         return type(self).FUNCTION(operands[0])
@@ -120,7 +121,7 @@ class TanhOp(MathFunctionOperation):
 
 
 error_function = np.vectorize(python_math.erf, otypes=[np.float64])
-"""The error function of each element of an array, in f64."""
+"""Elementwise error function of an array, in f64."""
 
 
 @irdl_op_definition
@@ -169,7 +170,7 @@ class NegOp(UnaryOperation):
 @irdl_op_definition
 class AbsOp(UnaryOperation):
     """
-    Elementwise magnitude; of the least integer, itself.
+    Elementwise absolute value; the least integer is unchanged.
 
     ```mlir
     %y = graph.abs %x : tensor<4xf32>

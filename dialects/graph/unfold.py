@@ -23,14 +23,14 @@ from tlf.support.affine.index_access import Accesses, IndexAccess
 
 
 def accesses_of(map_: AffineMap) -> Accesses:
-    """The accesses that a linear map describes."""
-    found: list[IndexAccess] = []
+    """Return the accesses of a linear map."""
+    accesses: list[IndexAccess] = []
     for linear in linear_access.access_functions(map_):
         terms = (
             (axis, factor) for axis, factor in enumerate(linear.coefficients) if factor
         )
-        found.append(IndexAccess(tuple(terms), linear.constant))
-    return tuple(found)
+        accesses.append(IndexAccess(tuple(terms), linear.constant))
+    return tuple(accesses)
 
 
 def _rebase_to_origin(access: IndexAccess, shape: Sequence[int]) -> IndexAccess:
@@ -42,8 +42,8 @@ def _rebase_to_origin(access: IndexAccess, shape: Sequence[int]) -> IndexAccess:
 @irdl_op_definition
 class UnfoldOp(FilledOperation):
     """
-    Gather by an affine map: element p of the result is element `map(p)` of the operand.
-    The map is linear.
+    Gather by a linear map: element p of the result is element `map(p)` of the operand,
+    and `fill` outside of the operand.
 
     ```mlir
     %y = graph.unfold %x map affine_map<(n, c, kh, kw, oh, ow)
@@ -103,7 +103,7 @@ class UnfoldOp(FilledOperation):
         return self.fill_value if self._has_outside_reads() else None
 
     def _has_outside_reads(self) -> bool:
-        """Return `True` if some element of the result lies outside of the operand."""
+        """Return `True` if the map reads outside of the operand."""
         extents = shape_of(self.result)
         for linear, extent in zip(
             linear_access.access_functions(self.map.data),
@@ -121,16 +121,16 @@ class UnfoldOp(FilledOperation):
     def tiled_implementation(
         self, operands: Sequence[SSAValue], result_types: Sequence[Attribute]
     ) -> Operation:
-        (made,) = result_types
-        assert isinstance(made, ShapedType)
-        shape = made.get_shape()
+        (type_,) = result_types
+        assert isinstance(type_, ShapedType)
+        shape = type_.get_shape()
         accesses = accesses_of(self.map.data)
-        moved = tuple(_rebase_to_origin(access, shape) for access in accesses)
+        rebased = tuple(_rebase_to_origin(access, shape) for access in accesses)
         return UnfoldOp.create(
             operands=operands,
             result_types=result_types,
             properties={
-                "map": to_affine_map(moved, self.map.data.num_dims),
+                "map": to_affine_map(rebased, self.map.data.num_dims),
                 "fill": self.fill,
             },
             attributes=dict(self.attributes),
@@ -139,14 +139,14 @@ class UnfoldOp(FilledOperation):
     def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
         (array,) = operands
         shape = shape_of(self.result)
-        inside = np.ones(shape, np.bool_)
-        places: list[NDArray[np.intp]] = []
+        in_bounds = np.ones(shape, np.bool_)
+        indices: list[NDArray[np.intp]] = []
         for access, extent in zip(self.indexing_maps()[0], array.shape, strict=True):
-            place = np.full((1,) * len(shape), access.offset, np.intp)
+            index = np.full((1,) * len(shape), access.offset, np.intp)
             for axis, factor in access.terms:
                 ones = [1] * (len(shape) - axis - 1)
-                place = place + np.arange(shape[axis]).reshape(-1, *ones) * factor
-            inside &= (place >= 0) & (place < extent)
-            places.append(np.clip(place, 0, extent - 1))
-        found = np.broadcast_to(array[tuple(places)], shape)
-        return (np.where(inside, found, self.make_filled_array(shape)),)
+                index = index + np.arange(shape[axis]).reshape(-1, *ones) * factor
+            in_bounds &= (index >= 0) & (index < extent)
+            indices.append(np.clip(index, 0, extent - 1))
+        elements = np.broadcast_to(array[tuple(indices)], shape)
+        return (np.where(in_bounds, elements, self.make_filled_array(shape)),)

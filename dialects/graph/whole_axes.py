@@ -1,4 +1,4 @@
-"""Base of composites that tile along some axes and read the others whole."""
+"""Base of composites that are tiled along some axes only."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from tlf.support.affine.index_access import Accesses, IndexAccess
 class WholeAxesOperation(
     IRDLOperation, TilingInterface, DecompositionInterface, abc.ABC
 ):
-    """A composite that reads its first operand whole along some axes."""
+    """Base of composites that are not tiled along some axes of the first operand."""
 
     traits = traits_def(Pure())
 
     @property
     @abc.abstractmethod
     def whole_axes(self) -> tuple[int, ...]:
-        """The axes of the first operand that an iteration reads whole."""
+        """Axes of the first operand that are not tiled; iterations read all of them."""
 
     def tiled_axes(self) -> dict[int, int]:
-        """The iterator of each other axis."""
+        """Return the iterator of each tiled axis."""
         rank = len(shape_of(self.operands[0]))
         others = (axis for axis in range(rank) if axis not in self.whole_axes)
         return {axis: iterator for iterator, axis in enumerate(others)}
@@ -41,9 +41,7 @@ class WholeAxesOperation(
         return tuple(parallel_dim(shape[axis]) for axis in self.tiled_axes())
 
     def accesses_along(self, axes: Iterable[int]) -> Accesses:
-        """
-        Return the accesses to a tensor whose axes are `axes` of the first operand.
-        """
+        """Return accesses to a tensor whose axes are `axes` of the first operand."""
         shape, tiled = shape_of(self.operands[0]), self.tiled_axes()
         return tuple(
             IndexAccess.of(tiled[axis])

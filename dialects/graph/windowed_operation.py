@@ -25,7 +25,7 @@ ZEROS = integers_attribute((0, 0, 0, 0))
 
 
 class WindowedOperation(IRDLOperation, abc.ABC):
-    """An operation on the windows of every channel of N x C x H x W images."""
+    """Base of operations on the windows of N x C x H x W images, per channel."""
 
     RANK: ClassVar[int] = 2
     """Number of axes that windows slide over."""
@@ -53,10 +53,10 @@ class WindowedOperation(IRDLOperation, abc.ABC):
         padding: Sequence[int],
         dilation: Sequence[int],
     ) -> Window:
-        """Return a window with defaults for the numbers left out."""
+        """Return a window; empty strides, padding and dilation take their defaults."""
         ones, zeros = (1,) * cls.RANK, (0,) * 2 * cls.RANK
-        given = (kernel, strides or ones, padding or zeros, dilation or ones)
-        return Window(*map(tuple, given))
+        parameters = (kernel, strides or ones, padding or zeros, dilation or ones)
+        return Window(*map(tuple, parameters))
 
     @classmethod
     def infer_pooled_shape(
@@ -72,7 +72,7 @@ class WindowedOperation(IRDLOperation, abc.ABC):
 
 
 class Windowed3dOperation(WindowedOperation, abc.ABC):
-    """An operation on the windows of every channel of N x C x D x H x W images."""
+    """Base of operations on the windows of N x C x D x H x W images, per channel."""
 
     RANK: ClassVar[int] = 3
 

@@ -1,1 +1,1 @@
-"""Tile-and-fuse: lower planned groups of `graph` operations to loops over tiles."""
+"""Tile-and-fuse lowering of planned groups of `graph` operations to tile loops."""

@@ -19,9 +19,7 @@ def build_banded_matmul(
     operands: Sequence[SSAValue],
     type_: Attribute,
 ) -> Operation | None:
-    """
-    Build a tiled operation as a banded matmul, or return None where it is not one.
-    """
+    """Build a tiled operation as a banded matmul, or return `None` if it is not one."""
     op, form = tiled.op, tiled.facts
     bands = banded_matmul_of(array, op, tiled.box, form)
     if bands is None or not isinstance(op, ContractionInterface):

@@ -12,8 +12,8 @@ from tlf.dialects.concat_like_interface import ConcatLikeInterface
 
 class ConcatPattern(RewritePattern):
     """
-    Write the operands of a concat into a tensor that is created before the first one.
-    It is there before the first of them is made, so that each can be made in its place.
+    Insert the operands of a concat into a tensor that is created before the first
+    operand, so that each operand can be computed in place.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -21,25 +21,25 @@ class ConcatPattern(RewritePattern):
             return
         if isinstance(op.parent_op(), graph.GroupOp):
             return
-        whole = tile.EmptyOp(op.results[0].type)
-        rewriter.insert(whole, InsertPoint.before(_first_producer(op)))
-        joined: SSAValue = whole.result
+        empty = tile.EmptyOp(op.results[0].type)
+        rewriter.insert(empty, InsertPoint.before(_first_producer(op)))
+        result: SSAValue = empty.result
         for operand, offsets in zip(op.operands, op.operand_offsets(), strict=True):
-            put = rewriter.insert(tile.DesliceOp(operand, joined, offsets))
-            put.location = op.location
-            joined = put.result
-        whole.location = op.location
-        rewriter.replace(op, (), (joined,))
+            insertion = rewriter.insert(tile.DesliceOp(operand, result, offsets))
+            insertion.location = op.location
+            result = insertion.result
+        empty.location = op.location
+        rewriter.replace(op, (), (result,))
 
 
 def _first_producer(op: Operation) -> Operation:
     """Return the first operation in the block that produces a concat operand."""
-    makers = {op}
+    producers = {op}
     for operand in op.operands:
         value = operand
         while isinstance(owner := value.owner, tile.DesliceOp):
             value = owner.destination
         if isinstance(value.owner, Operation):
-            makers.add(value.owner)
+            producers.add(value.owner)
     assert op.parent is not None
-    return next(each for each in op.parent.ops if each in makers)
+    return next(each for each in op.parent.ops if each in producers)

@@ -1,4 +1,4 @@
-"""Pass `convert-graph-to-tile`: groups of graph operations become loops over tiles."""
+"""Pass `convert-graph-to-tile`: lower groups of graph operations to tile loops."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -41,9 +41,7 @@ class TileGroupPattern(RewritePattern):
     resident_operands: dict[tuple[SSAValue, str, Block | None], SSAValue] = field(
         default_factory=dict[tuple[SSAValue, str, Block | None], SSAValue]
     )
-    """
-    Values that groups of a block have moved to a level as a whole, for reuse by others.
-    """
+    """Full operands moved to a level, by value, level and block; shared by groups."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(
@@ -78,78 +76,83 @@ class TileGroupPattern(RewritePattern):
         self, op: graph.GroupOp, plan: graph.PlanAttr
     ) -> dict[SSAValue, SSAValue]:
         """
-        Return the values that tiles are sliced from; operands that the plan holds are
-        resident in its level as a whole.
+        Return the value that tiles are sliced from for each group argument. Resident
+        operands of the plan are moved in full to the plan's level.
         """
         inputs = dict[SSAValue, SSAValue](
             zip(op.body.block.args, op.inputs, strict=True)
         )
         level = plan.level.data
-        for number in plan.resident_operands:
-            value = op.inputs[number]
+        for index in plan.resident_operands:
+            value = op.inputs[index]
             if tile.level_of(value.type) == level:
                 continue
             key = value, level, op.parent
-            if number in plan.reloaded_operands or key not in self.resident_operands:
+            if index in plan.reloaded_operands or key not in self.resident_operands:
                 self.resident_operands[key] = _move_to_level(op, value, level)
-            inputs[op.body.block.args[number]] = self.resident_operands[key]
+            inputs[op.body.block.args[index]] = self.resident_operands[key]
         return inputs
 
     def _check_level(self, op: graph.GroupOp, level: str) -> None:
-        """Raise `TilingError` unless tiles can be moved to a memory level."""
+        """Raise `TilingError` unless `level` is a tile level of the target."""
         levels = [each.name for each in self.target.tile_levels]
         if level not in levels:
-            known = ", ".join(levels)
+            names = ", ".join(levels)
             raise TilingError(
-                op, f"expected a plan for one of the levels {known}, got {level}"
+                op, f"expected a plan for one of the levels {names}, got {level}"
             )
 
 
 def _move_to_level(op: graph.GroupOp, value: SSAValue, level: str) -> SSAValue:
-    """Move a whole operand of a group to a memory level, before the group."""
+    """Move a full operand of a group to a memory level, before the group."""
     type_ = tensor_type(value)
-    near = TensorType(type_.element_type, type_.get_shape(), tile.EncodingAttr(level))
-    moved = tile.SliceOp(value, [0] * type_.get_num_dims(), near)
-    moved.result.name_hint = value.name_hint
-    return Builder(InsertPoint.before(op)).insert(moved).result
+    inner_type = TensorType(
+        type_.element_type, type_.get_shape(), tile.EncodingAttr(level)
+    )
+    slice_op = tile.SliceOp(value, [0] * type_.get_num_dims(), inner_type)
+    slice_op.result.name_hint = value.name_hint
+    return Builder(InsertPoint.before(op)).insert(slice_op).result
 
 
 def _build_results(
     op: graph.GroupOp, plan: graph.PlanAttr, tiles: GroupLoopBuilder
 ) -> list[SSAValue]:
-    """Build the loops, hand resident results to groups, and return those for others."""
-    wanted = list(_required_results(op, plan))
+    """Build the loops, replace uses of retained results, and return all results."""
+    required = list(_required_results(op, plan))
     values = tiles.build(
         Builder(InsertPoint.before(op)),
-        [op.yielded_values[number] for number, _ in wanted],
-        [is_near for _, is_near in wanted],
+        [op.yielded_values[index] for index, _ in required],
+        [is_inner for _, is_inner in required],
     )
-    built = dict(zip(wanted, values, strict=True))
-    for number in plan.retained_results:
-        near = {use for use in op.results[number].uses if is_retained_use(use)}
-        op.results[number].replace_uses_with_if(built[number, True], near.__contains__)
+    values_by_result = dict(zip(required, values, strict=True))
+    for index in plan.retained_results:
+        inner_uses = {use for use in op.results[index].uses if is_retained_use(use)}
+        op.results[index].replace_uses_with_if(
+            values_by_result[index, True], inner_uses.__contains__
+        )
     return [
-        built[number, (number, False) not in built] for number in range(len(op.results))
+        values_by_result[index, (index, False) not in values_by_result]
+        for index in range(len(op.results))
     ]
 
 
 def _required_results(
     op: graph.GroupOp, plan: graph.PlanAttr
 ) -> Iterator[tuple[int, bool]]:
-    """Yield the results to assemble, by index, and whether in the level of the plan."""
-    for number, result in enumerate(op.results):
-        if number not in plan.retained_results or not is_read_in_inner_level(result):
-            yield number, False
-        if number in plan.retained_results:
-            yield number, True
+    """Yield each result to assemble: its index, and `True` for the plan's level."""
+    for index, result in enumerate(op.results):
+        if index not in plan.retained_results or not is_read_in_inner_level(result):
+            yield index, False
+        if index in plan.retained_results:
+            yield index, True
 
 
 def _loop_order_of(
     order: Sequence[int], tiling: GroupTiling, root: TilingInterface
 ) -> list[int] | None:
     """
-    Return the loop permutation of a plan, or None for the default order. A plan orders
-    the root's parallel iterators.
+    Return the loop permutation of a plan, or `None` for the default order. `order`
+    permutes the parallel iterators of the root.
     """
     parallel = dims_of_kind(root, IteratorType.PARALLEL)
     loops = [
@@ -157,9 +160,11 @@ def _loop_order_of(
         for iterator, loop in sorted(tiling.loops.items())
         if loop is not tiling.rolling_loop
     ]
-    place = {iterator: index for index, iterator in enumerate(loops)}
-    kept = [place[parallel[axis]] for axis in order if parallel[axis] in place]
-    return None if kept == sorted(kept) else kept
+    position = {iterator: index for index, iterator in enumerate(loops)}
+    permutation = [
+        position[parallel[axis]] for axis in order if parallel[axis] in position
+    ]
+    return None if permutation == sorted(permutation) else permutation
 
 
 def _inherit_location(source: Operation, made: object) -> None:
@@ -172,12 +177,13 @@ class ConvertGraphToTilePass(ModulePass):
     """
     Replace every `graph.group` by loops over the tiles of its results.
 
-    The loops run over the parallel axes of the operation that computes the first
-    result; all others are computed, tile by tile, from its result backwards, as their
-    interfaces tell. One reduction or contraction may have a loop of its own.
-    Every group needs a plan; operations outside of groups stay, but for those that join
-    tensors, which are put into the result, each in its place, and those that write at
-    indices: tiles are moved to where these say, in order.
+    The loops iterate over the parallel dims of the operation that computes the first
+    result. Tiles of the other operations are derived backwards from its result tile,
+    through their tiling interfaces. One reduction or contraction may have a separate
+    loop. Every group must have a plan.
+
+    Operations outside groups are unchanged, except concats, whose operands are inserted
+    into the result, and scatters, whose update tiles are moved in order.
     """
 
     name = "convert-graph-to-tile"

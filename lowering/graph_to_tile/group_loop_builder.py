@@ -1,4 +1,4 @@
-"""Build the loop nest of a group: parallel loops, body, and slices written back."""
+"""Build the loop nest of a group: parallel loops, body and result insertion."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from tlf.planner.cost.npu.iterations_in_flight import SINGLE, IterationsInFlight
 from tlf.support.affine.index_access import Box, Interval
 
 GroupResult: TypeAlias = tuple[SSAValue, bool]
-"""A result of a group, and whether it is to be kept near."""
+"""A group result; `True` if it is retained in the level of the tiles."""
 
 
 class GroupLoopBuilder:
-    """Builds the loop nest of a group from its tiling analysis."""
+    """Builder of a group's loop nest from its tiling analysis."""
 
     def __init__(
         self,
@@ -57,18 +57,20 @@ class GroupLoopBuilder:
         self.overwritten = overwritten or {}
         self.indices = OffsetBuilder()
         self.nest = self._build_parallel_nest(mapping, order)
-        home, cuts = self.nest.invariant_builder, SlicedTiles()
-        self.tiles = TileEmitter(tiling, inputs, level, self.indices, home, cuts)
+        invariant_builder, cuts = self.nest.invariant_builder, SlicedTiles()
+        self.tiles = TileEmitter(
+            tiling, inputs, level, self.indices, invariant_builder, cuts
+        )
         self.start: TileEmitter | None = None
         if tiling.prologue is not None:
             self.start = TileEmitter(
-                tiling.prologue, inputs, level, self.indices, home, cuts
+                tiling.prologue, inputs, level, self.indices, invariant_builder, cuts
             )
 
     def _build_parallel_nest(
         self, mapping: tile.Mapping, order: Sequence[int] | None
     ) -> ParallelNest:
-        """Return the parallel loops, in the order in which they are to run."""
+        """Return the nest of parallel loops, in execution order."""
         loops = [
             loop
             for loop in self.tiling.loops.values()
@@ -79,7 +81,7 @@ class GroupLoopBuilder:
         if not is_loop or not self.tiling.rules.has_views:
             return ParallelNest(loops, mapping, self.indices, names, order)
         if order is not None:
-            loops = [loops[number] for number in order]
+            loops = [loops[index] for index in order]
         stages = self.stages if self.tiling.rolling_loop is None else None
         late = self.tiling.rules.is_retiled
         return ParallelNest(
@@ -90,20 +92,22 @@ class GroupLoopBuilder:
         self, builder: Builder, results: Sequence[SSAValue], kept: Sequence[bool] = ()
     ) -> list[SSAValue]:
         """
-        Build the nest before the builder's insertion point. Returns one value for each
-        of some results of the group: a tensor that its tiles were put into, which lies
-        in the level of the tiles if it is to be `kept` there. Of one tile it is that.
+        Build the nest at the builder's insertion point and return one value per
+        requested result: the tensor its tiles are inserted into, allocated in the level
+        of the tiles if `kept`. A kept result of a group without loops is its only tile.
         """
-        near = list(kept) or [False] * len(results)
-        pairs = list(zip(results, near, strict=True))
-        self.nest.bare = self.start is not None or any(near)
-        wanted = [pair for pair in pairs if self.tiling.loops or not pair[1]]
-        written = dict(zip(wanted, self._build_loops(builder, wanted), strict=True))
+        is_retained = list(kept) or [False] * len(results)
+        pairs = list(zip(results, is_retained, strict=True))
+        self.nest.bare = self.start is not None or any(is_retained)
+        assembled = [pair for pair in pairs if self.tiling.loops or not pair[1]]
+        destinations = dict(
+            zip(assembled, self._build_loops(builder, assembled), strict=True)
+        )
         return [
-            self._drop_excess(builder, written[value, is_near], value, is_near)
-            if (value, is_near) in written
+            self._drop_excess(builder, destinations[value, retained], value, retained)
+            if (value, retained) in destinations
             else self._slice_single_tile(builder, value)
-            for value, is_near in pairs
+            for value, retained in pairs
         ]
 
     def _build_loops(
@@ -111,9 +115,9 @@ class GroupLoopBuilder:
     ) -> Sequence[SSAValue]:
         destinations = [
             self._allocate_resident(builder, value)
-            if kept
+            if is_retained
             else self._destination_of(builder, value)
-            for value, kept in results
+            for value, is_retained in results
         ]
         body: BodyBuilder = partial(self._build_body, [value for value, _ in results])
         if self.start is not None and self.tiling.rolling_loop is not None:
@@ -128,8 +132,8 @@ class GroupLoopBuilder:
         boxes = [
             box
             for (value, scope), boxes in self.tiling.reads.items()
-            for number, box in enumerate(boxes)
-            if scope is LoopLevel.OUTER and (value, number) not in self.tiling.windows
+            for index, box in enumerate(boxes)
+            if scope is LoopLevel.OUTER and (value, index) not in self.tiling.windows
         ]
         return self.nest.build(builder, destinations, boxes, body)
 
@@ -140,51 +144,55 @@ class GroupLoopBuilder:
         destinations: Sequence[SSAValue],
     ) -> Sequence[SSAValue]:
         """
-        Build the body of an iteration: compute, and put the results back in the order
-        in which they are computed, so that none waits for a later one to be moved.
+        Build the body of an iteration: compute all tiles, then write back results in
+        order of computation, so that no write-back waits for a later result's move.
         """
         for op, each in self.tiling.tiles.items():
             if self.tiles.is_last and op in self.tiling.prefetch_distances:
                 continue
             if each.loop_level is LoopLevel.OUTER:
                 self._compute_operation(builder, each)
-        pieces = dict(zip(self.tiling.results, self.tiling.result_tiles, strict=True))
-        places = {op: number for number, op in enumerate(self.tiling.tiles)}
+        result_tiles = dict(
+            zip(self.tiling.results, self.tiling.result_tiles, strict=True)
+        )
+        positions = {op: index for index, op in enumerate(self.tiling.tiles)}
         pairs = list(enumerate(zip(results, destinations, strict=True)))
-        pairs.sort(key=lambda each: places[_producer_of(each[1][0])])
-        made = {
-            number: self._write_back(builder, value, pieces[value], destination)
-            for number, (value, destination) in pairs
+        pairs.sort(key=lambda each: positions[_producer_of(each[1][0])])
+        written = {
+            index: self._write_back(builder, value, result_tiles[value], destination)
+            for index, (value, destination) in pairs
         }
-        return [made[number] for number in range(len(results))]
+        return [written[index] for index in range(len(results))]
 
     def _allocate_resident(self, builder: Builder, result: SSAValue) -> SSAValue:
         """
         Allocate the destination of a result that is resident in the level of its tiles.
-        It has room for all of the last tile, so that each can be computed in place.
+        It is padded to a multiple of the tile so that the last tile fits in place.
         """
-        pieces = dict(zip(self.tiling.results, self.tiling.result_tiles, strict=True))
+        result_tiles = dict(
+            zip(self.tiling.results, self.tiling.result_tiles, strict=True)
+        )
         shape = tensor_type(result).get_shape()
-        rooms = [
+        padded_shape = [
             max(extent, max_end(interval))
-            for interval, extent in zip(pieces[result], shape, strict=True)
+            for interval, extent in zip(result_tiles[result], shape, strict=True)
         ]
-        type_ = self.tiles.resident_type(tensor_type(result), rooms)
-        made = builder.insert(tile.EmptyOp(type_)).result
-        made.name_hint = result.name_hint
-        return made
+        type_ = self.tiles.resident_type(tensor_type(result), padded_shape)
+        destination = builder.insert(tile.EmptyOp(type_)).result
+        destination.name_hint = result.name_hint
+        return destination
 
     def _slice_single_tile(self, builder: Builder, result: SSAValue) -> SSAValue:
-        """Return the only tile of a result, without the halo that others read."""
+        """Return the only tile of a result, without the halo of other members."""
         shape = tensor_type(result).get_shape()
-        have = self.tiling.tiles[_producer_of(result)].result
-        wanted = tuple(Interval.whole(extent) for extent in shape)
-        return self.tiles.slice_view(builder, self.tiles.values[result], have, wanted)
+        computed = self.tiling.tiles[_producer_of(result)].result
+        full = tuple(Interval.whole(extent) for extent in shape)
+        return self.tiles.slice_view(builder, self.tiles.values[result], computed, full)
 
     def _drop_excess(
         self, builder: Builder, written: SSAValue, result: SSAValue, kept: bool
     ) -> SSAValue:
-        """Return a result without the excess of its last tile."""
+        """Return a result without the padding of its last tile."""
         shape = tensor_type(result).get_shape()
         if not kept or tensor_type(written).get_shape() == shape:
             return written
@@ -196,7 +204,7 @@ class GroupLoopBuilder:
         if op in self.tiling.gathered_operations:
             result = self.tiles.slice_movement(builder, tiled)
         elif anchor is not None and op is anchor and self.tiling.inner_loops:
-            # Moves overlap with the computation of the loop that they are in.
+            # Moves overlap with computation of their own loop only.
             stages = None if self.tiling.nested_loops else self.pieces
             loop = ReductionLoop(
                 self.tiles, self.indices, stages, self._compute_operation
@@ -215,18 +223,22 @@ class GroupLoopBuilder:
         Return the destination of a result: the value that it overwrites, or a new
         tensor.
         """
-        if (place := self.overwritten.get(result)) is not None:
-            return place
+        if (overwritten := self.overwritten.get(result)) is not None:
+            return overwritten
         return builder.insert(tile.EmptyOp(result.type)).result
 
     def _write_back(
         self, builder: Builder, value: SSAValue, piece: Box, destination: SSAValue
     ) -> SSAValue:
-        whole = self.tiling.tiles[_producer_of(value)].result
-        part = self.tiles.slice_view(builder, self.tiles.values[value], whole, piece)
+        computed = self.tiling.tiles[_producer_of(value)].result
+        subview = self.tiles.slice_view(
+            builder, self.tiles.values[value], computed, piece
+        )
         offsets = self.indices.build_box_offsets(builder, piece)
         valid = valid_extents(piece, tensor_type(destination).get_shape())
-        return builder.insert(tile.DesliceOp(part, destination, offsets, valid)).result
+        return builder.insert(
+            tile.DesliceOp(subview, destination, offsets, valid)
+        ).result
 
 
 def _producer_of(value: SSAValue) -> Operation:

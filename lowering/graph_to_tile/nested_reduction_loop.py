@@ -19,41 +19,43 @@ from tlf.lowering.graph_to_tile.tile_emitter import TileEmitter
 
 @dataclass
 class NestedReductionLoop:
-    """Builds the reduction loop of a contraction of group inputs."""
+    """Builder of the reduction loop of a contraction of group inputs."""
 
     tiles: TileEmitter
     indices: OffsetBuilder
     stages: int | None
 
     def build(self, builder: Builder, tiled: TiledOperation) -> SSAValue:
-        """Build the loop before the builder's insertion point; return its total."""
+        """Build the loop at the builder's insertion point and return its total."""
         op = tiled.op
         assert isinstance(op, AccumulatingInterface)
         loops = list(self.tiles.tiling.nested_loops_by_op[op].values())
         type_ = self.tiles.tile_type(tensor_type(op.results[0]), tiled.result)
-        start = builder.insert(tile.FillOp(op.neutral_element(), type_)).result
+        initial = builder.insert(tile.FillOp(op.neutral_element(), type_)).result
         body = Block(arg_types=[*[IndexType()] * len(loops), type_])
         for loop, variable in zip(loops, body.args, strict=False):
             variable.name_hint = "l"
             self.indices.variables[loop] = variable
-        inside = Builder(InsertPoint.at_end(body))
-        pieces = [
+        body_builder = Builder(InsertPoint.at_end(body))
+        operand_tiles = [
             self.tiles.fetch(
-                inside,
+                body_builder,
                 op,
-                place,
-                self.tiles.operand_box(tiled, place),
+                position,
+                self.tiles.operand_box(tiled, position),
                 LoopLevel.NESTED,
             )
-            for place in range(len(op.inputs))
+            for position in range(len(op.inputs))
         ]
-        total = self.tiles.build_operation(inside, tiled, [*pieces, body.args[-1]])
-        inside.insert(tile.YieldOp(total))
+        total = self.tiles.build_operation(
+            body_builder, tiled, [*operand_tiles, body.args[-1]]
+        )
+        body_builder.insert(tile.YieldOp(total))
         nest = tile.WhileOp(
             [0] * len(loops),
             [loop.extent for loop in loops],
             [loop.tile for loop in loops],
-            [start],
+            [initial],
             body,
             tile.LoopKind.SEQUENTIAL,
             stages=self.stages,

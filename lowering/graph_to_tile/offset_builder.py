@@ -1,4 +1,4 @@
-"""Build tile offsets as index values, and the affine maps of movements."""
+"""Build tile offsets as index values and affine maps of movements."""
 
 from __future__ import annotations
 
@@ -15,22 +15,20 @@ from tlf.support.affine.index_access import Accesses, AffineSum, Box
 
 
 class OffsetBuilder:
-    """Builds index values of offsets that are affine in induction variables."""
+    """Builder of index values for offsets affine in induction variables."""
 
     def __init__(self) -> None:
         self.variables: dict[Hashable, SSAValue] = {}
-        """The induction variable of each loop."""
+        """Induction variable of each loop."""
         self.behind: dict[Hashable, AffineSum] = {}
-        """
-        Values of induction variables behind their loops, in a peeled last iteration.
-        """
+        """Induction variable values after their loops, in a peeled last iteration."""
 
     def build_box_offsets(self, builder: Builder, box: Box) -> list[Index]:
-        """Return the offsets of a box."""
+        """Return the offsets of a box as constants or `index` values."""
         return [self.build_offset(builder, interval.offset) for interval in box]
 
     def build_offset(self, builder: Builder, offset: AffineSum) -> Index:
-        """Return the offset as a constant or as an `index` value."""
+        """Return an offset as a constant or an `index` value."""
         offset = offset.substitute(self.behind)
         if not offset.terms:
             return offset.constant
@@ -68,9 +66,7 @@ def _build_affine_apply(
 
 
 def source_map(operand: Accesses, result: Accesses) -> AffineMap:
-    """
-    Return the map from an element of a movement's result tile to its operand tile.
-    """
+    """Return the affine map from a movement's result tile to its operand tile."""
     axis_of = {
         access.terms[0][0]: axis
         for axis, access in enumerate(result)

@@ -1,8 +1,8 @@
 """
-Parallel loop nest of a group, split so that invariant slices are hoisted.
+Parallel loop nest of a group, split to hoist loop-invariant slices.
 
-A nest is split where tiles are cut that are the same in all loops further inside, so
-that they are cut once: weights stay where they are while tiles of images come and go.
+The nest is split at each depth where a sliced tile is invariant in all inner loops, so
+that the tile is sliced once: weights stay resident while activation tiles change.
 """
 
 from __future__ import annotations
@@ -23,49 +23,47 @@ from tlf.lowering.graph_to_tile.offset_builder import OffsetBuilder
 from tlf.support.affine.index_access import Box
 
 VARIABLE_NAMES = "ijmnpq"
-"""Names of induction variables of parallel loops; those of reductions are `k`."""
+"""Induction variable names of parallel loops; reduction loops use `k`."""
 
 BodyBuilder = Callable[[Builder, Sequence[SSAValue]], Sequence[SSAValue]]
-"""Builds the innermost body on its destinations, and returns what becomes of them."""
+"""Callback that builds the innermost body; maps destinations to updated values."""
 
 
 @dataclass
 class ParallelNest:
-    """
-    Parallel loops, outermost first, built as one or more `tile.while`s.
-    """
+    """Parallel loops, outermost first, built as one or more `tile.while` operations."""
 
     loops: Sequence[TileLoop]
     mapping: tile.Mapping
     indices: OffsetBuilder
     names: Mapping[TileLoop, str]
     order: Sequence[int] | None = None
-    """The order in which the loops run, where that is not how they are nested."""
+    """Execution order of the loops, if it differs from the nesting order."""
     stages: int | None = None
     split: bool = False
-    """True to slice tiles in the outermost loop that allows it."""
+    """`True` to slice each tile in the outermost possible loop."""
     late: bool = False
-    """True to slice tiles just before their use where there is no loop."""
+    """`True` to slice tiles just before their use if there are no loops."""
     bare: bool = False
-    """True to build no loop nest where there are no loops."""
+    """`True` to build the body without a `tile.while` if there are no loops."""
     builders: list[tuple[int, Builder]] = field(
         default_factory=list[tuple[int, Builder]]
     )
     """
-    Number of enclosing loops and the builder at that depth, outermost first: insertion
-    points for values that are invariant in the loops further inside.
+    Number of enclosing loops and builder at that depth, outermost first: insertion
+    points for values invariant in the inner loops.
     """
 
     def invariant_builder(self, box: Box) -> Builder:
-        """Return the builder outside of all loops in which the tile is invariant."""
+        """Return the builder outside all loops in which a tile is invariant."""
         depth = self._variant_depth(box)
         return next(builder for loops, builder in self.builders if loops >= depth)
 
     def _variant_depth(self, box: Box) -> int:
         return max(
             (
-                number + 1
-                for number, loop in enumerate(self.loops)
+                index + 1
+                for index, loop in enumerate(self.loops)
                 if is_moved_by(box, (loop,))
             ),
             default=0,
@@ -79,8 +77,8 @@ class ParallelNest:
         body: BodyBuilder,
     ) -> Sequence[SSAValue]:
         """
-        Build the loops at the builder's insertion point, split where one of `boxes`
-        does not move any further inside. Returns what becomes of the destinations.
+        Build the loops at the builder's insertion point, split at each depth where one
+        of `boxes` is invariant in the inner loops. Return the updated destinations.
         """
         count = len(self.loops)
         splits = {0, count}
@@ -106,14 +104,14 @@ class ParallelNest:
         types = [IndexType()] * len(loops) + [each.type for each in destinations]
         block = Block(arg_types=types)
         self._bind_variables(loops, block)
-        inside = Builder(InsertPoint.at_end(block))
-        self.builders.append((last, inside))
+        body_builder = Builder(InsertPoint.at_end(block))
+        self.builders.append((last, body_builder))
         written = block.args[len(loops) :]
         if inner:
-            results = self._build_frame(inside, written, inner, body)
+            results = self._build_frame(body_builder, written, inner, body)
         else:
-            results = body(inside, written)
-        inside.insert(tile.YieldOp(*results))
+            results = body(body_builder, written)
+        body_builder.insert(tile.YieldOp(*results))
         nest = tile.WhileOp(
             [0] * len(loops),
             [loop.extent for loop in loops],

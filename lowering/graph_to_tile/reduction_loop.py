@@ -1,4 +1,4 @@
-"""Loop over the reduction tiles of a group, with its cascaded reductions."""
+"""Loop over the reduction tiles of a group, including cascaded reductions."""
 
 from __future__ import annotations
 
@@ -34,48 +34,52 @@ from tlf.lowering.graph_to_tile.tile_emitter import TileEmitter
 @dataclass
 class ReductionLoop:
     """
-    Builds the reduction loop of an anchor, with cascaded totals as carried values. The
-    steps of a cascade are carried beside its total, and so is what is computed of them
-    and corrects others.
+    Builder of the reduction loop of an anchor.
 
-    A maximum starts from minus infinity, and infinities cannot be subtracted from each
-    other. So what others compute with is not below the least finite number: then rows
-    of which nothing has been seen so far but minus infinity add up to 0. Behind the
-    loop, sums are corrected for what maxima really are, as if it was a change like any
-    other.
+    Loop-carried values are the total of the anchor, the totals of the other reductions
+    of its cascade, and values computed from totals that correct other totals.
+
+    A maximum starts at minus infinity, and minus infinity minus itself is NaN.
+    Therefore other operations read a maximum clamped to the least finite number; the
+    sum of a row that only contains minus infinity so far is then 0. After the loop,
+    sums are corrected from the clamped to the exact maximum like for any other update.
     """
 
     tiles: TileEmitter
     indices: OffsetBuilder
     stages: int | None
     compute: Callable[[Builder, TiledOperation], None]
-    """Builds what is neither a step nor the anchor."""
+    """Callback that builds operations that are not reductions of the cascade."""
     carried_operations: list[TiledOperation] = field(init=False)
-    """The loop-carried operations, in program order."""
+    """Loop-carried operations, in program order."""
 
     def build(self, builder: Builder, anchor: TiledOperation) -> SSAValue:
-        """Build the loop before the builder's insertion point; return its total."""
+        """Build the loop at the builder's insertion point and return its total."""
         tiling = self.tiles.tiling
         self.carried_operations = [
             each for each in tiling.tiles.values() if is_loop_carried(tiling, each.op)
         ]
-        starts = self._initial_values(builder)
+        initial_values = self._initial_values(builder)
         loops = list(tiling.inner_loops.values())
-        body = Block(arg_types=[IndexType()] * len(loops) + [s.type for s in starts])
+        body = Block(
+            arg_types=[IndexType()] * len(loops) + [s.type for s in initial_values]
+        )
         for loop, variable in zip(loops, body.args, strict=False):
             variable.name_hint = "k"
             self.indices.variables[loop] = variable
-        inside = Builder(InsertPoint.at_end(body))
+        body_builder = Builder(InsertPoint.at_end(body))
         totals = dict[SSAValue, SSAValue](
             zip(self._carried_values, body.args[len(loops) :], strict=True)
         )
-        self._build_body(inside, totals)
-        inside.insert(tile.YieldOp(*[totals[each] for each in self._carried_values]))
+        self._build_body(body_builder, totals)
+        body_builder.insert(
+            tile.YieldOp(*[totals[each] for each in self._carried_values])
+        )
         nest = tile.WhileOp(
             [0] * len(loops),
             [loop.extent for loop in loops],
             [loop.tile for loop in loops],
-            starts,
+            initial_values,
             body,
             tile.LoopKind.SEQUENTIAL,
             stages=self.stages,
@@ -91,35 +95,35 @@ class ReductionLoop:
         return [each.op.results[0] for each in self.carried_operations]
 
     def _initial_values(self, builder: Builder) -> list[SSAValue]:
-        """Return the initial values of the loop-carried values."""
-        starts = dict[SSAValue, SSAValue]()
+        """Build the initial values of the loop-carried values."""
+        initial = dict[SSAValue, SSAValue]()
         values = self.tiles.values
         for each in filter(self._is_accumulating, self.carried_operations):
             result = each.op.results[0]
-            starts[result] = self._initial_value(builder, each)
-            values[result] = self._limit_total(builder, each, starts[result])
+            initial[result] = self._initial_value(builder, each)
+            values[result] = self._limit_total(builder, each, initial[result])
         for each in self._required_rows():
             self.compute(builder, each)
             result = each.op.results[0]
             values[result] = self._limit_total(builder, each, values[result])
-        return [starts.get(value, values[value]) for value in self._carried_values]
+        return [initial.get(value, values[value]) for value in self._carried_values]
 
     def _required_rows(self) -> list[TiledOperation]:
         """
-        Return the operations that are computed from totals alone and that carried
-        values need.
+        Return the operations that depend only on totals and that carried values use,
+        in program order.
         """
-        found = list[TiledOperation]()
-        wanted = set(self._carried_values)
+        rows = list[TiledOperation]()
+        required = set(self._carried_values)
         for each in reversed(self.tiles.tiling.tiles.values()):
             op = each.op
-            if self.tiles.tiling.is_row(op) and not wanted.isdisjoint(op.results):
-                wanted.update(op.operands)
-                found.insert(0, each)
-        return found
+            if self.tiles.tiling.is_row(op) and not required.isdisjoint(op.results):
+                required.update(op.operands)
+                rows.insert(0, each)
+        return rows
 
     def _initial_value(self, builder: Builder, tiled: TiledOperation) -> SSAValue:
-        """Return the initial value of a reduction."""
+        """Build the initial value of a reduction."""
         op = _accumulating_op(tiled)
         if op.init_value is not None:
             position = len(op.operands) - 1
@@ -129,7 +133,7 @@ class ReductionLoop:
         return builder.insert(tile.FillOp(op.neutral_element(), type_)).result
 
     def _build_body(self, inside: Builder, totals: dict[SSAValue, SSAValue]) -> None:
-        """Build one iteration, from carried values to yielded ones."""
+        """Build one iteration; update `totals` from carried to yielded values."""
         before = self._previous_values(inside, totals)
         for each in self.tiles.tiling.tiles.values():
             result = each.op.results[0]
@@ -137,20 +141,20 @@ class ReductionLoop:
                 totals[result] = self._update_total(
                     inside, each, totals[result], before
                 )
-                seen = self._limit_total(inside, each, totals[result])
-                self.tiles.values[result] = seen
+                limited = self._limit_total(inside, each, totals[result])
+                self.tiles.values[result] = limited
             elif each.loop_level is LoopLevel.INNER:
                 self.compute(inside, each)
                 if each in self.carried_operations:
                     totals[result] = self.tiles.values[result]
-                    seen = self._limit_total(inside, each, totals[result])
-                    self.tiles.values[result] = seen
+                    limited = self._limit_total(inside, each, totals[result])
+                    self.tiles.values[result] = limited
 
     def _previous_values(
         self, builder: Builder, totals: Mapping[SSAValue, SSAValue]
     ) -> dict[SSAValue, SSAValue]:
         """
-        Return the carried values as other operations read them before this update.
+        Return the carried values as other operations read them, before the update.
         """
         return {
             each.op.results[0]: self._limit_total(
@@ -167,24 +171,26 @@ class ReductionLoop:
         before: Mapping[SSAValue, SSAValue],
     ) -> SSAValue:
         """
-        Correct a total and accumulate one more reduction tile on it. Where tiles are
-        tiled again, the piece is summed up by itself: a sum that starts from a value
-        which needs the result of another one runs in no loop with that.
+        Correct a total and accumulate one more reduction tile on it.
+
+        If tiles are tiled again for an inner level, the reduction tile is reduced
+        separately and then combined: a reduction whose initial value depends on
+        another reduction cannot share a loop with that reduction.
         """
         tiling = self.tiles.tiling
         corrected = self._apply_correction(inside, tiled, total, before)
         if not tiling.rules.is_retiled or corrected is total:
             return self._accumulate_tile(inside, tiled, corrected)
-        piece = self._accumulate_tile(inside, tiled)
+        partial = self._accumulate_tile(inside, tiled)
         return inside.insert(
-            build_combination(_accumulating_op(tiled), corrected, piece)
+            build_combination(_accumulating_op(tiled), corrected, partial)
         ).result
 
     def _accumulate_tile(
         self, inside: Builder, tiled: TiledOperation, *start: SSAValue
     ) -> SSAValue:
         """
-        Reduce the current piece, and accumulate it on an initial value if there is one.
+        Reduce the current reduction tile, accumulated on an initial value if given.
         """
         op = _accumulating_op(tiled)
         operands = [
@@ -203,7 +209,7 @@ class ReductionLoop:
     def _finalize_totals(
         self, builder: Builder, totals: Mapping[SSAValue, SSAValue]
     ) -> None:
-        """Correct totals after the loop, and bind them for what follows."""
+        """Correct totals after the loop and bind them for operations after the loop."""
         tiling = self.tiles.tiling
         before = self._previous_values(builder, totals)
         for each in tiling.tiles.values():
@@ -231,7 +237,8 @@ class ReductionLoop:
         is_last: bool = False,
     ) -> SSAValue:
         """
-        Correct a total for the current, or the final, values that its terms depend on.
+        Correct a total for the current, or if `is_last` the final, values of the
+        reductions that its terms depend on.
         """
         correction = self.tiles.tiling.correction_of(tiled.op)
         if correction is None:
@@ -241,7 +248,7 @@ class ReductionLoop:
         formulae = CorrectionBuilder(program, correction.axis_matches, before, values)
         factor = formulae.build(correction.formula)
         if not correction.is_bounded and not is_last:
-            # A total that nothing has been added to is 0, and must stay 0.
+            # An empty total is 0 and must stay 0: an infinite factor would give NaN.
             factor = clamp_value(factor, [max_finite(program.element)], builder)
         return program.mul(total, factor)
 
@@ -267,7 +274,7 @@ class ReductionLoop:
     def _limit_total(
         self, builder: Builder, tiled: TiledOperation, total: SSAValue
     ) -> SSAValue:
-        """Return the limited total that other operations compute with."""
+        """Return the total that other operations read, clamped to its limits."""
         return clamp_value(total, limits_in_loop(self.tiles.tiling, tiled.op), builder)
 
 

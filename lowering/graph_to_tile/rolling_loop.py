@@ -21,14 +21,12 @@ from tlf.support.affine.index_access import AffineSum
 
 @dataclass
 class RollingLoop:
-    """
-    A sequential loop that carries destinations and windows.
-    """
+    """Builder of a sequential loop that carries destinations and rolling windows."""
 
     tiles: TileEmitter
-    """Tiles computed in the loop."""
+    """Emitter of the tiles computed in the loop."""
     start: TileEmitter
-    """Tiles computed before the loop."""
+    """Emitter of the tiles computed before the loop."""
     loop: TileLoop
     name: str
     stages: int | None
@@ -37,9 +35,9 @@ class RollingLoop:
     def build(
         self, builder: Builder, destinations: Sequence[SSAValue]
     ) -> Sequence[SSAValue]:
-        """Build the loop, and return what becomes of the destinations."""
+        """Build the loop and return the updated destinations."""
         windows = self.tiles.tiling.windows
-        first = {
+        initial_windows = {
             key: self._slice_initial_window(builder, key[0], window)
             for key, window in windows.items()
             if key[0] in self.start.inputs
@@ -48,12 +46,12 @@ class RollingLoop:
             self.start.record_result(
                 builder, each, self.start.compute_tile(builder, each)
             )
-        first |= {
+        initial_windows |= {
             key: self._compute_initial_window(builder, key[0], window)
             for key, window in windows.items()
-            if key not in first
+            if key not in initial_windows
         }
-        carried = [*destinations, *(first[key] for key in windows)]
+        carried = [*destinations, *(initial_windows[key] for key in windows)]
         block = Block(arg_types=[IndexType(), *(each.type for each in carried)])
         block.args[0].name_hint = self.name
         self.tiles.indices.variables[self.loop] = block.args[0]
@@ -62,40 +60,42 @@ class RollingLoop:
         for (value, _), argument in zip(windows, arguments, strict=True):
             argument.name_hint = value.name_hint
         self.tiles.begin_iteration(dict(zip(windows, arguments, strict=True)))
-        inside = Builder(InsertPoint.at_end(block))
-        results = self.body(inside, block.args[1 : 1 + count])
+        body_builder = Builder(InsertPoint.at_end(block))
+        results = self.body(body_builder, block.args[1 : 1 + count])
         rolled = [self.tiles.rolled[key] for key in windows]
-        inside.insert(tile.YieldOp(*results, *rolled))
-        leads = bool(self.tiles.tiling.prefetch_distances)
+        body_builder.insert(tile.YieldOp(*results, *rolled))
+        is_prefetching = bool(self.tiles.tiling.prefetch_distances)
         loop = tile.WhileOp(
             [0],
-            [self.loop.last_start if leads else self.loop.extent],
+            [self.loop.last_start if is_prefetching else self.loop.extent],
             [self.loop.tile],
             carried,
             block,
             tile.LoopKind.SEQUENTIAL,
             stages=self.stages,
         )
-        done = builder.insert(loop).results
-        if not leads:
-            return done[:count]
-        self.tiles.begin_iteration(dict(zip(windows, done[count:], strict=True)))
-        return self._peel_last_iteration(builder, done[:count], block)
+        loop_results = builder.insert(loop).results
+        if not is_prefetching:
+            return loop_results[:count]
+        self.tiles.begin_iteration(
+            dict(zip(windows, loop_results[count:], strict=True))
+        )
+        return self._peel_last_iteration(builder, loop_results[:count], block)
 
     def _peel_last_iteration(
         self, builder: Builder, destinations: Sequence[SSAValue], block: Block
     ) -> Sequence[SSAValue]:
-        """Peel the last iteration, which has no prefetched producer."""
+        """Peel the last iteration, in which no producer runs ahead."""
         self.tiles.indices.behind[self.loop] = AffineSum(self.loop.last_start)
-        for known in self.tiles.cuts.values():
-            known[:] = [each for each in known if each[1].owner.parent is not block]
+        for slices in self.tiles.cuts.values():
+            slices[:] = [each for each in slices if each[1].owner.parent is not block]
         self.tiles.is_last = True
         return self.body(builder, destinations)
 
     def _slice_initial_window(
         self, builder: Builder, value: SSAValue, window: RollingWindow
     ) -> SSAValue:
-        """Return the window of an input before the first iteration."""
+        """Build the window of an input before the first iteration."""
         tiles, box = self.start, window.initial_tile
         part = tiles.slice_once(builder, value, box, LoopLevel.OUTER, window.fill)
         return self._extend_to_window(builder, value, part, window)
@@ -103,12 +103,12 @@ class RollingLoop:
     def _compute_initial_window(
         self, builder: Builder, value: SSAValue, window: RollingWindow
     ) -> SSAValue:
-        """Return the window of a computed value before the first iteration."""
+        """Build the window of a computed value before the first iteration."""
         tiles, owner = self.start, value.owner
         assert isinstance(owner, Operation)
-        whole = tiles.tiling.tiles[owner].result
+        computed = tiles.tiling.tiles[owner].result
         part = tiles.slice_view(
-            builder, tiles.values[value], whole, window.prologue_part
+            builder, tiles.values[value], computed, window.prologue_part
         )
         if window.fill is not None:
             part = tiles.mask_outside(
@@ -119,7 +119,7 @@ class RollingLoop:
     def _extend_to_window(
         self, builder: Builder, value: SSAValue, part: SSAValue, window: RollingWindow
     ) -> SSAValue:
-        """Extend a subview to a whole window that ends with it."""
+        """Extend a subview to a full window whose last slices are the subview."""
         if tensor_type(part).get_shape() == self._window_shape(window):
             return part
         type_ = self.start.tile_type(tensor_type(value), window.whole)

@@ -1,4 +1,4 @@
-"""Lower scatters outside of groups to indexed moves, tile by tile."""
+"""Lower scatters outside groups to indexed moves of tiles."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from tlf.dialects.tile import Index
 from tlf.dialects.types import dtype_of, tensor_type
 
 LEVEL_FRACTION = 8
-"""Tiles take one part in so many of their level, and twice that while moves overlap."""
+"""A tile uses 1 / LEVEL_FRACTION of its level, twice that with double buffering."""
 
 
 @dataclass
 class ScatterPattern(RewritePattern):
-    """Scatter updates tile by tile, in order, into the tensor that they change."""
+    """Lower a scatter to indexed moves of update tiles, in order."""
 
     target: TargetSpec
 
@@ -41,8 +41,8 @@ class ScatterPattern(RewritePattern):
 
     def _is_lowered_to_dma(self, op: IndexedWriteInterface) -> bool:
         """
-        Return `True` if moves of the target do the work of an operation outside of
-        groups.
+        Return `True` if an operation is outside groups and indexed moves of the target
+        implement it.
         """
         if (
             isinstance(op.parent_op(), GroupOp)
@@ -53,13 +53,13 @@ class ScatterPattern(RewritePattern):
 
 
 def scatter_tile_sizes(op: IndexedWriteInterface, level: Level) -> tuple[int, ...]:
-    """Return the tile extents of the updates: whole axes, innermost first."""
+    """Return the tile extents of the updates: inner axes in full, outer axes split."""
     sizes = list(tensor_type(op.operands[2]).get_shape())
     items = [dtype_of(tensor_type(e).element_type).itemsize for e in op.operands[1:]]
-    most = max(1, level.capacity // LEVEL_FRACTION // sum(items))
+    max_elements = max(1, level.capacity // LEVEL_FRACTION // sum(items))
     for axis, extent in enumerate(sizes):
         row = prod(sizes[axis + 1 :])
-        limit = max(1, min(extent, most // row))
+        limit = max(1, min(extent, max_elements // row))
         sizes[axis] = -(-extent // -(-extent // limit))
         if sizes[axis] > 1:
             break
@@ -68,7 +68,7 @@ def scatter_tile_sizes(op: IndexedWriteInterface, level: Level) -> tuple[int, ..
 
 @dataclass(frozen=True)
 class _ScatterLoops:
-    """Builds the loops over tiles of the updates."""
+    """Builder of the loops over update tiles."""
 
     op: IndexedWriteInterface
     level: Level
@@ -77,32 +77,34 @@ class _ScatterLoops:
     def build_axis(
         self, builder: Builder, written: SSAValue, offsets: tuple[Index, ...]
     ) -> SSAValue:
-        """Build the scatter from the next axis on, at offsets along the outer axes."""
+        """Build the scatter over the remaining axes, at `offsets` along outer axes."""
         axis = len(offsets)
         shape = tensor_type(self.op.operands[2]).get_shape()
         if axis == len(shape):
             return self._scatter_tile(builder, written, offsets)
-        size, whole = self.sizes[axis], shape[axis] // self.sizes[axis]
-        if whole > 1:
-            written = self._build_loop(builder, written, offsets, size * whole)
-        elif whole:
+        size, full_tiles = self.sizes[axis], shape[axis] // self.sizes[axis]
+        if full_tiles > 1:
+            written = self._build_loop(builder, written, offsets, size * full_tiles)
+        elif full_tiles:
             written = self.build_axis(builder, written, (*offsets, 0))
-        if not (left := shape[axis] - size * whole):
+        if not (remainder := shape[axis] - size * full_tiles):
             return written
-        sizes = [left if n == axis else each for n, each in enumerate(self.sizes)]
-        rest = replace(self, sizes=sizes)
-        return rest.build_axis(builder, written, (*offsets, size * whole))
+        sizes = [remainder if n == axis else each for n, each in enumerate(self.sizes)]
+        remainder_loops = replace(self, sizes=sizes)
+        return remainder_loops.build_axis(
+            builder, written, (*offsets, size * full_tiles)
+        )
 
     def _build_loop(
         self, builder: Builder, written: SSAValue, offsets: tuple[Index, ...], end: int
     ) -> SSAValue:
-        """A loop over the tiles along the next axis that are whole."""
+        """Build the loop over the full tiles along the next axis."""
         size, axis = self.sizes[len(offsets)], len(offsets)
         shape = tensor_type(self.op.operands[2]).get_shape()
         block = Block(arg_types=[IndexType(), written.type])
-        inside = Builder(InsertPoint.at_end(block))
-        result = self.build_axis(inside, block.args[1], (*offsets, block.args[0]))
-        inside.insert(tile.YieldOp(result))
+        body_builder = Builder(InsertPoint.at_end(block))
+        result = self.build_axis(body_builder, block.args[1], (*offsets, block.args[0]))
+        body_builder.insert(tile.YieldOp(result))
         inner = zip(self.sizes[axis + 1 :], shape[axis + 1 :], strict=True)
         stages = None if any(size < extent for size, extent in inner) else 2
         loop = tile.WhileOp(
@@ -120,19 +122,21 @@ class _ScatterLoops:
     def _scatter_tile(
         self, builder: Builder, written: SSAValue, offsets: Sequence[Index]
     ) -> SSAValue:
-        """Slice a tile of updates and its indices, and scatter it."""
+        """Slice a tile of updates and its indices, and build the scatter."""
         _, indices, updates = self.op.operands
         axis, rank = self.op.written_axis, len(offsets)
         counts = tensor_type(indices).get_shape()
         shared = [n for n, count in enumerate(counts) if count == 1]
-        names = self._slice_tile(builder, indices, offsets, shared)
-        moved = self._slice_tile(builder, updates, offsets, ())
+        index_tile = self._slice_tile(builder, indices, offsets, shared)
+        update_tile = self._slice_tile(builder, updates, offsets, ())
         maps = _projection_map(rank, (axis,)), _projection_map(rank, shared)
         starts = [0 if n == axis else each for n, each in enumerate(offsets)]
         adds = bool(self.op.is_scatter_add)
-        put = tile.ScatterOp(moved, written, starts, axis, names, maps, adds)
-        put.location = self.op.location
-        return builder.insert(put).result
+        scatter = tile.ScatterOp(
+            update_tile, written, starts, axis, index_tile, maps, adds
+        )
+        scatter.location = self.op.location
+        return builder.insert(scatter).result
 
     def _slice_tile(
         self,
@@ -141,18 +145,18 @@ class _ScatterLoops:
         offsets: Sequence[Index],
         shared: Sequence[int],
     ) -> SSAValue:
-        """A tile of a value in the level, all of its axes that are `shared`."""
+        """Slice a tile of a value into the level; `shared` axes have extent 1."""
         starts = [0 if n in shared else each for n, each in enumerate(offsets)]
         shape = [1 if n in shared else each for n, each in enumerate(self.sizes)]
         element = tensor_type(value).element_type
         type_ = TensorType(element, shape, tile.EncodingAttr(self.level.name))
-        cut = tile.SliceOp(value, starts, type_)
-        cut.location = self.op.location
-        return builder.insert(cut).result
+        slice_op = tile.SliceOp(value, starts, type_)
+        slice_op.location = self.op.location
+        return builder.insert(slice_op).result
 
 
 def _projection_map(rank: int, axes: Sequence[int]) -> AffineMap:
-    """Return the identity map with 0 for some axes."""
+    """Return the identity map with 0 as the result for `axes`."""
     zero = AffineConstantExpr(0)
     dims = (AffineExpr.dimension(each) for each in range(rank))
     return AffineMap(

@@ -1,10 +1,9 @@
 """
-Slice sources: a tensor itself instead of an out-of-bounds view of it.
+Slice sources: slice a tensor directly instead of an out-of-bounds view of it.
 
-A view that reaches out of a tensor of its own memory level would have to be copied,
-with what is outside. A tile is moved from the tensor instead, if it reads the same
-there: what the view has around it in the tensor is not what a tile is to read that
-reaches out of the view.
+An out-of-bounds view within a memory level must be copied, including its fill. A tile
+is instead sliced from the source tensor if it reads equal elements there. A tile that
+exceeds the view must not read the tensor's elements next to the view.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from tlf.support.affine.index_access import Box, Interval
 
 @dataclass(frozen=True)
 class SliceSource:
-    """A tensor to slice a tile from, its offsets, and the fill value outside of it."""
+    """A tensor to slice a tile from, the tile's offsets, and its fill value."""
 
     value: SSAValue
     offsets: Sequence[Index]
@@ -43,32 +42,32 @@ def find_slice_source(
     fill: Scalar | None,
 ) -> SliceSource:
     """
-    Return the source of the tile `box` of a value: the source of the view that the
-    value is, if the tile reads the same there, or else the value.
+    Return the source of tile `box` of a value: the source of the view that defines the
+    value, if the tile reads equal elements there, otherwise the value.
     """
-    whole = SliceSource(value, offsets, fill)
+    direct = SliceSource(value, offsets, fill)
     view = value.owner
     if not isinstance(view, tile.SliceOp) or not _can_read_out_of_bounds(view):
-        return whole
+        return direct
     if any(interval.tile_extent != interval.size for interval in box):
-        return whole
-    outside = None if view.fill is None else scalar_value(view.fill)
+        return direct
+    view_fill = None if view.fill is None else scalar_value(view.fill)
     if fill is not None:
-        reaches = [
+        out_of_bounds = [
             _is_equally_out_of_bounds(view, axis, interval)
             for axis, interval in enumerate(box)
         ]
-        if None in reaches:
-            return whole
-        if any(reaches) and outside not in (None, fill):
-            return whole
+        if None in out_of_bounds:
+            return direct
+        if any(out_of_bounds) and view_fill not in (None, fill):
+            return direct
     total = list(map(partial(add_offsets, builder), view.mixed_offsets, offsets))
-    return SliceSource(view.source, total, fill if outside is None else outside)
+    return SliceSource(view.source, total, fill if view_fill is None else view_fill)
 
 
 def _can_read_out_of_bounds(view: tile.SliceOp) -> bool:
     """
-    Return `True` if a slice stays in its level and may read outside of its source.
+    Return `True` if a slice is within one memory level and may read outside its source.
     """
     if level_of(view.source.type) != level_of(view.result.type):
         return False
@@ -83,8 +82,8 @@ def _is_equally_out_of_bounds(
     view: tile.SliceOp, axis: int, interval: Interval
 ) -> bool | None:
     """
-    Return `True` if a tile reaches out of a view along an axis, not counting the excess
-    of the last iteration of a loop; `None` where the tensor may extend beyond the view.
+    Return `True` if a tile exceeds a view along an axis, ignoring the padding of a
+    loop's last iteration; `None` if the tensor may extend beyond the view.
     """
     extent = tensor_type(view.result).get_shape()[axis]
     first = interval.offset.constant
@@ -96,8 +95,8 @@ def _is_equally_out_of_bounds(
     below, above = first < 0, last > extent
     if not below and not above:
         return False
-    if (found := range_of(view.mixed_offsets[axis])) is None:
+    if (offset_range := range_of(view.mixed_offsets[axis])) is None:
         return None
     bound = tensor_type(view.source).get_shape()[axis]
-    starts, ends = found[1] <= 0, found[0] + extent >= bound
-    return True if (starts or not below) and (ends or not above) else None
+    is_at_start, is_at_end = offset_range[1] <= 0, offset_range[0] + extent >= bound
+    return True if (is_at_start or not below) and (is_at_end or not above) else None

@@ -1,4 +1,4 @@
-"""Emit the operations of a group on tiles, and slice the operands they read."""
+"""Emit the operations of a group on tiles, and the slices of their operands."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ from tlf.support.affine.index_access import AffineSum, Box, Interval, accessed_b
 
 InvariantBuilder: TypeAlias = Callable[[Box], Builder]
 """
-Function from a box to the builder for slicing its tile, which is invariant in all loops
-but those that the box names.
+Function from a box to the builder at which its tile is sliced: outside all loops that
+the box is invariant in.
 """
 
 SlicedTiles: TypeAlias = dict[tuple[SSAValue, LoopLevel], list[tuple[Box, SSAValue]]]
-"""The tiles that were cut from each input so far."""
+"""Tiles sliced so far from each input at each loop level."""
 
 WindowTiles: TypeAlias = Mapping[tuple[SSAValue, int], SSAValue]
-"""For what rolls, the tile of the iteration before."""
+"""Rolling windows of the previous iteration, by value and read index."""
 
 
 class TileEmitter:
-    """Emits the operations of a group on tiles."""
+    """Emitter of the operations of a group on tiles."""
 
     def __init__(
         self,
@@ -73,10 +73,10 @@ class TileEmitter:
         self.cuts = cuts
         self.windows = windows or {}
         self.rolled: dict[tuple[SSAValue, int], SSAValue] = {}
-        """The rolling windows after their update in this iteration."""
+        """Rolling windows after their update in the current iteration."""
         self.values: dict[SSAValue, SSAValue] = {}
         self.is_last = False
-        """True if no iteration follows, so that nothing is computed ahead."""
+        """`True` in the last iteration, in which no producer runs ahead."""
 
     def begin_iteration(self, windows: WindowTiles) -> None:
         """Begin an iteration with the rolling windows of the previous one."""
@@ -102,25 +102,25 @@ class TileEmitter:
         source = self.inputs[op.operands[0]]
         type_ = tensor_type(op.results[0])
         starts = [self.indices.build_offset(builder, offset) for offset in offsets]
-        wanted = self.tile_type(type_, tiled.result)
+        result_type = self.tile_type(type_, tiled.result)
         fill, valid = (
             op.padding_value(0),
             valid_extents(tiled.result, type_.get_shape()),
         )
         map_ = source_map(accesses, op.result_indexing_maps()[0])
         if isinstance(op, IndexedInterface):
-            axis, number = op.indexed_axis, op.index_operand
-            named = op.indexing_maps()[number] or ()
-            box = accessed_box(named, tiled.box)
-            indices = self.fetch(builder, op, number, box, tiled.loop_level)
-            maps = (map_, source_map(named, op.result_indexing_maps()[0]))
-            cut = tile.GatherOp(
-                source, starts, axis, indices, maps, wanted, fill, valid
+            axis, position = op.indexed_axis, op.index_operand
+            index_accesses = op.indexing_maps()[position] or ()
+            box = accessed_box(index_accesses, tiled.box)
+            indices = self.fetch(builder, op, position, box, tiled.loop_level)
+            maps = (map_, source_map(index_accesses, op.result_indexing_maps()[0]))
+            slice_op = tile.GatherOp(
+                source, starts, axis, indices, maps, result_type, fill, valid
             )
         else:
-            cut = tile.SliceOp(source, starts, wanted, fill, valid, map_)
-        cut.location = op.location
-        return builder.insert(cut).result
+            slice_op = tile.SliceOp(source, starts, result_type, fill, valid, map_)
+        slice_op.location = op.location
+        return builder.insert(slice_op).result
 
     def compute_tile(self, builder: Builder, tiled: TiledOperation) -> SSAValue:
         """Build an operation on the tiles of its operands."""
@@ -139,7 +139,7 @@ class TileEmitter:
         return self.build_operation(builder, tiled, operands)
 
     def operand_box(self, tiled: TiledOperation, operand: int) -> Box:
-        """The part of an operand that an operation reads a tile of."""
+        """Return the box of an operand that a tile of an operation reads."""
         box = tiled.reads[operand]
         assert box is not None
         return box
@@ -147,22 +147,24 @@ class TileEmitter:
     def build_operation(
         self, builder: Builder, tiled: TiledOperation, operands: Sequence[SSAValue]
     ) -> SSAValue:
-        """Build an operation on given tiles."""
+        """Build an operation on the given operand tiles."""
         op = tiled.op
         computed = tiled.computed_box
         types = [self.tile_type(tensor_type(op.results[0]), computed)]
         array = self.tiling.rules.array
-        if (made := build_banded_matmul(array, tiled, operands, types[0])) is not None:
-            new = made
+        if (
+            banded_matmul := build_banded_matmul(array, tiled, operands, types[0])
+        ) is not None:
+            new = banded_matmul
         elif isinstance(op, PositionInterface):
             position = self.indices.build_box_offsets(builder, computed)
             new = op.tiled_implementation_at(
                 operands, types, position, partial(add_offsets, builder)
             )
         elif isinstance(op, PaddingInterface):
-            whole = accessed_box(op.indexing_maps()[0] or (), tiled.box)
-            outside = padding_amounts(whole, self.operand_box(tiled, 0))
-            new = op.padded_tiled_implementation(operands, types, outside)
+            unclipped = accessed_box(op.indexing_maps()[0] or (), tiled.box)
+            padding = padding_amounts(unclipped, self.operand_box(tiled, 0))
+            new = op.padded_tiled_implementation(operands, types, padding)
         else:
             new = op.tiled_implementation(operands, types)
         new.location = op.location
@@ -171,17 +173,15 @@ class TileEmitter:
     def record_result(
         self, builder: Builder, tiled: TiledOperation, result: SSAValue
     ) -> None:
-        """
-        Record the tile of an operation, appended to its rolling window if it has one.
-        """
+        """Record the tile of an operation, appended to its rolling window if any."""
         value = tiled.op.results[0]
         result.name_hint = value.name_hint
         if (window := self.tiling.windows.get((value, 0))) is not None:
-            fresh = self.slice_view(
+            new_slices = self.slice_view(
                 builder, result, tiled.computed_box, window.new_part
             )
-            fresh = self._fill_window(builder, value, fresh, window)
-            result = self._roll_window(builder, (value, 0), fresh, window)
+            new_slices = self._fill_window(builder, value, new_slices, window)
+            result = self._roll_window(builder, (value, 0), new_slices, window)
             if window.is_prefetched:
                 return
         self.values[value] = result
@@ -191,7 +191,7 @@ class TileEmitter:
     ) -> SSAValue:
         """
         Return the new elements of a window, with the fill that all readers expect
-        outside of the tensor.
+        outside the tensor.
         """
         if window.fill is None:
             return fresh
@@ -205,7 +205,7 @@ class TileEmitter:
         box: Box,
         fill: Scalar,
     ) -> SSAValue:
-        """Return a subview of a value with `fill` outside of the tensor."""
+        """Return a subview of a value with `fill` outside the tensor bounds."""
         bounds = tensor_type(value).get_shape()
         offsets = self.indices.build_box_offsets(builder, box)
         valid = valid_extents(box, bounds)
@@ -219,22 +219,26 @@ class TileEmitter:
         box: Box,
         fill: Scalar,
     ) -> SSAValue:
-        """Mask a subview; of a concat, mask each operand, so that loads fill it."""
-        made = part.owner
-        if not isinstance(made, ConcatLikeInterface):
+        """Mask a subview; mask each operand of a concat so that loads fill it."""
+        producer = part.owner
+        if not isinstance(producer, ConcatLikeInterface):
             return self.mask_outside(builder, value, part, box, fill)
         op = value.owner
         assert isinstance(op, Operation)
         parts: list[SSAValue] = []
-        for operand, tile_ in zip(op.operands, made.operands, strict=True):
-            own = _concat_operand_box(box, tensor_type(value), tensor_type(operand))
+        for operand, tile_ in zip(op.operands, producer.operands, strict=True):
+            operand_box = _concat_operand_box(
+                box, tensor_type(value), tensor_type(operand)
+            )
             if operand in self.inputs and not self._is_in_tile_level(operand):
-                parts.append(self.slice_input(builder, operand, own, fill))
+                parts.append(self.slice_input(builder, operand, operand_box, fill))
             else:
-                parts.append(self._mask_padding(builder, operand, tile_, own, fill))
-        joined = made.tiled_implementation(parts, made.result_types)
-        joined.location = made.location
-        return builder.insert(joined).results[0]
+                parts.append(
+                    self._mask_padding(builder, operand, tile_, operand_box, fill)
+                )
+        concat = producer.tiled_implementation(parts, producer.result_types)
+        concat.location = producer.location
+        return builder.insert(concat).results[0]
 
     def _roll_window(
         self,
@@ -243,8 +247,8 @@ class TileEmitter:
         fresh: SSAValue,
         window: RollingWindow,
     ) -> SSAValue:
-        rolled = tile.RollOp(self.windows[key], fresh, window.axis)
-        self.rolled[key] = builder.insert(rolled).result
+        roll = tile.RollOp(self.windows[key], fresh, window.axis)
+        self.rolled[key] = builder.insert(roll).result
         self.rolled[key].name_hint = key[0].name_hint
         return self.rolled[key]
 
@@ -256,18 +260,18 @@ class TileEmitter:
         box: Box,
         scope: LoopLevel,
     ) -> SSAValue:
-        """The tile `box` of an operand, with what lies outside filled as need be."""
+        """Return tile `box` of an operand, with its padding filled if required."""
         value = op.operands[position]
         border = self.tiling.padding_value(op, position)
         if value in self.inputs:
             return self.slice_once(builder, value, box, scope, border)
         producer = value.owner
         assert isinstance(producer, Operation)
-        whole = self.tiling.tiles[producer].result
-        part = self.slice_view(builder, self.values[value], whole, box)
+        computed = self.tiling.tiles[producer].result
+        subview = self.slice_view(builder, self.values[value], computed, box)
         if border is None or (value, 0) in self.tiling.windows:
-            return part
-        return self._mask_padding(builder, value, part, box, border)
+            return subview
+        return self._mask_padding(builder, value, subview, box, border)
 
     def slice_once(
         self,
@@ -277,77 +281,80 @@ class TileEmitter:
         scope: LoopLevel,
         border: Scalar | None,
     ) -> SSAValue:
-        """Slice a tile of an input once for all readers that it covers."""
-        place = loop_level_of(self.tiling, box, scope)
-        moving = place is not LoopLevel.OUTER
-        boxes = self.tiling.reads[value, place]
-        holding = [n for n, each in enumerate(boxes) if is_covering(each, box)]
-        number = min(holding, key=lambda n: not is_same_box(boxes[n], box))
-        whole, window = boxes[number], None
+        """Slice an input tile once for all readers whose boxes it covers."""
+        level = loop_level_of(self.tiling, box, scope)
+        moving = level is not LoopLevel.OUTER
+        boxes = self.tiling.reads[value, level]
+        covering = [n for n, each in enumerate(boxes) if is_covering(each, box)]
+        index = min(covering, key=lambda n: not is_same_box(boxes[n], box))
+        covering_box, window = boxes[index], None
         if self._is_in_tile_level(value):
-            stays = not moving and not self._is_rolling_box(box)
+            is_invariant = not moving and not self._is_rolling_box(box)
             return self.slice_input(
-                self.home(box) if stays else builder, value, box, border
+                self.home(box) if is_invariant else builder, value, box, border
             )
-        if place is LoopLevel.OUTER:
-            window = self.tiling.windows.get((value, number))
+        if level is LoopLevel.OUTER:
+            window = self.tiling.windows.get((value, index))
             if (
                 window is not None
                 and self.is_last
                 and is_covering(window.previous_tile, box)
             ):
-                there = self.windows[value, number]
-                return self.slice_view(builder, there, window.previous_tile, box)
-            builder = builder if self._is_rolling_box(whole) else self.home(whole)
-        known = self.cuts.setdefault((value, place), [])
-        for other, cut in known:
-            if is_same_box(other, whole) and (window or _has_fill(cut, border)):
-                return self.slice_view(builder, cut, whole, box)
+                previous = self.windows[value, index]
+                return self.slice_view(builder, previous, window.previous_tile, box)
+            builder = (
+                builder
+                if self._is_rolling_box(covering_box)
+                else self.home(covering_box)
+            )
+        slices = self.cuts.setdefault((value, level), [])
+        for other, tile_ in slices:
+            if is_same_box(other, covering_box) and (
+                window or _has_fill(tile_, border)
+            ):
+                return self.slice_view(builder, tile_, covering_box, box)
         if window is None:
-            cut = self.slice_input(builder, value, whole, border)
+            tile_ = self.slice_input(builder, value, covering_box, border)
         else:
-            fresh = self.slice_input(builder, value, window.new_part, window.fill)
-            cut = self._roll_window(builder, (value, number), fresh, window)
-        known.append((whole, cut))
-        return self.slice_view(builder, cut, whole, box)
+            new_slices = self.slice_input(builder, value, window.new_part, window.fill)
+            tile_ = self._roll_window(builder, (value, index), new_slices, window)
+        slices.append((covering_box, tile_))
+        return self.slice_view(builder, tile_, covering_box, box)
 
     def _is_in_tile_level(self, value: SSAValue) -> bool:
-        """
-        Return `True` if an input is already in the level, so that tiles of it are
-        views.
-        """
+        """Return `True` if an input is in the tile level, so that slices are views."""
         return tile.level_of(self.inputs[value].type) == self.level
 
     def _is_rolling_box(self, box: Box) -> bool:
-        """Return `True` if a box moves with the loop along which tiles roll."""
+        """Return `True` if a box moves with the rolling loop."""
         loop = self.tiling.rolling_loop
         return loop is not None and is_moved_by(box, (loop,))
 
     def slice_input(
         self, builder: Builder, value: SSAValue, box: Box, border: Scalar | None
     ) -> SSAValue:
-        """Slice a tile of an input, or return an operand that already is that tile."""
+        """Slice a tile of an input, or return the input if it equals the tile."""
         source = self.inputs[value]
-        starts_there = all(interval.offset == AffineSum() for interval in box)
-        if starts_there and source.type == self.tile_type(tensor_type(value), box):
+        is_at_origin = all(interval.offset == AffineSum() for interval in box)
+        if is_at_origin and source.type == self.tile_type(tensor_type(value), box):
             return source
         offsets = self.indices.build_box_offsets(builder, box)
-        found = find_slice_source(builder, source, box, offsets, border)
-        made = tile.SliceOp(
-            found.value,
-            found.offsets,
+        slice_source = find_slice_source(builder, source, box, offsets, border)
+        slice_op = tile.SliceOp(
+            slice_source.value,
+            slice_source.offsets,
             self.tile_type(tensor_type(value), box),
-            found.fill,
+            slice_source.fill,
             valid_extents(box, tensor_type(source).get_shape()),
         )
-        cut = builder.insert(made).result
-        cut.name_hint = value.name_hint
-        return cut
+        result = builder.insert(slice_op).result
+        result.name_hint = value.name_hint
+        return result
 
     def slice_view(
         self, builder: Builder, value: SSAValue, whole: Box, part: Box
     ) -> SSAValue:
-        """Return the subview of a tile that covers an inner box."""
+        """Return the subview of tile `whole` for the inner box `part`."""
         if is_same_box(whole, part):
             return value
         offsets = [
@@ -358,20 +365,20 @@ class TileEmitter:
         return builder.insert(tile.SliceOp(value, offsets, type_)).result
 
     def tile_type(self, model: AnyTensor, box: Box) -> TensorType[Attribute]:
-        """The type of a tile that holds a box."""
+        """Return the type of a tile for a box."""
         return self.resident_type(model, [interval.tile_extent for interval in box])
 
     def resident_type(
         self, model: AnyTensor, shape: Sequence[int]
     ) -> TensorType[Attribute]:
-        """The type of a tensor of a shape that lies in the level of the tiles."""
+        """Return the type of a tensor of the given shape in the level of the tiles."""
         axes = tile.layout_of(model) if self.tiling.rules.is_axis_ordered else ()
         encoding = tile.EncodingAttr(self.level, axes)
         return TensorType(model.element_type, shape, encoding)
 
 
 def _concat_operand_box(box: Box, whole: AnyTensor, part: AnyTensor) -> Box:
-    """Return the box of a concat operand: all of it along the axis of concatenation."""
+    """Return the box of a concat operand: its full extent along the concat axis."""
     return tuple(
         interval if extent == own else Interval.whole(own)
         for interval, extent, own in zip(
@@ -382,10 +389,10 @@ def _concat_operand_box(box: Box, whole: AnyTensor, part: AnyTensor) -> Box:
 
 def valid_extents(box: Box, bounds: Sequence[int]) -> list[int] | None:
     """
-    Return the valid extents of a tile along each axis, or `None` where all of its room
-    is valid, or the bounds of the whole tensor imply them.
+    Return the valid extents of a tile along each axis, or `None` if the tile is fully
+    valid or the tensor bounds imply the extents.
     """
-    told = [
+    is_implied = [
         interval.tile_extent == interval.size
         or (
             not interval.offset.terms
@@ -393,11 +400,11 @@ def valid_extents(box: Box, bounds: Sequence[int]) -> list[int] | None:
         )
         for interval, bound in zip(box, bounds, strict=True)
     ]
-    return None if all(told) else [interval.size for interval in box]
+    return None if all(is_implied) else [interval.size for interval in box]
 
 
 def _has_fill(cut: SSAValue, border: float | None) -> bool:
-    """Return `True` if a slice reads `border` outside, or if no border is required."""
+    """Return `True` if a slice is filled with `border`, or no border is required."""
     if border is None:
         return True
     owner = cut.owner

@@ -1,4 +1,4 @@
-"""Accumulation mode of an instruction: add to its destination, or overwrite it."""
+"""Accumulation mode of an instruction: accumulate on, or overwrite, its result."""
 
 from collections.abc import Sequence
 
@@ -15,8 +15,8 @@ def build_accumulation_condition(
     """
     Return the accumulation condition of an instruction: a constant or a value.
 
-    `counters` are those of the loops around the instruction that combine into the same
-    elements. They start from 0, where the operation comes to these elements first.
+    `counters` are the induction variables of the enclosing loops that accumulate into
+    the same elements. All are 0 in the first iteration that writes these elements.
     """
     if op.overwrite is None:
         return True
@@ -24,8 +24,8 @@ def build_accumulation_condition(
         terms = list(counters)
     elif counters and range_of(op.unless)[0] < 0:
         # A negative value must not cancel a counter.
-        size = index.max(op.unless, index.sub(0, op.unless))
-        terms = [index.to_value(size), *counters]
+        magnitude = index.max(op.unless, index.sub(0, op.unless))
+        terms = [index.to_value(magnitude), *counters]
     else:
         terms = [op.unless, *counters]
     total = index.sum(terms)

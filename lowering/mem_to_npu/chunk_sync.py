@@ -1,6 +1,4 @@
-"""
-Chunk-wise synchronisation of chunked loads and stores with the loops that use them.
-"""
+"""Chunk-wise synchronisation of chunked loads and stores with their loop nests."""
 
 from __future__ import annotations
 
@@ -31,14 +29,12 @@ from tlf.lowering.mem_to_npu.integer_ranges import constant_of
 
 @dataclass(frozen=True)
 class ChunkedLoad:
-    """
-    A chunked load by a loop of its own, and the loop nest that consumes its chunks.
-    """
+    """A chunked load in a separate loop, and the loop nest that consumes its chunks."""
 
     earlier: Operation
-    """The last instruction of the load,"""
+    """Last instruction of the load."""
     later: Operation
-    """and the first one of a use."""
+    """First instruction of a use."""
     consume_rate: ConsumeRate
 
     @staticmethod
@@ -48,28 +44,28 @@ class ChunkedLoad:
         nest: Operation,
     ) -> ChunkedLoad | None:
         """
-        Return the load in chunks if all dependences between a loop and a nest are
-        between one load and one use of the buffer that it fills; `None` otherwise.
+        Return the chunked load if all dependences between `loop` and `nest` are between
+        one load and one use of the buffer it fills; otherwise `None`.
         """
-        if (ends := _find_move_pair(pairs)) is None:
+        if (pair := _find_move_pair(pairs)) is None:
             return None
-        load, user = ends.earlier, ends.later
+        load, user = pair.earlier, pair.later
         if (
-            found := chunks_of_move(loop, load, load.mixed_destination_offsets)
+            move_chunks := chunks_of_move(loop, load, load.mixed_destination_offsets)
         ) is None:
             return None
-        axis, starts = found
+        axis, starts = move_chunks
         if (shift := offset_along(load.destination, user.source, axis)) is None:
             return None
         chunks = [start + shift for start in starts]
-        if (pace := consume_rate_of(chunks, axis, user, nest)) is None:
+        if (rate := consume_rate_of(chunks, axis, user, nest)) is None:
             return None
-        return ChunkedLoad(ends.last, ends.first, pace)
+        return ChunkedLoad(pair.last, pair.first, rate)
 
     def insert_sync(
         self, engine: str, waiting: str, semaphore: int
     ) -> dict[Operation, Operation]:
-        """Insert signals of an engine and waits of another one."""
+        """Insert signals of `engine` and wait loops of `waiting`, by semaphore."""
         signal = _insert_signal(self.earlier, engine, semaphore)
         first = _ancestor_in_body(self.later, for_op_of(self.consume_rate.loops[-1]))
         index = IndexBuilder(Builder(InsertPoint.before(first)))
@@ -79,26 +75,26 @@ class ChunkedLoad:
     def _wait_count(self, index: IndexBuilder) -> Index:
         """Return the number of waits in an iteration: 0 or 1."""
         *outer, inner = map(for_op_of, self.consume_rate.loops)
-        number = _iteration_index(index, inner)
-        left: Index = self.consume_rate.chunks
+        iteration = _iteration_index(index, inner)
+        remaining: Index = self.consume_rate.chunks
         for loop in outer:
             first = index.max(index.sub(1, _iteration_index(index, loop)), 0)
-            left = index.mul(first, left)
-        left = index.sub(left, index.floordiv(number, self.consume_rate.period))
-        due = index.sub(1, index.mod(number, self.consume_rate.period))
-        return index.max(index.min(left, due), 0)
+            remaining = index.mul(first, remaining)
+        remaining = index.sub(
+            remaining, index.floordiv(iteration, self.consume_rate.period)
+        )
+        due = index.sub(1, index.mod(iteration, self.consume_rate.period))
+        return index.max(index.min(remaining, due), 0)
 
 
 @dataclass(frozen=True)
 class ChunkedStore:
-    """
-    A chunked store by a loop of its own, and the loop nest that produces its chunks.
-    """
+    """A chunked store in a separate loop, and the nest that produces its chunks."""
 
     earlier: Operation
-    """The last instruction that moves there what is stored,"""
+    """Last instruction that fills the stored buffer."""
     later: Operation
-    """and the first one of the store."""
+    """First instruction of the store."""
     loop: scf.ForOp
     produce_rate: ProduceRate
 
@@ -109,36 +105,37 @@ class ChunkedStore:
         loop: scf.ForOp,
     ) -> ChunkedStore | None:
         """
-        Return the store in chunks if all dependences between a loop and one over chunks
-        are between one move and the store of the buffer that it fills; `None`
-        otherwise.
+        Return the chunked store if all dependences between `nest` and `loop` are
+        between one move and the store of the buffer it fills; otherwise `None`.
         """
-        if (ends := _find_move_pair(pairs)) is None:
+        if (pair := _find_move_pair(pairs)) is None:
             return None
-        maker, store = ends.earlier, ends.later
-        if (found := chunks_of_move(loop, store, store.mixed_source_offsets)) is None:
+        producer, store = pair.earlier, pair.later
+        if (
+            move_chunks := chunks_of_move(loop, store, store.mixed_source_offsets)
+        ) is None:
             return None
-        axis, starts = found
-        if offset_along(maker.destination, store.source, axis) != 0:
+        axis, starts = move_chunks
+        if offset_along(producer.destination, store.source, axis) != 0:
             return None
-        if (delay := produce_rate_of(starts, axis, maker, nest)) is None:
+        if (rate := produce_rate_of(starts, axis, producer, nest)) is None:
             return None
-        return ChunkedStore(ends.last, ends.first, loop, delay)
+        return ChunkedStore(pair.last, pair.first, loop, rate)
 
     def insert_sync(
         self, engine: str, waiting: str, semaphore: int
     ) -> dict[Operation, Operation]:
-        """Insert signals of an engine and waits of another one."""
+        """Insert signals of `engine` and wait loops of `waiting`, by semaphore."""
         signal = _insert_signal(
             _ancestor_in_body(self.earlier, for_op_of(self.produce_rate.loop)),
             engine,
             semaphore,
         )
         index = IndexBuilder(Builder(InsertPoint.before(self.later)))
-        pace, number = self.produce_rate, _iteration_index(index, self.loop)
-        is_last = index.floordiv(number, pace.chunks - 1)
-        more = pace.trips - pace.chunks * pace.period
-        count = index.add(pace.period, index.mul(is_last, more))
+        rate, iteration = self.produce_rate, _iteration_index(index, self.loop)
+        is_last = index.floordiv(iteration, rate.chunks - 1)
+        remainder = rate.trips - rate.chunks * rate.period
+        count = index.add(rate.period, index.mul(is_last, remainder))
         waits = _build_wait_loop(index, count, waiting, semaphore)
         return {self.earlier: signal, self.later: waits}
 
@@ -149,33 +146,33 @@ class ChunkSync:
 
     stream: Stream
     after: int
-    """The item with the loop over chunks."""
+    """Index of the earlier item."""
     waiting: Stream
     before: int
-    """The item with the loops that use them."""
+    """Index of the later item, which waits."""
     move: ChunkedLoad | ChunkedStore
     is_complete: bool
     """
-    True if the move is the last instruction of the stream in the item, which is then
-    complete.
+    `True` if the move is the last instruction of the stream in the earlier item, so
+    that the last wait completes the item.
     """
 
     def insert_sync(self, semaphore: int) -> dict[Operation, Operation]:
-        """Insert signals and loops of waits, and return each with what it is beside."""
+        """Insert signals and wait loops; return each by its adjacent operation."""
         return self.move.insert_sync(self.stream.engine, self.waiting.engine, semaphore)
 
 
 def _ancestor_in_body(op: Operation, loop: scf.ForOp) -> Operation:
-    """The operation of a loop's body that is an operation or holds it."""
+    """Return the ancestor of an operation that is directly in a loop's body."""
     while op.parent_op() is not loop:
-        around = op.parent_op()
-        assert around is not None
-        op = around
+        parent = op.parent_op()
+        assert parent is not None
+        op = parent
     return op
 
 
 def _insert_signal(op: Operation, engine: str, semaphore: int) -> Operation:
-    """A signal behind an operation."""
+    """Insert a signal directly after an operation."""
     signal, block = npu.SignalOp(engine, semaphore), op.parent
     assert block is not None
     block.insert_op_after(signal, op)
@@ -185,7 +182,7 @@ def _insert_signal(op: Operation, engine: str, semaphore: int) -> Operation:
 def _build_wait_loop(
     index: IndexBuilder, count: Index, engine: str, semaphore: int
 ) -> Operation:
-    """A loop of so many waits."""
+    """Build a loop of `count` waits."""
     body = Block(arg_types=[IndexType()])
     body.add_ops([npu.WaitOp(engine, semaphore), scf.YieldOp()])
     bounds = [index.to_value(bound) for bound in (0, count, 1)]
@@ -194,24 +191,24 @@ def _build_wait_loop(
 
 @dataclass(frozen=True)
 class _MovePair:
-    """A move that fills a buffer, and one that takes what is there."""
+    """A move that fills a buffer, and a move that reads it."""
 
     earlier: mem.DmaOp
     later: mem.DmaOp
     last: Operation
-    """The last instruction of the one,"""
+    """Last instruction of the earlier move."""
     first: Operation
-    """and the first one of the other."""
+    """First instruction of the later move."""
 
 
 def _find_move_pair(
     pairs: Sequence[tuple[InstructionLeaf, InstructionLeaf]],
 ) -> _MovePair | None:
-    """Return the two moves that all pairs are of, if there are only two."""
-    (earlier, *more), (later, *others) = (
+    """Return the two moves of all pairs, if there are exactly two; otherwise `None`."""
+    (earlier, *other_producers), (later, *other_consumers) = (
         {leaf.move for leaf in leaves} for leaves in zip(*pairs, strict=True)
     )
-    if more or others or earlier is None or later is None:
+    if other_producers or other_consumers or earlier is None or later is None:
         return None
     last = max((leaf for leaf, _ in pairs), key=_step_of)
     first = min((leaf for _, leaf in pairs), key=_step_of)
@@ -223,8 +220,8 @@ def _step_of(leaf: InstructionLeaf) -> int:
 
 
 def _iteration_index(index: IndexBuilder, loop: scf.ForOp) -> Index:
-    """Return the index of an iteration, counted from 0."""
+    """Build the zero-based iteration index of a loop."""
     step = constant_of(loop.step)
     assert step is not None
-    counted = index.sub(loop.body.block.args[0], loop.lb)
-    return index.floordiv(counted, step)
+    distance = index.sub(loop.body.block.args[0], loop.lb)
+    return index.floordiv(distance, step)

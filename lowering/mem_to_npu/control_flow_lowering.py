@@ -1,4 +1,4 @@
-"""Lower loop nests and affine arithmetic to control processor form."""
+"""Lower loop nests and affine arithmetic for the control processor."""
 
 from xdsl.builder import Builder
 from xdsl.dialects import affine, arith, func, scf
@@ -16,9 +16,7 @@ from tlf.lowering.mem_to_npu.integer_ranges import range_of
 
 
 def lower_control_flow(function: func.FuncOp, cores: int = 1) -> None:
-    """
-    Lower parallel nests to loops or `npu.cores`, and affine arithmetic to `arith`.
-    """
+    """Lower parallel nests to loops or `npu.cores`, affine arithmetic to `arith`."""
     for op in list(function.body.walk()):
         match op:
             case scf.ParallelOp() if cores > 1 and is_distributed(op, cores):
@@ -46,7 +44,7 @@ def _to_cores(op: scf.ParallelOp, cores: int) -> None:
 
 
 def _to_loops(op: scf.ParallelOp) -> None:
-    """One loop per dimension of the nest, the first outermost."""
+    """Replace a nest by one loop per dim, the first outermost."""
     if op.results:
         raise PassFailedException(
             f"{op.name}: expected no results, got {len(op.results)}"
@@ -74,7 +72,7 @@ def _to_loops(op: scf.ParallelOp) -> None:
 
 
 def _loop_body(body: Block, counter: SSAValue) -> Block:
-    """Move the operations of a block to one whose only argument is the counter."""
+    """Move the operations of a block to a block whose only argument is the counter."""
     loop_body = Block(arg_types=[counter.type])
     loop_body.args[0].name_hint = counter.name_hint
     counter.replace_all_uses_with(loop_body.args[0])
@@ -85,7 +83,7 @@ def _loop_body(body: Block, counter: SSAValue) -> Block:
 
 
 def _check_division(op: arith.RemSIOp | arith.DivSIOp) -> None:
-    """Check that a truncating division cannot see negative operands."""
+    """Raise `PassFailedException` if operands of a division may be negative."""
     if range_of(op.lhs)[0] < 0 or range_of(op.rhs)[0] <= 0:
         raise PassFailedException(
             f"{op.name}: expected operands that cannot be negative: use "

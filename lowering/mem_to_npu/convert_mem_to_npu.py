@@ -1,4 +1,4 @@
-"""Pass `convert-mem-to-npu`: moves and structured compute become NPU instructions."""
+"""Pass `convert-mem-to-npu`: lower moves and compute to NPU instructions."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -43,7 +43,7 @@ from tlf.lowering.mem_to_npu.reduce import convert_reduce
 from tlf.lowering.mem_to_npu.synchroniser import Synchroniser
 
 COMPUTE_LEVEL = "L1"
-"""The level that the matrix and the vector engine work in."""
+"""Memory level of the operands of the matrix and vector engines."""
 
 CONVERTED_OPERATIONS = (mem.Move, mem.FillOp, mem.MaskOp, mem.StructuredOp)
 
@@ -51,14 +51,13 @@ CONVERTED_OPERATIONS = (mem.Move, mem.FillOp, mem.MaskOp, mem.StructuredOp)
 @dataclass(frozen=True)
 class ConvertMemToNpuPass(ModulePass):
     """
-    Turn every function into a program of the NPU.
+    Lower every function to an NPU program.
 
-    Expects planned buffers (`mem-plan`), maps of one operation (`mem-split-maps`), and
-    moves between neighbouring levels. Engines are ordered by semaphores wherever two
-    instructions touch the same buffer and one writes. A move is ordered before what
-    follows only if a `mem.wait` for it stands between, as the program says. One with
-    `ahead` is issued so many iterations before its own. What a loop of moves alone
-    brings in chunks, or takes, is waited for chunk by chunk.
+    Requires planned buffers (`mem-plan`), maps of one operation (`mem-split-maps`), and
+    moves between adjacent levels. Semaphores order instructions of different engines
+    that access the same buffer, at least one as a write. A move is ordered before later
+    operations only by a `mem.wait` for it. An instruction with `ahead` is issued that
+    many iterations early. A loop that only moves chunks is synchronised chunk by chunk.
     """
 
     name = "convert-mem-to-npu"
@@ -78,7 +77,7 @@ class ConvertMemToNpuPass(ModulePass):
 
 @dataclass
 class _Conversion:
-    """The conversion of one function."""
+    """Conversion of one function."""
 
     function: func.FuncOp
     machine: TargetSpec
@@ -92,7 +91,7 @@ class _Conversion:
     prefetch_distances: dict[npu.EngineOp, int] = field(
         default_factory=dict[npu.EngineOp, int]
     )
-    """The instructions that start iterations before their own."""
+    """Prefetch distance of instructions issued ahead, in iterations."""
 
     def run(self) -> None:
         body = self.function.body.block
@@ -126,9 +125,7 @@ class _Conversion:
         self._replace_function(synchroniser.semaphores)
 
     def _convert_operation(self, op: Operation, views: BufferViews) -> None:
-        """
-        Build an operation's instructions before it, and record their memory accesses.
-        """
+        """Build an operation's instructions before it; record their memory accesses."""
         for buffer, _ in _accessed_buffers(op):
             if (
                 not isinstance(op, mem.Move)
@@ -158,11 +155,11 @@ class _Conversion:
                 convert_mask(op, views)
             case _:
                 raise PassFailedException(f"{op.name}: expected buffers, got tensors")
-        touches = [
-            BufferAccess(view.whole, writes, (*view.slots, *turns))
+        accesses = [
+            BufferAccess(view.whole, writes, (*view.slots, *iteration_slots))
             for buffer, writes in _accessed_buffers(op)
             for view in [views.view_of(buffer)]
-            for turns in [
+            for iteration_slots in [
                 disjoint_slots_of(op, buffer) if isinstance(op, mem.DmaOp) else ()
             ]
         ]
@@ -173,7 +170,7 @@ class _Conversion:
         while new is not None and new is not op:
             for each in new.walk():
                 if isinstance(each, npu.EngineOp):
-                    self.accesses[each] = touches
+                    self.accesses[each] = accesses
                     each.location = op.location
                     each.verify()
                     if iterations and each is new:
@@ -186,14 +183,14 @@ class _Conversion:
         inputs = len(self.function.args) - results
         ops: list[Operation] = []
         names: set[str] = set()
-        for number, argument in enumerate(self.function.args):
+        for index, argument in enumerate(self.function.args):
             view = views.view_of(argument)
             type_ = with_axis_order(
                 TensorType(view.element_type, view.shape), view.order
             )
-            is_input = number < inputs
+            is_input = index < inputs
             stem = "arg" if is_input else "result"
-            position = number if is_input else number - inputs
+            position = index if is_input else index - inputs
             name = _unique_name(argument.name_hint or f"{stem}{position}", names)
             kind = npu.InputOp if is_input else npu.OutputOp
             ops.append(kind(name, view.level, view.whole.low, type_))
@@ -214,15 +211,12 @@ class _Conversion:
 
 
 def _iterations_ahead(op: Operation) -> int:
-    """
-    Return the number of iterations by which instructions of an operation may be issued
-    early.
-    """
+    """Return the prefetch distance of an operation's instructions, in iterations."""
     return op.prefetch_distance if isinstance(op, mem.Move | mem.ContractOp) else 0
 
 
 def _accessed_buffers(op: Operation) -> Iterable[tuple[SSAValue, bool]]:
-    """Return the buffers that an operation accesses, and whether it writes them."""
+    """Return the buffers that an operation accesses; `True` for writes."""
     match op:
         case mem.DmaOp():
             return [(op.source, False), (op.destination, True)]
@@ -255,7 +249,7 @@ def _build_constant(
 
 
 def _unique_name(name: str, taken: set[str]) -> str:
-    """Return a unique name that the program text allows."""
+    """Return a unique name that is valid in program text."""
     stem = re.sub(r"\W", "_", name)
     unique, count = stem, 0
     while unique in taken:

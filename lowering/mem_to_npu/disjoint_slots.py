@@ -1,4 +1,4 @@
-"""Disjoint buffer boxes that the iterations of a loop of moves access."""
+"""Disjoint boxes of a buffer that loop iterations access, as slots."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tlf.lowering.mem_to_npu.multibuffer_slots import AffineForm, BufferSlot
 
 
 def disjoint_slots_of(op: mem.DmaOp, buffer: SSAValue) -> tuple[BufferSlot, ...]:
-    """Return the slot that each iteration accesses, if iterations are disjoint."""
+    """Return the slot that each iteration accesses, if accesses are disjoint."""
     loop = op.parent_op()
     if not isinstance(loop, scf.ForOp):
         return ()

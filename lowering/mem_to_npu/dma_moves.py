@@ -1,4 +1,4 @@
-"""Lower moves to DMA instructions, split where a ring buffer wraps."""
+"""Lower moves to DMA instructions, split at ring buffer wraps."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,60 +20,58 @@ from tlf.lowering.mem_to_npu.memref_views import (
 
 @dataclass(frozen=True)
 class _Dim:
-    """One dimension of a move."""
+    """One dim of a move."""
 
     size: Index
-    """Elements that are written."""
+    """Number of elements that are written."""
     low: Index
-    """The first element that is read."""
+    """First element that is read."""
     high: Index
-    """The end of the elements that are read."""
+    """End of the elements that are read, exclusive."""
     destination: int
-    """Stride in bytes."""
+    """Destination stride in bytes."""
     source: int
-    """Stride in bytes."""
+    """Source stride in bytes."""
 
     @property
     def is_full(self) -> bool:
-        """True if all elements written are read."""
+        """`True` if all written elements are read."""
         return self.low == 0 and self.high == self.size and isinstance(self.size, int)
 
     @property
     def is_unit(self) -> bool:
-        """True if there is exactly one element, and it is read."""
+        """`True` if there is exactly one element and it is read."""
         return self.is_full and self.size == 1
 
 
 @dataclass(frozen=True)
 class _Span:
-    """A range of box elements along one dimension, on one side of a ring wrap."""
+    """A range of box elements along one dim that does not cross a ring wrap."""
 
     begin: Index
     end: Index
-    """The first one, and the one after the last."""
+    """End of the range, exclusive."""
     destination_lap: int = 0
     source_lap: int = 0
-    """
-    Number of slices to go back on either side at a wrap: all slots of the ring, or 0.
-    """
+    """Slices subtracted from the index after a wrap: the slots of the ring, or 0."""
 
 
 def convert_dma(
     op: mem.DmaOp, views: BufferViews, machine: TargetSpec
 ) -> list[npu.DmaOp]:
     """
-    Build the instructions for a move before it: two for a side that may straddle the
-    end of a ring, of which one may have no elements, else one.
+    Build the instructions of a move before it: two for each side that may cross the end
+    of a ring, of which one may be empty, otherwise one.
 
-    Elements outside the source become the ranges `inside`, or are cut off where a move
-    is clipped; elements outside the destination are cut off.
+    Source bounds become the ranges `inside`, or clip the box of a clipped move.
+    Elements outside the destination are clipped.
     """
     source, destination = views.view_of(op.source), views.view_of(op.destination)
     check_dma_levels(machine, op.name, source.level, destination.level)
     index = index_builder_before(op)
     spans = [
-        _split_at_wraps(index, op, number, source, destination)
-        for number in range(len(op.box))
+        _split_at_wraps(index, op, dim, source, destination)
+        for dim in range(len(op.box))
     ]
     return [
         _build_instruction(index, op, each, source, destination, machine)
@@ -88,7 +86,7 @@ def _split_at_wraps(
     source: BufferView,
     destination: BufferView,
 ) -> list[_Span]:
-    """Return the range to write along a dimension, split at ring wraps."""
+    """Return the written range along a dim, split at ring wraps."""
     source_offset = op.mixed_source_offsets[number]
     destination_offset = op.mixed_destination_offsets[number]
     first = index.max(0, index.sub(0, destination_offset))
@@ -96,14 +94,14 @@ def _split_at_wraps(
     if op.clipped is not None:
         first = index.max(first, index.sub(0, source_offset))
         last = index.min(last, index.sub(source.shape[number], source_offset))
-    whole = _Span(first, index.min(op.box[number], last))
-    spans = [whole]
+    full = _Span(first, index.min(op.box[number], last))
+    spans = [full]
     if (
         wrap := _wrap_position(index, destination, number, destination_offset)
     ) is not None:
         spans = [
             replace(each, destination_lap=lap)
-            for each, lap in _split_span(index, whole, *wrap)
+            for each, lap in _split_span(index, full, *wrap)
         ]
     if (wrap := _wrap_position(index, source, number, source_offset)) is not None:
         spans = [
@@ -117,23 +115,23 @@ def _split_at_wraps(
 def _wrap_position(
     index: IndexBuilder, view: BufferView, number: int, offset: Index
 ) -> tuple[Index, int] | None:
-    """Return the first box element after the ring's end, and its number of slots."""
+    """Return the first box element after a ring's end, and the slots of the ring."""
     if view.ring is None or view.ring.axis != number:
         return None
-    behind = index.sub(view.ring.slots, view.ring.start)
-    return index.sub(behind, offset), view.ring.slots
+    until_wrap = index.sub(view.ring.slots, view.ring.start)
+    return index.sub(until_wrap, offset), view.ring.slots
 
 
 def _split_span(
     index: IndexBuilder, span: _Span, wrap: Index, slots: int
 ) -> list[tuple[_Span, int]]:
-    """Split a range at a wrap, with the slices to subtract on each side."""
+    """Split a range at a wrap; return each part with the slices to subtract."""
     if range_of(span.end)[1] <= range_of(wrap)[0]:
         return [(span, 0)]
     if range_of(wrap)[1] <= range_of(span.begin)[0]:
         return [(span, slots)]
-    between = index.max(span.begin, index.min(wrap, span.end))
-    return [(replace(span, end=between), 0), (replace(span, begin=between), slots)]
+    split = index.max(span.begin, index.min(wrap, span.end))
+    return [(replace(span, end=split), 0), (replace(span, begin=split), slots)]
 
 
 def _build_instruction(
@@ -144,18 +142,18 @@ def _build_instruction(
     destination: BufferView,
     machine: TargetSpec,
 ) -> npu.DmaOp:
-    """Build the instruction for one span of each dimension."""
+    """Build the instruction for one span per dim."""
     dims: list[_Dim] = []
     source_start, destination_start = list[Index](), list[Index]()
-    for number, span in enumerate(spans):
-        origin = index.add(op.mixed_source_offsets[number], span.begin)
-        start = index.add(op.mixed_destination_offsets[number], span.begin)
+    for axis, span in enumerate(spans):
+        origin = index.add(op.mixed_source_offsets[axis], span.begin)
+        start = index.add(op.mixed_destination_offsets[axis], span.begin)
         extent = index.max(0, index.sub(span.end, span.begin))
-        low, high = _in_bounds_range(index, op, number, origin, extent, source)
+        low, high = _in_bounds_range(index, op, axis, origin, extent, source)
         source_start.append(index.sub(origin, span.source_lap))
         destination_start.append(index.sub(start, span.destination_lap))
         dims.append(
-            _Dim(extent, low, high, destination.strides[number], source.strides[number])
+            _Dim(extent, low, high, destination.strides[axis], source.strides[axis])
         )
     dims = _merge_dims(
         _sort_by_stride(dims, _side_of_longest_burst(machine, source, destination))
@@ -182,7 +180,7 @@ def _in_bounds_range(
     extent: Index,
     source: BufferView,
 ) -> tuple[Index, Index]:
-    """Return the range of written elements that lies inside of the source."""
+    """Return the range of written elements that are inside the source."""
     if op.clipped is not None:
         return 0, extent
     bound, offset = source.shape[number], op.mixed_source_offsets[number]
@@ -201,13 +199,13 @@ def _inside_ranges(dims: Sequence[_Dim]) -> list[tuple[Index, Index]]:
 def check_dma_levels(
     machine: TargetSpec, name: str, source: str, destination: str
 ) -> None:
-    """Check that a queue moves between two levels, for an operation of some name."""
+    """Raise `PassFailedException` unless a DMA queue connects two levels."""
     queues = list(pairwise(machine.levels))
     if (source, destination) in queues or (destination, source) in queues:
         return
-    known = ", ".join(f"{near} and {far}" for near, far in queues)
+    supported = ", ".join(f"{inner} and {outer}" for inner, outer in queues)
     raise PassFailedException(
-        f"{name}: the npu moves between {known}, got a move from {source} to "
+        f"{name}: the npu moves between {supported}, got a move from {source} to "
         f"{destination}"
     )
 
@@ -215,32 +213,32 @@ def check_dma_levels(
 def _side_of_longest_burst(
     machine: TargetSpec, source: BufferView, destination: BufferView
 ) -> str:
-    """Return the side of a move whose level has the longer bursts."""
-    ends = {
+    """Return the side of a move whose level has the longer burst."""
+    bursts = {
         name: machine.levels[view.level].burst
         for name, view in (("source", source), ("destination", destination))
     }
-    return max(ends, key=ends.__getitem__)
+    return max(bursts, key=bursts.__getitem__)
 
 
 def _sort_by_stride(dims: Sequence[_Dim], end: str) -> list[_Dim]:
     """
-    Sort dimensions by stride on one side, so that contiguous elements are one run.
-    Where elements repeat there is no such order.
+    Sort dims by descending stride on one side, so that contiguous elements form one
+    run. Dims with zero or equal strides are not sorted.
     """
     strides: list[int] = [abs(getattr(dim, end)) for dim in dims if not dim.is_unit]
     if 0 in strides or len(set(strides)) < len(strides):
         return list(dims)
-    order = sorted(
+    descending = sorted(
         (dim for dim in dims if not dim.is_unit),
         key=lambda dim: -abs(getattr(dim, end)),
     )
-    ordered = iter(order)
+    ordered = iter(descending)
     return [dim if dim.is_unit else next(ordered) for dim in dims]
 
 
 def _merge_dims(dims: Sequence[_Dim]) -> list[_Dim]:
-    """Drop dimensions of one element, merge neighbours that are one on both sides."""
+    """Drop unit dims and merge adjacent dims that are contiguous on both sides."""
     result: list[_Dim] = []
     for dim in dims:
         if dim.is_unit:
@@ -260,9 +258,9 @@ def _try_merge(outer: _Dim, inner: _Dim) -> _Dim | None:
         inner.source * inner.size,
     ):
         return None
-    numbers = [outer.size, outer.low, outer.high]
-    scaled = [number * inner.size for number in numbers if isinstance(number, int)]
-    if len(scaled) != len(numbers):
+    range_values = [outer.size, outer.low, outer.high]
+    scaled = [number * inner.size for number in range_values if isinstance(number, int)]
+    if len(scaled) != len(range_values):
         return None
     size, low, high = scaled
     return _Dim(size, low, high, inner.destination, inner.source)

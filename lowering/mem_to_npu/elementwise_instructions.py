@@ -30,9 +30,7 @@ from tlf.lowering.mem_to_npu.vector_opcodes import (
 
 
 def convert_map(op: mem.MapOp, views: BufferViews) -> None:
-    """
-    Replace a map of one scalar operation by vector instructions.
-    """
+    """Lower a map of one scalar operation to vector instructions."""
     bodies = [each for each in op.body.block.ops if not _is_structural(each)]
     terminator = op.body.block.last_op
     assert isinstance(terminator, mem.YieldOp)
@@ -41,11 +39,11 @@ def convert_map(op: mem.MapOp, views: BufferViews) -> None:
             f"mem.map: expected a body of one operation, got {len(bodies)}: run "
             "`mem-split-maps` first"
         )
-    for number, (value, output) in enumerate(
+    for index, (value, output) in enumerate(
         zip(terminator.values, op.outputs, strict=True)
     ):
         if not op.inputs:
-            _emit_map(op, "fill", views, output, [_constant_output(op, number)])
+            _emit_map(op, "fill", views, output, [_constant_output(op, index)])
             continue
         name, operands = "copy", (value,)
         if bodies and value.owner is bodies[0]:
@@ -69,12 +67,12 @@ def _is_structural(op: Operation) -> bool:
 def _resolve_input(
     op: mem.MapOp, value: SSAValue
 ) -> tuple[SSAValue, AffineMap] | float:
-    """Return the buffer and map that a scalar is read from, or its constant."""
+    """Return the buffer and map that a scalar is read from, or its constant value."""
     if isinstance(value, BlockArgument):
         return op.inputs[value.index], op.input_maps[value.index]
-    if (number := scalar_constant_of(value)) is None:
+    if (constant := scalar_constant_of(value)) is None:
         raise PassFailedException("mem.map: expected an element or a constant")
-    return number
+    return constant
 
 
 def _emit_map(
@@ -85,23 +83,27 @@ def _emit_map(
     inputs: Sequence[tuple[SSAValue, AffineMap] | float],
 ) -> None:
     identity = AffineMap.identity(len(op.extents))
-    placed = [operand_view(views.view_of(output), identity)]
-    placed += [
+    views_and_strides = [operand_view(views.view_of(output), identity)]
+    views_and_strides += [
         operand_view(views.view_of(each[0]), each[1])
         for each in inputs
         if isinstance(each, tuple)
     ]
     dims = merge_dims(
         [
-            InstructionDim(extent, tuple(strides[number] for _, strides in placed))
+            InstructionDim(
+                extent, tuple(strides[number] for _, strides in views_and_strides)
+            )
             for number, extent in enumerate(op.extents)
         ]
     )
     outer, inner = split_dims(dims, npu.MAX_VECTOR_RANK)
-    index, moved, _ = build_loop_nest(op, [view for view, _ in placed], outer)
+    index, iteration_views, _ = build_loop_nest(
+        op, [view for view, _ in views_and_strides], outer
+    )
     accesses = [
         view.to_access(index, operand_strides(inner, number))
-        for number, view in enumerate(moved)
+        for number, view in enumerate(iteration_views)
     ]
     remaining = iter(accesses[1:])
     arguments = [
@@ -112,18 +114,14 @@ def _emit_map(
 
 
 def convert_fill(op: mem.FillOp, views: BufferViews) -> None:
-    """
-    Replace a fill by vector instructions.
-    """
+    """Lower a fill to vector instructions."""
     assert op.destination is not None
     view = views.view_of(op.destination)
     _emit_fill(op, view, view.shape, op.fill_value)
 
 
 def convert_mask(op: mem.MaskOp, views: BufferViews) -> None:
-    """
-    Replace a mask by fills of the boxes that lie outside the bounds.
-    """
+    """Lower a mask to fills of the boxes outside the bounds."""
     view = views.view_of(op.source)
     index = index_builder_before(op)
     for dimension, (offset, bound, valid) in enumerate(
@@ -157,14 +155,14 @@ def _emit_fill(
     dims = merge_dims(dims)
     outer, inner = split_dims(dims, npu.MAX_VECTOR_RANK)
     if any(dim.extent < 0 for dim in outer):
-        # The dynamic dimension goes to the instruction.
-        moved = next(dim for dim in outer if dim.extent < 0)
-        outer = [dim for dim in outer if dim is not moved] + inner[:1]
-        inner = [moved, *inner[1:]]
-    index, (moved_view,), _ = build_loop_nest(op, [view], outer)
+        # The instruction iterates over the dynamic dim.
+        dynamic_dim = next(dim for dim in outer if dim.extent < 0)
+        outer = [dim for dim in outer if dim is not dynamic_dim] + inner[:1]
+        inner = [dynamic_dim, *inner[1:]]
+    index, (iteration_view,), _ = build_loop_nest(op, [view], outer)
     sizes: list[Index] = [
         dim.extent if dim.extent >= 0 or dynamic is None else shape[dynamic]
         for dim in inner
     ]
-    access = moved_view.to_access(index, operand_strides(inner, 0))
+    access = iteration_view.to_access(index, operand_strides(inner, 0))
     index.builder.insert(npu.VectorOp("fill", access, [value], sizes))

@@ -40,14 +40,14 @@ class GraphVerifyTypesPass(ModulePass):
 
 def unsupported_type_message(op: Operation, machine: TargetSpec) -> str | None:
     """
-    Return why an NPU does not support the element types of an operation; `None` if it
-    does.
+    Return the error message for an operation with element types that the NPU does not
+    support, otherwise `None`.
     """
     elements = _element_types_of(op)
     for element in elements:
         if str(element) not in ELEMENT_TYPES:
-            known = ", ".join(ELEMENT_TYPES)
-            return f"{op.name}: the npu holds {known}, got {element}"
+            supported = ", ".join(ELEMENT_TYPES)
+            return f"{op.name}: the npu supports {supported}, got {element}"
     if isinstance(op, ContractionInterface):
         try:
             check_multipliable(op, elements[0], machine)
@@ -57,7 +57,7 @@ def unsupported_type_message(op: Operation, machine: TargetSpec) -> str | None:
 
 
 def _element_types_of(op: Operation) -> list[Attribute]:
-    """The element types of an operation's tensors."""
+    """Return the element types of an operation's tensors."""
     values = (*op.operands, *op.results)
     tensors = (value for value in values if isinstance(value.type, TensorType))
     return [tensor_type(value).element_type for value in tensors]

@@ -24,14 +24,12 @@ from tlf.lowering.mem_to_npu.integer_ranges import constant_of, range_of
 
 @dataclass
 class IndexBuilder:
-    """
-    Builds index arithmetic at an insertion point.
-    """
+    """Builder of index arithmetic at an insertion point."""
 
     builder: Builder
 
     def to_value(self, index: Index) -> SSAValue:
-        """Return the index as a value, with a constant operation for a constant."""
+        """Return an index as an SSA value; a constant becomes an `arith.constant`."""
         if isinstance(index, SSAValue):
             return index
         constant = arith.ConstantOp(IntegerAttr(index, IndexType()))
@@ -72,7 +70,7 @@ class IndexBuilder:
         return self._build_binary(arith.FloorDivSIOp, lhs, rhs)
 
     def mod(self, lhs: Index, rhs: Index) -> Index:
-        """The remainder of `floordiv`."""
+        """Build the remainder of `floordiv`."""
         low, high = range_of(lhs)
         if low >= 0 and high < range_of(rhs)[0]:
             return _to_constant(lhs)
@@ -103,9 +101,7 @@ class IndexBuilder:
     def build_expression(
         self, expression: AffineExpr, dims: Sequence[Index], symbols: Sequence[Index]
     ) -> Index:
-        """
-        Compute an affine expression.
-        """
+        """Build the value of an affine expression."""
         match expression:
             case AffineConstantExpr():
                 return expression.value
@@ -155,7 +151,7 @@ def _floor_divide(lhs: int, rhs: int) -> int:
 
 
 def _fold(lhs: Index, rhs: Index, function: Callable[[int, int], int]) -> int | None:
-    numbers = constant_of(lhs), constant_of(rhs)
-    if numbers[0] is None or numbers[1] is None:
+    constants = constant_of(lhs), constant_of(rhs)
+    if constants[0] is None or constants[1] is None:
         return None
-    return function(numbers[0], numbers[1])
+    return function(constants[0], constants[1])

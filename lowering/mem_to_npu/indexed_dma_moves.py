@@ -20,9 +20,7 @@ from tlf.support.affine.linear_access import Linear, access_functions
 
 @dataclass(frozen=True)
 class _Dim:
-    """
-    One dimension of an indexed move: its extent, strides in bytes and valid range.
-    """
+    """One dim of an indexed move: its extent, strides in bytes and valid range."""
 
     size: int
     moved: int
@@ -30,11 +28,11 @@ class _Dim:
     indices: int
     low: Index = 0
     high: Index | None = None
-    """The end of what the table has of it; None for all."""
+    """End of the range inside the table, exclusive; `None` if fully inside."""
 
     def can_merge(self, inner: "_Dim") -> bool:
         """
-        Return `True` if this and the next dimension can be merged: in the table, in the
+        Return `True` if this dim and the next one are contiguous in the table, in the
         moved data and in the indices.
         """
         size = inner.size
@@ -49,8 +47,8 @@ class _Dim:
 @dataclass(frozen=True)
 class _IterationSpace:
     """
-    Iteration space of an indexed move: accesses to the table, to the moved data and to
-    the indices.
+    Iteration space of an indexed move: its dims, and the accesses to the table, the
+    moved data and the indices.
     """
 
     index: IndexBuilder
@@ -64,19 +62,19 @@ def convert_gather(
     op: mem.DmaGatherOp, views: BufferViews, machine: TargetSpec
 ) -> npu.DmaOp:
     """
-    Build the instruction for a move before it. Indices tell the places along one axis;
-    elements outside of the source along others become the ranges `inside`.
+    Build the instruction of a gather before it. Indices select elements along one axis;
+    source bounds along the other axes become the ranges `inside`.
     """
     source = views.view_of(op.source)
-    walk = _build_iteration_space(
+    space = _build_iteration_space(
         op, source, views.view_of(op.destination), views, machine
     )
-    dims, axis = walk.dims, op.indexed_axis
-    table = npu.IndexedRows(walk.indices, source.strides[axis], source.shape[axis])
-    return walk.index.builder.insert(
+    dims, axis = space.dims, op.indexed_axis
+    table = npu.IndexedRows(space.indices, source.strides[axis], source.shape[axis])
+    return space.index.builder.insert(
         npu.DmaOp(
-            walk.moved,
-            walk.table,
+            space.moved,
+            space.table,
             [dim.size for dim in dims],
             _inside_ranges(dims),
             op.fill_value,
@@ -89,27 +87,27 @@ def convert_scatter(
     op: mem.DmaScatterOp, views: BufferViews, machine: TargetSpec
 ) -> npu.DmaOp:
     """
-    Build the instruction for a move before it. Indices tell the places along one axis;
-    elements behind the end of the destination along others are cut off.
+    Build the instruction of a scatter before it. Indices select elements along one
+    axis; elements beyond the end of the destination along other axes are clipped.
     """
     destination = views.view_of(op.destination)
-    walk = _build_iteration_space(
+    space = _build_iteration_space(
         op, destination, views.view_of(op.source), views, machine
     )
-    if any(dim.low != 0 for dim in walk.dims):
-        message = "expected places that are not before the start of the destination"
+    if any(dim.low != 0 for dim in space.dims):
+        message = "expected offsets that are not before the start of the destination"
         op.emit_error(message, PassFailedException(message))
     axis = op.indexed_axis
     table = npu.IndexedRows(
-        walk.indices,
+        space.indices,
         destination.strides[axis],
         destination.shape[axis],
         scatter=True,
         accumulate=op.is_scatter_add,
     )
-    sizes = [dim.size if dim.high is None else dim.high for dim in walk.dims]
-    return walk.index.builder.insert(
-        npu.DmaOp(walk.table, walk.moved, sizes, indexed=table)
+    sizes = [dim.size if dim.high is None else dim.high for dim in space.dims]
+    return space.index.builder.insert(
+        npu.DmaOp(space.table, space.moved, sizes, indexed=table)
     )
 
 
@@ -125,42 +123,46 @@ def _build_iteration_space(
     )
     check_dma_levels(machine, op.name, source, destination)
     if machine.levels[moved.level].indexed_row is None:
-        way = "into" if moved.level == destination else "out of"
+        direction = "into" if moved.level == destination else "out of"
         raise PassFailedException(
-            f"{op.name}: expected moves {way} {moved.level} that follow indices, "
-            "got a target whose moves do not"
+            f"{op.name}: the npu has no indexed moves {direction} {moved.level}"
         )
     index, indices = index_builder_before(op), views.view_of(op.indices)
-    named, placed = access_functions(op.index_map), access_functions(op.table_map)
-    pairs = zip(op.mixed_offsets, placed, strict=True)
-    origins = [index.add(offset, place.constant) for offset, place in pairs]
+    index_accesses, table_accesses = (
+        access_functions(op.index_map),
+        access_functions(op.table_map),
+    )
+    pairs = zip(op.mixed_offsets, table_accesses, strict=True)
+    origins = [index.add(offset, access.constant) for offset, access in pairs]
     dims = _merge_dims(
         [
             _Dim(
                 size,
-                moved.strides[number],
-                _stride_along(placed, table, number),
-                _stride_along(named, indices, number),
-                *_in_bounds_range(index, op, table, origins, number),
+                moved.strides[dimension],
+                _stride_along(table_accesses, table, dimension),
+                _stride_along(index_accesses, indices, dimension),
+                *_in_bounds_range(index, op, table, origins, dimension),
             )
-            for number, size in enumerate(op.box)
+            for dimension, size in enumerate(op.box)
         ]
     )
-    names = indices.with_offsets([place.constant for place in named])
+    shifted_indices = indices.with_offsets(
+        [access.constant for access in index_accesses]
+    )
     return _IterationSpace(
         index,
         dims,
         table.with_offsets(origins).to_access(index, [dim.table for dim in dims]),
         moved.to_access(index, [dim.moved for dim in dims]),
-        names.to_access(index, [dim.indices for dim in dims]),
+        shifted_indices.to_access(index, [dim.indices for dim in dims]),
     )
 
 
 def _stride_along(places: Sequence[Linear], view: BufferView, dimension: int) -> int:
-    """Return the bytes between neighbouring elements along a dimension of the box."""
+    """Return the stride in bytes along a dim of the box."""
     return sum(
-        place.coefficients[dimension] * stride
-        for place, stride in zip(places, view.strides, strict=True)
+        access.coefficients[dimension] * stride
+        for access, stride in zip(places, view.strides, strict=True)
     )
 
 
@@ -171,16 +173,16 @@ def _in_bounds_range(
     origins: Sequence[Index],
     dimension: int,
 ) -> tuple[Index, Index | None]:
-    """Return the range along a dimension of the box that lies inside of the table."""
+    """Return the range along a dim of the box that is inside the table."""
     low, high, size = 0, None, op.box[dimension]
-    for axis, place in enumerate(access_functions(op.table_map)):
-        if axis == op.indexed_axis or not place.coefficients[dimension]:
+    for axis, access in enumerate(access_functions(op.table_map)):
+        if axis == op.indexed_axis or not access.coefficients[dimension]:
             continue
         origin, bound = origins[axis], table.shape[axis]
-        lowest, highest = _offset_range(place, op.box)
+        lowest, highest = _offset_range(access, op.box)
         if isinstance(origin, int) and 0 <= origin + lowest <= origin + highest < bound:
             continue
-        if place.dimension != dimension or high is not None:
+        if access.dimension != dimension or high is not None:
             end = "source" if isinstance(op, mem.DmaGatherOp) else "destination"
             message = f"expected one axis of the {end} along each dimension"
             op.emit_error(message, PassFailedException(message))
@@ -191,7 +193,7 @@ def _in_bounds_range(
 
 def _offset_range(place: Linear, box: Sequence[int]) -> tuple[int, int]:
     """
-    Return the least and the greatest offset of the elements of a box, relative to the
+    Return the minimum and maximum offset of the elements of a box, relative to the
     first element.
     """
     steps = [
@@ -208,7 +210,7 @@ def _inside_ranges(dims: Sequence[_Dim]) -> list[tuple[Index, Index]]:
 
 
 def _merge_dims(dims: Sequence[_Dim]) -> list[_Dim]:
-    """Drop dimensions of one element, merge neighbours that are one."""
+    """Drop unit dims and merge contiguous adjacent dims."""
     result: list[_Dim] = []
     for dim in dims:
         if dim.size == 1 and dim.high is None:

@@ -1,4 +1,4 @@
-"""Iteration dimensions of an instruction, with the byte strides of its operands."""
+"""Iteration dims of an instruction, with the byte strides of its operands."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,22 +17,20 @@ from tlf.lowering.mem_to_npu.memref_views import BufferView, index_builder_befor
 
 @dataclass(frozen=True)
 class InstructionDim:
-    """
-    One dimension: its extent, and the step in bytes of every operand.
-    """
+    """One dim of an instruction: its extent and the byte stride of each operand."""
 
     extent: int
     strides: tuple[int, ...]
     role: str = ""
-    """Dimensions of different roles stay apart."""
+    """Only dims of equal role are merged."""
 
 
 def operand_view(
     view: BufferView, indexing: AffineMap
 ) -> tuple[BufferView, tuple[int, ...]]:
     """
-    Return the view that starts where the iteration domain does, and its stride in bytes
-    along every dimension of the domain.
+    Return the view at the origin of the iteration domain, and its stride in bytes along
+    each dim of the domain.
     """
     strides = [0] * indexing.num_dims
     offset = view.offset
@@ -46,7 +44,7 @@ def operand_view(
 
 
 def merge_dims(dims: Sequence[InstructionDim]) -> list[InstructionDim]:
-    """Drop dimensions of extent 1, and merge those contiguous in every operand."""
+    """Drop unit dims, and merge adjacent dims that are contiguous in every operand."""
     result: list[InstructionDim] = []
     for dim in dims:
         if dim.extent == 1:
@@ -61,15 +59,13 @@ def merge_dims(dims: Sequence[InstructionDim]) -> list[InstructionDim]:
 
 def _is_mergeable(outer: InstructionDim, inner: InstructionDim) -> bool:
     return outer.role == inner.role and all(
-        far == near * inner.extent
-        for far, near in zip(outer.strides, inner.strides, strict=True)
+        outer_stride == inner_stride * inner.extent
+        for outer_stride, inner_stride in zip(outer.strides, inner.strides, strict=True)
     )
 
 
 def operand_strides(dims: Sequence[InstructionDim], number: int) -> list[int]:
-    """
-    Return the strides of one operand.
-    """
+    """Return the strides of one operand, in bytes."""
     return [dim.strides[number] for dim in dims]
 
 
@@ -77,22 +73,22 @@ def build_loop_nest(
     op: Operation, views: Sequence[BufferView], dims: Sequence[InstructionDim]
 ) -> tuple[IndexBuilder, list[BufferView], list[SSAValue]]:
     """
-    Build loops over some dimensions before an operation.
+    Build loops over `dims` before an operation.
 
-    Returns where to build the innermost body, the views at one iteration, and the
-    counters of the loops, which start from 0.
+    Return the builder of the innermost body, the views at an iteration, and the
+    induction variables, which start at 0.
     """
     index = index_builder_before(op)
-    moved = list(views)
+    iteration_views = list(views)
     counters: list[SSAValue] = []
     for dim in dims:
         counter, index = _build_loop(index, dim.extent)
         counters.append(counter)
-        moved = [
+        iteration_views = [
             replace(view, terms=(*view.terms, (counter, stride))) if stride else view
-            for view, stride in zip(moved, dim.strides, strict=True)
+            for view, stride in zip(iteration_views, dim.strides, strict=True)
         ]
-    return index, moved, counters
+    return index, iteration_views, counters
 
 
 def _build_loop(index: IndexBuilder, extent: int) -> tuple[SSAValue, IndexBuilder]:
@@ -106,6 +102,6 @@ def _build_loop(index: IndexBuilder, extent: int) -> tuple[SSAValue, IndexBuilde
 def split_dims(
     dims: Sequence[InstructionDim], limit: int
 ) -> tuple[list[InstructionDim], list[InstructionDim]]:
-    """Split dimensions into those of loops and the innermost ones of an instruction."""
-    cut = max(0, len(dims) - limit)
-    return list(dims[:cut]), list(dims[cut:])
+    """Split dims into outer dims for loops and inner dims for an instruction."""
+    split = max(0, len(dims) - limit)
+    return list(dims[:split]), list(dims[split:])

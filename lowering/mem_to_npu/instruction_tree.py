@@ -1,4 +1,4 @@
-"""Tree of a program's instructions with their memory accesses and conflicts."""
+"""Tree of a program's instructions, with memory accesses and conflicts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from tlf.lowering.mem_to_npu.multibuffer_slots import BufferSlot
 
 @dataclass(frozen=True)
 class BufferAccess:
-    """A read or write of a buffer, or of some of its slots, by an instruction."""
+    """A read or write of a buffer, or of slots of it, by an instruction."""
 
     extent: BufferExtent
     writes: bool
@@ -25,9 +25,9 @@ class BufferAccess:
         self, later: "BufferAccess", loops: Sequence[scf.ForOp], iterations: int
     ) -> bool:
         """
-        Return `True` if this and `later`, `iterations` iterations of the last of
-        `loops` after it, may touch the same bytes, with at least one write. `loops` are
-        those around both, outermost first.
+        Return `True` if this access and `later`, `iterations` iterations of the last of
+        `loops` later, may touch the same bytes and at least one of them writes. `loops`
+        are the common enclosing loops, outermost first.
         """
         if not (self.writes or later.writes) or not self.extent.is_overlapping(
             later.extent
@@ -42,8 +42,8 @@ class BufferAccess:
         self, later: "BufferAccess", loops: Sequence[scf.ForOp], inner: int
     ) -> bool:
         """
-        Return `True` if a conflict is the same across restarts of an inner loop. It is
-        the `inner`-th loop inside the one that runs again.
+        Return `True` if a conflict has the same distance across restarts of an inner
+        loop as within it. The loop that restarts it is `inner` levels further out.
         """
         return all(
             mine.is_continuous_across(loops[-inner - 1 :])
@@ -54,40 +54,40 @@ class BufferAccess:
     def _comparable_slots(
         self, later: "BufferAccess"
     ) -> Iterator[tuple[BufferSlot, BufferSlot]]:
-        """Yield the pairs of slots that both accesses take of the same buffer."""
+        """Yield the pairs of slots of both accesses, if they are of the same buffer."""
         if self.extent == later.extent:
             yield from product(self.slots, later.slots)
 
 
 class Stream(NamedTuple):
-    """Instructions of one engine that keep their order."""
+    """Instructions of one engine that execute in program order."""
 
     engine: str
     is_prefetched: bool = False
-    """True if the instructions belong to later iterations than those around them."""
+    """`True` for instructions issued ahead, which belong to a later iteration."""
 
 
 @dataclass(frozen=True, eq=False)
 class InstructionLeaf:
-    """One instruction: its engine, its memory accesses, its position in the program."""
+    """One instruction: its engine, memory accesses and position in the program."""
 
     op: npu.EngineOp
     engine: str
     accesses: tuple[BufferAccess, ...]
     step: int
     loops: tuple[scf.ForOp, ...]
-    """The loops around it, outermost first."""
+    """Enclosing loops, outermost first."""
     waits: tuple[int, ...] | None
-    """For a move: the steps of the waits for it."""
+    """Steps of the waits for a move; `None` for other instructions."""
     prefetch_distance: int = 0
-    """Number of iterations by which it is issued early."""
+    """Number of iterations by which the instruction is issued early."""
     move: mem.Move | None = None
-    """The move that it was lowered from, if any."""
+    """Move that the instruction was lowered from, if any."""
 
     @property
     def has_slots(self) -> bool:
-        """True if the slots that this touches are known for some buffer."""
-        return any(touch.slots for touch in self.accesses)
+        """`True` if slots are known for at least one access."""
+        return any(access.slots for access in self.accesses)
 
     def conflicting_accesses(
         self, later: "InstructionLeaf", loops: Sequence[scf.ForOp], iterations: int
@@ -102,7 +102,7 @@ class InstructionLeaf:
         """
         Return `True` if the program orders `later` after this within one iteration.
 
-        A move is complete only for what stands after a wait for it.
+        A move is complete only for instructions after a wait for it.
         """
         if self.waits is None:
             return True
@@ -115,12 +115,12 @@ class InstructionLeaf:
         Return `True` if the program orders `following` of the next iteration after
         this.
 
-        `span` are the first and the last step of the loop.
+        `span` is the first and the last step of the loop.
         """
         if self.waits is None:
             return True
-        inside = [wait for wait in self.waits if span[0] <= wait <= span[1]]
-        return any(wait > self.step or wait < following.step for wait in inside)
+        waits_in_loop = [wait for wait in self.waits if span[0] <= wait <= span[1]]
+        return any(wait > self.step or wait < following.step for wait in waits_in_loop)
 
 
 @dataclass
@@ -131,11 +131,11 @@ class BlockItem:
     leaves: dict[Stream, list[InstructionLeaf]] = field(
         default_factory=dict[Stream, list[InstructionLeaf]]
     )
-    """The instructions by engine."""
+    """Instructions by stream."""
 
     @property
     def prefetching_engines(self) -> set[str]:
-        """The engines for which a loop issues some of its instructions ahead."""
+        """Engines with instructions that the loop issues ahead."""
         return {
             stream.engine
             for stream, leaves in self.leaves.items()
@@ -149,7 +149,8 @@ class BlockItem:
         self, stream: Stream
     ) -> Iterator[tuple[list[InstructionLeaf], bool]]:
         """
-        Yield the instructions of a stream that wait together, prefetched ones first.
+        Yield the instructions of a stream that share waits: prefetched ones, then the
+        rest, with `True` if the rest waits later than prefetched ones.
         """
         leaves = self.leaves[stream]
         first = [
@@ -166,14 +167,14 @@ class BlockItem:
 
 @dataclass
 class InstructionTree:
-    """The instructions of a program, grouped by block."""
+    """Instructions of a program, grouped by block."""
 
     accesses: Mapping[Operation, Sequence[BufferAccess]]
-    """The buffers that each instruction touches."""
+    """Buffer accesses of each instruction."""
     moves: Mapping[mem.Move, Sequence[npu.DmaOp]]
-    """The instructions for each move."""
+    """Instructions of each move."""
     prefetch_distances: Mapping[npu.EngineOp, int]
-    """Number of iterations by which some instructions are issued early."""
+    """Prefetch distance of instructions issued ahead, in iterations."""
     leaves: dict[Operation, InstructionLeaf] = field(
         default_factory=dict[Operation, InstructionLeaf]
     )
@@ -196,10 +197,10 @@ class InstructionTree:
             if isinstance(op, mem.WaitOp):
                 for move in self._moves_awaited_by(op):
                     waits[move].append(steps[op])
-        made = {each: op for op, moves in self.moves.items() for each in moves}
+        move_of = {each: op for op, moves in self.moves.items() for each in moves}
         for op in order:
             if isinstance(op, npu.EngineOp):
-                move = made.get(op) if isinstance(op, npu.DmaOp) else None
+                move = move_of.get(op) if isinstance(op, npu.DmaOp) else None
                 self.leaves[op] = InstructionLeaf(
                     op,
                     op.engine,
@@ -212,9 +213,9 @@ class InstructionTree:
                 )
 
     def _moves_awaited_by(self, op: mem.WaitOp) -> Iterator[npu.DmaOp]:
-        """The moves that a wait may wait for, through the loops that carry tokens."""
+        """Yield the moves that a wait may wait for, through loop-carried tokens."""
         pending = list(op.tokens)
-        seen: set[SSAValue] = set(pending)
+        visited: set[SSAValue] = set(pending)
         while pending:
             token = pending.pop()
             if isinstance(owner := token.owner, mem.Move):
@@ -222,12 +223,12 @@ class InstructionTree:
                     yield from self.moves[owner]
                 continue
             sources = _token_sources(token)
-            pending += [source for source in sources if source not in seen]
-            seen.update(sources)
+            pending += [source for source in sources if source not in visited]
+            visited.update(sources)
 
     def items_of(self, block: Block) -> list[BlockItem]:
-        """The operations of a block that hold instructions, in order."""
-        found: list[BlockItem] = []
+        """Return the operations of a block that contain instructions, in order."""
+        items: list[BlockItem] = []
         for op in block.ops:
             item = BlockItem(op)
             for each in op.walk():
@@ -237,33 +238,33 @@ class InstructionTree:
                     )
                     item.leaves.setdefault(stream, []).append(leaf)
             if item.leaves:
-                found.append(item)
-        return found
+                items.append(item)
+        return items
 
 
 def _token_sources(token: SSAValue) -> list[SSAValue]:
     """
-    Return the values that a loop-carried token may stand for: its initial value, or the
-    one that an iteration yields.
+    Return the sources of a loop-carried token: its initial value and the value that an
+    iteration yields; empty for other tokens.
     """
     owner = token.owner
     if isinstance(token, BlockArgument):
-        loop, number = token.block.parent_op(), token.index - 1
+        loop, index = token.block.parent_op(), token.index - 1
     else:
         assert isinstance(token, OpResult)
-        loop, number = owner, token.index
+        loop, index = owner, token.index
     if not isinstance(loop, scf.ForOp):
         return []
     terminator = loop.body.block.last_op
     assert terminator is not None
-    return [loop.iter_args[number], terminator.operands[number]]
+    return [loop.iter_args[index], terminator.operands[index]]
 
 
 def _enclosing_loops(op: Operation) -> tuple[scf.ForOp, ...]:
-    found: list[scf.ForOp] = []
+    loops: list[scf.ForOp] = []
     parent = op.parent_op()
     while parent is not None:
         if isinstance(parent, scf.ForOp):
-            found.append(parent)
+            loops.append(parent)
         parent = parent.parent_op()
-    return tuple(reversed(found))
+    return tuple(reversed(loops))

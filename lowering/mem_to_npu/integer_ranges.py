@@ -12,22 +12,18 @@ from tlf.dialects import npu
 from tlf.dialects.mem import Index
 
 Range: TypeAlias = tuple[float, float]
-"""The least and the greatest value; infinite where nothing is known."""
+"""Minimum and maximum value; infinite if unknown."""
 
 UNKNOWN: Range = (-math.inf, math.inf)
 
 
 def constant_of(value: Index) -> int | None:
-    """
-    Return the number that a value is known to be.
-    """
+    """Return the constant value of an index, if known."""
     return value if isinstance(value, int) else constant_value_of(value)
 
 
 def range_of(value: Index) -> Range:
-    """
-    Return the least and the greatest value that an index value may take.
-    """
+    """Return the minimum and maximum of an index value."""
     if (constant := constant_of(value)) is not None:
         return constant, constant
     assert isinstance(value, SSAValue)
@@ -70,8 +66,8 @@ def _result_range(op: Operation) -> Range:
             ]
             return min(ends), max(ends)
         case arith.RemSIOp() if low >= 0 and other_low > 0:
-            least, most = _remainder_range(op)
-            return least, min(high, most, other_high - 1)
+            minimum, maximum = _remainder_range(op)
+            return minimum, min(high, maximum, other_high - 1)
         case arith.FloorDivSIOp() if 0 < other_low == other_high:
             return low // other_low, high // other_low
         case arith.DivSIOp() if 0 < other_low == other_high and low >= 0:
@@ -82,7 +78,7 @@ def _result_range(op: Operation) -> Range:
 
 def _remainder_range(op: arith.RemSIOp) -> Range:
     """
-    Return the range of remainders of a value, given the known residue of the result.
+    Return the range of a remainder, tightened by the known congruence of the result.
     """
     modulus, remainder = congruence_of(op.result)
     if (divisor := constant_of(op.rhs)) is None or not modulus:

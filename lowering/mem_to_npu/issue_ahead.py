@@ -8,10 +8,10 @@ A loop of `n` iterations with moves of the iteration `i` issued `a` ahead become
         for m = i + a to min(i + a + 1, n):    the moves of iteration m, if there is one
         the rest of iteration i
 
-so that as many moves are issued as before. Moves behind a loop in the body stay behind
-it, in a loop of their own. The same holds for products. (Modulo scheduling by hand:
-M. Lam, Software Pipelining, PLDI 1988, with a prologue and an epilogue that are loops
-of the same text.)
+so that the number of issued moves is unchanged. Moves after a loop in the body stay
+after it, in a separate loop. Matrix products are issued ahead in the same way.
+(A simple form of modulo scheduling, M. Lam, Software Pipelining, PLDI 1988, in which
+the prologue is a loop over copies of the issued operations.)
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,50 +37,53 @@ def issue_ahead(
     fronts: Mapping[Operation, Operation],
 ) -> None:
     """
-    Issue instructions by their prefetch distance ahead of the enclosing loop. `beside`
-    has the signals and waits for each, and `late` the waits before a loop that what
-    comes before its first iteration goes before, or `fronts` a loop.
+    Issue the instructions in `chosen` ahead by their prefetch distance in the enclosing
+    loop.
+
+    `beside` gives the signals and waits of each instruction. The prologue of a loop is
+    inserted before its chunk loop in `fronts`, otherwise before its first wait in
+    `late`, otherwise directly before the loop.
     """
     loops: dict[tuple[scf.ForOp, int], set[Operation]] = {}
-    for op, ahead in chosen.items():
+    for op, distance in chosen.items():
         loop = op.parent_op()
         if not isinstance(loop, scf.ForOp):
-            message = "expected what starts ahead to be in the body of a loop"
+            message = "expected an instruction issued ahead in the body of a loop"
             op.emit_error(message, PassFailedException(message))
-        loops.setdefault((loop, ahead), set()).update((op, *beside.get(op, ())))
-    for (loop, ahead), early in loops.items():
-        place, *_ = *late.get(loop, ()), loop
-        place = fronts.get(loop, place)
-        ordered = [op for op in loop.body.block.ops if op in early]
-        _pipeline_loop(loop, ahead, ordered, place)
+        loops.setdefault((loop, distance), set()).update((op, *beside.get(op, ())))
+    for (loop, distance), operations in loops.items():
+        insertion_op, *_ = *late.get(loop, ()), loop
+        insertion_op = fronts.get(loop, insertion_op)
+        ordered = [op for op in loop.body.block.ops if op in operations]
+        _pipeline_loop(loop, distance, ordered, insertion_op)
 
 
 def _pipeline_loop(
     loop: scf.ForOp, ahead: int, chosen: Sequence[Operation], place: Operation
 ) -> None:
-    """Issue some operations of a loop ahead, with a prologue before an operation."""
+    """Issue operations of a loop ahead, with a prologue before `place`."""
     if (step := constant_of(loop.step)) is None:
         raise PassFailedException(
-            "scf.for: expected a step that is a number around moves that start ahead"
+            "scf.for: expected a constant step around moves that are issued ahead"
         )
     body = loop.body.block
-    needed = _backward_slice(chosen, body)
-    before = IndexBuilder(Builder(InsertPoint.before(place)))
-    end = before.min(before.add(loop.lb, ahead * step), loop.ub)
-    _build_copy_loop(before, (loop.lb, end, loop.step), needed, body.args[0])
+    slice_ops = _backward_slice(chosen, body)
+    prologue = IndexBuilder(Builder(InsertPoint.before(place)))
+    end = prologue.min(prologue.add(loop.lb, ahead * step), loop.ub)
+    _build_copy_loop(prologue, (loop.lb, end, loop.step), slice_ops, body.args[0])
     first = body.first_op
     assert first is not None
-    inside = IndexBuilder(Builder(InsertPoint.before(first)))
-    start = inside.add(body.args[0], ahead * step)
-    end = inside.min(inside.add(start, 1), loop.ub)
+    steady_state = IndexBuilder(Builder(InsertPoint.before(first)))
+    start = steady_state.add(body.args[0], ahead * step)
+    end = steady_state.min(steady_state.add(start, 1), loop.ub)
     bounds = start, end, loop.step
-    for after, run in _group_by_preceding_loop(loop, chosen).items():
+    for after, group in _group_by_preceding_loop(loop, chosen).items():
         point = InsertPoint.before(first) if after is None else InsertPoint.after(after)
         index = IndexBuilder(Builder(point))
-        _build_copy_loop(index, bounds, _backward_slice(run, body), body.args[0])
+        _build_copy_loop(index, bounds, _backward_slice(group, body), body.args[0])
     for op in reversed(chosen):
         Rewriter.erase_op(op)
-    for op in reversed(needed):
+    for op in reversed(slice_ops):
         if op.parent is not None and not any(list(each.uses) for each in op.results):
             Rewriter.erase_op(op)
 
@@ -89,43 +92,45 @@ def _group_by_preceding_loop(
     loop: scf.ForOp, chosen: Sequence[Operation]
 ) -> dict[Operation | None, list[Operation]]:
     """
-    Group operations of a body by the last loop that precedes them, if any. In loops
-    that do not overlap, it is the last one that has instructions for the same engine:
-    what is in it should not wait behind what is for later iterations.
+    Group operations of a body by the loop after which they are issued, if any.
+
+    In a loop with stages this is the last preceding loop. Otherwise it is the last loop
+    with instructions for the same engine, which must not wait behind instructions of
+    later iterations.
     """
-    runs: dict[Operation | None, list[Operation]] = {}
+    groups: dict[Operation | None, list[Operation]] = {}
     loops = {op: _engines_of(op) for op in loop.body.block.ops if op.regions}
     for op in chosen:
         engines = _engines_of(op)
         if STAGES in loop.attributes:
-            behind = [each for each in loops if each.is_before_in_block(op)]
+            preceding = [each for each in loops if each.is_before_in_block(op)]
         else:
-            behind = [each for each, used in loops.items() if used & engines]
-        runs.setdefault(behind[-1] if behind else None, []).append(op)
-    return runs
+            preceding = [each for each, used in loops.items() if used & engines]
+        groups.setdefault(preceding[-1] if preceding else None, []).append(op)
+    return groups
 
 
 def _engines_of(op: Operation) -> set[str]:
-    """The engines that an instruction, or those inside of an operation, are for."""
+    """Return the engines of the instructions of an operation and its regions."""
     return {each.engine for each in op.walk() if isinstance(each, ISSUED_OPERATIONS)}
 
 
 ISSUED_OPERATIONS = (npu.EngineOp, npu.SemaphoreOp)
-"""Operations that are issued to the queue of an engine."""
+"""Operations issued to the queue of an engine."""
 
 
 def _backward_slice(chosen: Sequence[Operation], body: Block) -> list[Operation]:
-    """Return operations with their backward slice in the block, in order."""
-    needed = set[Operation](chosen)
+    """Return the backward slice of operations in a block, in order."""
+    slice_ops = set[Operation](chosen)
     pending = list(chosen)
     while pending:
         for operand in pending.pop().operands:
             owner = operand.owner
             if isinstance(owner, Operation) and owner.parent is body:
-                if owner not in needed:
+                if owner not in slice_ops:
                     pending.append(owner)
-                needed.add(owner)
-    return [op for op in body.ops if op in needed]
+                slice_ops.add(owner)
+    return [op for op in body.ops if op in slice_ops]
 
 
 def _build_copy_loop(
@@ -134,7 +139,7 @@ def _build_copy_loop(
     ops: Iterable[Operation],
     counter: SSAValue,
 ) -> None:
-    """Build a loop over copies of some operations of another loop's body."""
+    """Build a loop over copies of operations of another loop's body."""
     body = Block(arg_types=[IndexType()])
     body.args[0].name_hint = counter.name_hint
     values: dict[SSAValue, SSAValue] = {counter: body.args[0]}

@@ -27,33 +27,33 @@ from tlf.lowering.mem_to_npu.sync_edges import (
 
 @dataclass
 class LoopCarriedDependences:
-    """The loop-carried dependences of a loop body, and the edges that order them."""
+    """Loop-carried dependences of a loop body, and the edges that order them."""
 
     items: list[BlockItem]
     forward: BlockDependences
     loops: Sequence[scf.ForOp]
-    """The loops around the items, outermost first."""
+    """Loops around the items, outermost first."""
     step_ranges: Mapping[Operation, tuple[int, int]]
-    """The first and the last step of every loop."""
+    """First and last step of every loop."""
     core_local_levels: frozenset[str] = frozenset()
-    """The levels that every core has for itself."""
+    """Memory levels that are private to a core."""
     edges: list[SyncEdge] = field(default_factory=list[SyncEdge])
 
     def find_edges(self) -> list[SyncEdge]:
-        count, reach = len(self.items), self._max_period()
-        known: dict[Stream, Progress] = {}
+        count, max_period = len(self.items), self._max_period()
+        progress: dict[Stream, Progress] = {}
         for waiting, done in self.forward.final_progress.items():
-            merge_progress(known.setdefault(waiting, {}), done, 1, count)
+            merge_progress(progress.setdefault(waiting, {}), done, 1, count)
         after: dict[tuple[int, Stream], Progress] = {}
-        for number, item in enumerate(self.items):
+        for index, item in enumerate(self.items):
             for waiting in item.leaves:
-                done = known.setdefault(waiting, {})
+                done = progress.setdefault(waiting, {})
                 for leaves, late in item.wait_groups(waiting):
-                    self._update_progress(number, waiting, late, done, after)
-                    for iterations in range(1, reach + 1):
-                        self._add_edges(number, waiting, leaves, done, iterations, late)
+                    self._update_progress(index, waiting, late, done, after)
+                    for iterations in range(1, max_period + 1):
+                        self._add_edges(index, waiting, leaves, done, iterations, late)
             for stream in item.leaves:
-                after[number, stream] = dict(known[stream])
+                after[index, stream] = dict(progress[stream])
         return self.edges
 
     def _update_progress(
@@ -64,7 +64,7 @@ class LoopCarriedDependences:
         done: Progress,
         after: Mapping[tuple[int, Stream], Progress],
     ) -> None:
-        """Merge the progress that the waits before an item imply."""
+        """Merge the progress implied by the waits before an item."""
         for edge in self.forward.edges:
             if (edge.before, edge.waiting, edge.late) == (number, waiting, late):
                 merge_progress(done, after[edge.after, edge.stream], 0)
@@ -81,7 +81,7 @@ class LoopCarriedDependences:
     ) -> None:
         count = len(self.items)
         if iterations > 1:
-            # Whatever has no slots meets in the next iteration already.
+            # Accesses without slots already conflict in the next iteration.
             leaves = [leaf for leaf in leaves if leaf.has_slots]
         for position in range(count - 1, -1, -1) if leaves else ():
             item, time = self.items[position], position - iterations * count
@@ -100,15 +100,15 @@ class LoopCarriedDependences:
                 done[stream] = time
 
     def _max_period(self) -> int:
-        """Return the iterations after which all multi-buffer slots repeat."""
+        """Return the longest period of a multi-buffer slot, in iterations."""
         return max(
             (
                 slot.period(self.loops[-1])
                 for item in self.items
                 for leaves in item.leaves.values()
                 for leaf in leaves
-                for touch in leaf.accesses
-                for slot in touch.slots
+                for access in leaf.accesses
+                for slot in access.slots
             ),
             default=1,
         )
@@ -140,28 +140,28 @@ class LoopCarriedDependences:
         first: BufferAccess,
         second: BufferAccess,
     ) -> bool:
-        """Return `True` if an inner loop around both already orders them."""
+        """Return `True` if a common inner loop already orders two accesses."""
         depth = len(self.loops)
         inner = zip(producer.loops[depth:], consumer.loops[depth:], strict=False)
-        for number, (loop, other) in enumerate(inner, 1):
+        for level, (loop, other) in enumerate(inner, 1):
             if loop is not other:
                 return False
             if self._can_conflict_across_cores(loop, first):
                 return False
-            around = producer.loops[: depth + number]
+            common_loops = producer.loops[: depth + level]
             if producer.is_before_next(
                 consumer, self.step_ranges[loop]
-            ) and first.is_periodic_conflict(second, around, number):
+            ) and first.is_periodic_conflict(second, common_loops, level):
                 return True
         return False
 
     def _can_conflict_across_cores(self, loop: scf.ForOp, touch: BufferAccess) -> bool:
         """
-        Return `True` if other cores may touch the same bytes in a loop that each core
-        runs.
+        Return `True` if other cores may access the same bytes in a loop that every core
+        executes.
         """
-        inside, around = False, loop.parent_op()
-        while around is not None and around is not self.loops[-1]:
-            inside |= isinstance(around, npu.CoresOp)
-            around = around.parent_op()
-        return inside and touch.extent.level not in self.core_local_levels
+        is_in_cores, parent = False, loop.parent_op()
+        while parent is not None and parent is not self.loops[-1]:
+            is_in_cores |= isinstance(parent, npu.CoresOp)
+            parent = parent.parent_op()
+        return is_in_cores and touch.extent.level not in self.core_local_levels

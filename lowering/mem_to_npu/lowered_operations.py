@@ -1,4 +1,4 @@
-"""Erase lowered operations, wait tokens and views; check what can be lowered."""
+"""Erase lowered operations, wait tokens and views; check for unsupported ones."""
 
 from collections.abc import Sequence
 
@@ -13,13 +13,11 @@ from tlf.dialects import mem, npu
 from tlf.dialects.located_rewriting import replace_op
 
 BUFFERS_AND_VIEWS = (*memory_effects.BUFFER_OPS, *memory_effects.VIEW_OPS)
-"""Buffers, and what shows them."""
+"""Operations that define buffers and views of them."""
 
 
 def erase_lowered_operations(body: Block, converted: Sequence[Operation]) -> None:
-    """
-    Erase waits for moves, the tokens that loops carry, replaced operations, and views.
-    """
+    """Erase waits for moves, loop-carried tokens, lowered operations and views."""
     order = list(body.walk())
     for op in order:
         if isinstance(op, mem.WaitOp):
@@ -51,7 +49,7 @@ def _drop_tokens(op: scf.YieldOp) -> None:
 
 
 def _drop_iter_args(op: scf.ForOp) -> None:
-    """Rebuild a loop without the values it carries, which nothing uses any more."""
+    """Rebuild a loop without its loop-carried values, which have no more uses."""
     body = op.detach_region(op.body)
     tokens = list(op.iter_args)
     for argument in reversed(body.block.args[1:]):
@@ -65,8 +63,8 @@ def check_convertible(op: Operation) -> None:
     """Raise `PassFailedException` for an operation that the NPU does not support."""
     if isinstance(op, mem.LoadOp | mem.StoreOp):
         raise PassFailedException(f"{op.name}: expected buffers, got tensors")
-    known = isinstance(
+    is_supported = isinstance(
         op, (*BUFFERS_AND_VIEWS, npu.CoresOp, scf.ForOp, scf.YieldOp, func.ReturnOp)
     )
-    if not known and op.dialect_name() not in ("arith", "math", "mem"):
+    if not is_supported and op.dialect_name() not in ("arith", "math", "mem"):
         raise PassFailedException(f"{op.name}: the npu has no instruction for it")

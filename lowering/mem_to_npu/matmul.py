@@ -1,4 +1,4 @@
-"""Lower contractions to matrix engine instructions in loops."""
+"""Lower contractions to loops over matrix engine instructions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,12 +32,12 @@ def convert_contract(
     op: mem.ContractOp, views: BufferViews, machine: TargetSpec
 ) -> None:
     """
-    Replace a contraction by matrix instructions.
+    Lower a contraction to matrix instructions.
 
-    A dimension of the domain is summed (k) if the output does not have it, and else
-    belongs to the left (m), the right (n) or both inputs (batch). The address generator
-    walks `MAX_MATMUL_DIMENSIONS` of each role, loops walk the others. Left and right
-    change places where this fills the array better.
+    A dim of the domain is a reduction dim (k) if the output does not have it. Other
+    dims are indexed by the left input (m), the right input (n) or both (batch). The
+    address generator iterates over the inner `MAX_MATMUL_DIMENSIONS` dims of each role,
+    loops over the outer dims. The inputs are swapped if the array is faster then.
     """
     _check_types(op, machine)
     product = _Product.of(op, views)
@@ -45,36 +45,38 @@ def convert_contract(
     if product.is_faster_swapped(str(element), InstructionCosts(machine_of(machine))):
         product = product.swap_operands()
     outer, inner = product.outer, product.inner
-    index, moved, counters = build_loop_nest(op, product.operands, outer)
-    walked = [
+    index, iteration_views, counters = build_loop_nest(op, product.operands, outer)
+    strides_by_operand = [
         _operand_strides(inner, roles, number)
         for number, roles in enumerate(("batch m n", "batch m k", "batch k n"))
     ]
     accesses = [
         view.to_access(index, strides)
-        for view, strides in zip(moved, walked, strict=True)
+        for view, strides in zip(iteration_views, strides_by_operand, strict=True)
     ]
     extents = [[dim.extent for dim in inner[role]] for role in ROLES]
     is_tf32 = op.precision == "tf32" and element == f32
     precision = "tf32" if is_tf32 else None
-    summed = [c for c, dim in zip(counters, outer, strict=True) if dim.role == "k"]
-    accumulate = build_accumulation_condition(op, index, summed)
+    reduction_counters = [
+        c for c, dim in zip(counters, outer, strict=True) if dim.role == "k"
+    ]
+    accumulate = build_accumulation_condition(op, index, reduction_counters)
     index.builder.insert(npu.MatmulOp(accesses, extents, accumulate, precision))
 
 
 @dataclass(frozen=True)
 class _Product:
-    """A contraction as a matmul: operand views and dimensions with their roles."""
+    """A contraction as a matmul: operand views and dims with their roles."""
 
     operands: Sequence[BufferView]
-    """The result, the left and the right input."""
+    """Views of the result, the left and the right input."""
     dims: Sequence[InstructionDim]
 
     @classmethod
     def of(cls, op: mem.ContractOp, views: BufferViews) -> "_Product":
-        """The product, with what is left and what is right as in `op`."""
+        """Return the product with the operand order of `op`."""
         maps = [op.output_maps[0], *op.input_maps]
-        placed = [
+        views_and_strides = [
             operand_view(views.view_of(value), indexing)
             for value, indexing in zip((op.acc, op.lhs, op.rhs), maps, strict=True)
         ]
@@ -82,30 +84,32 @@ class _Product:
         dims = [
             InstructionDim(
                 extent,
-                tuple(strides[dimension] for _, strides in placed),
+                tuple(strides[dimension] for _, strides in views_and_strides),
                 role_of(dimension in dimensions for dimensions in used),
             )
             for dimension, extent in enumerate(op.extents)
         ]
-        return cls([view for view, _ in placed], dims)
+        return cls([view for view, _ in views_and_strides], dims)
 
     def swap_operands(self) -> "_Product":
-        """Return the transposed product, with swapped operands."""
+        """Return the transposed product, with swapped inputs."""
         roles = {"m": "n", "n": "m"}
         result, left, right = self.operands
         dims = [
             InstructionDim(
-                dim.extent, (of, at_right, at_left), roles.get(dim.role, dim.role)
+                dim.extent,
+                (result_stride, right_stride, left_stride),
+                roles.get(dim.role, dim.role),
             )
             for dim in self.dims
-            for of, at_left, at_right in [dim.strides]
+            for result_stride, left_stride, right_stride in [dim.strides]
         ]
         return _Product([result, right, left], dims)
 
     def is_faster_swapped(self, kind: str, costs: InstructionCosts) -> bool:
         """
-        Return `True` if the array is faster at an instruction of the transposed
-        product.
+        Return `True` if the array executes an instruction of the transposed product in
+        fewer cycles.
         """
         batch, m, n, k = (
             prod(dim.extent for dim in self.inner[role]) for role in ROLES
@@ -114,12 +118,12 @@ class _Product:
 
     @cached_property
     def outer(self) -> list[InstructionDim]:
-        """The dimensions that loops iterate over."""
+        """Dims that loops iterate over."""
         return [dim for role in ROLES for dim in self._split_dims[role][0]]
 
     @cached_property
     def inner(self) -> dict[str, list[InstructionDim]]:
-        """The dimensions that an instruction iterates over, by role."""
+        """Dims that an instruction iterates over, by role."""
         return {role: self._split_dims[role][1] for role in ROLES}
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Strided views of buffers: memrefs resolved to level, byte offset and strides."""
+"""Memrefs resolved to strided views: memory level, byte offset and strides."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,7 +24,7 @@ from tlf.passes.mem.mem_plan import argument_offsets, global_offsets
 
 @dataclass(frozen=True)
 class BufferExtent:
-    """The byte range of a whole buffer in a level, from `low` to before `high`."""
+    """Byte range of an allocated buffer in a level, from `low` to before `high`."""
 
     level: str
     low: int
@@ -41,8 +41,8 @@ class BufferExtent:
 @dataclass(frozen=True)
 class RingAxis:
     """
-    The axis of a view along which indices wrap, to the first of `slots` slices after
-    the last. The view starts at slice `start`, at least 0 and less than `slots`.
+    Axis of a view along which indices wrap modulo `slots`, in slices. The view starts
+    at slice `start`, with `0 <= start < slots`.
     """
 
     axis: int
@@ -52,20 +52,20 @@ class RingAxis:
 
 @dataclass(frozen=True)
 class BufferView:
-    """A strided array in memory, a subview of a whole buffer."""
+    """A strided array in memory, a subview of an allocated buffer."""
 
     whole: BufferExtent
     offset: int
-    """The first byte in the level, without `terms`."""
+    """Byte offset in the level, without `terms`."""
     terms: tuple[tuple[SSAValue, int], ...]
-    """Values that add to the first byte, each with its factor."""
+    """Dynamic terms of the byte offset: values and their factors."""
     shape: tuple[int, ...]
     strides: tuple[int, ...]
-    """Bytes between neighbours, per dimension."""
+    """Strides in bytes, per axis."""
     element_type: Attribute
     ring: RingAxis | None = None
     slots: tuple[BufferSlot, ...] = ()
-    """The parts of the buffer that this is in, along different axes."""
+    """Multi-buffer slots that contain the view, along different axes."""
 
     @property
     def level(self) -> str:
@@ -73,12 +73,12 @@ class BufferView:
 
     @property
     def order(self) -> tuple[int, ...]:
-        """The axes as they lie in memory, outermost first."""
+        """Axes in memory order, outermost first."""
         axes = range(len(self.shape))
         return tuple(sorted(axes, key=lambda axis: (-self.strides[axis], axis)))
 
     def with_offsets(self, offsets: Sequence[Index]) -> "BufferView":
-        """Return the view that starts at the element with these indices."""
+        """Return the view that starts at the element with the given indices."""
         offset, terms = self.offset, list(self.terms)
         for index, stride in zip(offsets, self.strides, strict=True):
             if isinstance(index, int):
@@ -88,11 +88,9 @@ class BufferView:
         return replace(self, offset=offset, terms=tuple(terms))
 
     def to_access(self, index: IndexBuilder, strides: Sequence[int]) -> npu.Access:
-        """
-        The address of the view, for an instruction with these strides.
-        """
-        parts = [index.mul(value, factor) for value, factor in self.terms]
-        base = index.sum(parts)
+        """Build the access of an instruction with the given strides to the view."""
+        products = [index.mul(value, factor) for value, factor in self.terms]
+        base = index.sum(products)
         offset = self.offset
         if isinstance(base, int):
             offset, base = offset + base, None
@@ -101,30 +99,28 @@ class BufferView:
 
 @dataclass
 class BufferViews:
-    """The buffer views of a function after memory planning."""
+    """Buffer views of a function after memory planning."""
 
     arguments: Mapping[SSAValue, int]
-    """The first byte of every argument."""
+    """Byte offset of every argument."""
     globals: Mapping[str, int]
-    """The first byte of every global."""
+    """Byte offset of every global."""
     _known: dict[SSAValue, BufferView] = field(
         default_factory=dict[SSAValue, BufferView]
     )
 
     @staticmethod
     def of(function: func.FuncOp) -> "BufferViews":
-        """
-        Read what `mem-plan` decided for a function.
-        """
+        """Return the views of a function with the offsets assigned by `mem-plan`."""
         offsets = argument_offsets(function)
         arguments = dict[SSAValue, int](zip(function.args, offsets, strict=True))
         return BufferViews(arguments, global_offsets(function))
 
     def view_of(self, buffer: SSAValue) -> BufferView:
         """
-        Return where a buffer is.
+        Return the view of a buffer.
 
-        Raises `PassFailedException` when its address is not known.
+        Raises `PassFailedException` if its address is unknown.
         """
         if buffer not in self._known:
             self._known[buffer] = self._resolve(buffer)
@@ -157,11 +153,11 @@ class BufferViews:
                 return _resolve_reinterpret_cast(owner, self.view_of(owner.source))
             case Operation():
                 raise PassFailedException(
-                    f"{owner.name}: cannot tell where the buffer it returns is"
+                    f"{owner.name}: cannot resolve the address of the returned buffer"
                 )
             case _:
                 raise PassFailedException(
-                    "cannot tell where a buffer that a loop carries is"
+                    "cannot resolve the address of a loop-carried buffer"
                 )
 
 
@@ -170,15 +166,17 @@ def _memref_type(buffer: SSAValue) -> MemRefType[Attribute]:
 
 
 def _whole_buffer_view(buffer: SSAValue, offset: int) -> BufferView:
-    """The view of an argument, a global or an allocation."""
+    """Return the view of an argument, a global or an allocation."""
     type_ = _memref_type(buffer)
     item = dtype_of(type_.element_type).itemsize
     strides = type_.get_strides()
     if strides is None or None in strides:
         raise PassFailedException(f"expected static strides, got {type_}")
-    whole = BufferExtent(mem.level_of(type_), offset, offset + byte_count(type_))
+    buffer_extent = BufferExtent(
+        mem.level_of(type_), offset, offset + byte_count(type_)
+    )
     return BufferView(
-        whole,
+        buffer_extent,
         offset,
         (),
         type_.get_shape(),
@@ -197,13 +195,13 @@ def _resolve_subview(op: memref.SubviewOp, source: BufferView) -> BufferView:
     offsets = mem.merge_offsets(op.static_offsets, op.offsets)
     sizes = op.static_sizes.get_values()
     factors = op.static_strides.get_values()
-    moved = source.with_offsets(offsets)
+    shifted = source.with_offsets(offsets)
     strides = [s * f for s, f in zip(source.strides, factors, strict=True)]
-    kept = mem.kept_dimensions(sizes, op.result.type.get_shape())
+    retained_axes = mem.kept_dimensions(sizes, op.result.type.get_shape())
     return replace(
-        moved,
-        shape=tuple(sizes[dimension] for dimension in kept),
-        strides=tuple(strides[dimension] for dimension in kept),
+        shifted,
+        shape=tuple(sizes[dimension] for dimension in retained_axes),
+        strides=tuple(strides[dimension] for dimension in retained_axes),
         slots=(
             *(source.slots or _leading_slot(source, offsets, sizes)),
             *_section_slots(op),
@@ -212,7 +210,7 @@ def _resolve_subview(op: memref.SubviewOp, source: BufferView) -> BufferView:
 
 
 def _resolve_window(op: mem.WindowOp, source: BufferView) -> BufferView:
-    """Resolve a ring window; its start slice is computed once, at the view."""
+    """Resolve a ring window; its start slice is computed once, before the window."""
     offsets, axis = list(op.mixed_offsets), op.ring_axis
     start = index_builder_before(op).mod(offsets[axis], op.ring_size)
     offsets[axis] = start
@@ -226,7 +224,7 @@ def _resolve_window(op: mem.WindowOp, source: BufferView) -> BufferView:
 
 
 def _resolve_collapse(op: mem.CollapseOp, source: BufferView) -> BufferView:
-    """Resolve a window whose ring axis is merged with the next one."""
+    """Resolve a view that merges an axis with the next one."""
     strides = list(source.strides)
     strides[op.first_axis] = strides[op.first_axis + 1]
     ring = source.ring
@@ -238,37 +236,37 @@ def _resolve_collapse(op: mem.CollapseOp, source: BufferView) -> BufferView:
 
 
 def _has_all_slices(view: BufferView) -> bool:
-    """Return `True` if a view covers all of a buffer, or all of a slot of it."""
+    """Return `True` if a view covers a full buffer, or a full slot of it."""
     item = dtype_of(view.element_type).itemsize
-    parts = prod(slot.count for slot in view.slots)
-    return view.whole.high - view.whole.low == item * prod(view.shape) * parts
+    slot_count = prod(slot.count for slot in view.slots)
+    return view.whole.high - view.whole.low == item * prod(view.shape) * slot_count
 
 
 def _leading_slot(
     source: BufferView, offsets: Sequence[Index], sizes: Sequence[int]
 ) -> tuple[BufferSlot, ...]:
-    """The slot that a view takes of a whole buffer along its first dimension."""
+    """Return the slot of a subview that has one slice of a buffer's first axis."""
     if len(sizes) < 1 or sizes[0] != 1 or source.shape[0] < 2 or source.terms:
         return ()
     item = dtype_of(source.element_type).itemsize
-    room = source.strides[0]
-    inside = sum(
+    slot_bytes = source.strides[0]
+    last_element = sum(
         (size - 1) * stride
         for size, stride in zip(source.shape[1:], source.strides[1:], strict=True)
     )
-    is_whole = source.whole.high - source.whole.low == room * source.shape[0]
+    is_contiguous = source.whole.high - source.whole.low == slot_bytes * source.shape[0]
     first = source.offset - source.whole.low
-    if not is_whole or first + inside + item > room:
+    if not is_contiguous or first + last_element + item > slot_bytes:
         return ()
-    slot = slot_of(offsets[0], source.shape[0], room)
+    slot = slot_of(offsets[0], source.shape[0], slot_bytes)
     return () if slot is None else (slot,)
 
 
 def _section_slots(op: memref.SubviewOp) -> Iterator[BufferSlot]:
-    """The slices that a view takes of its buffer and not all of its source."""
+    """Yield the slots of sections that a subview adds to those of its source."""
     item = dtype_of(op.result.type.element_type).itemsize
-    known = len(region_of(op.source).sections)
-    for each in region_of(op.result).sections[known:]:
+    inherited = len(region_of(op.source).sections)
+    for each in region_of(op.result).sections[inherited:]:
         count = -(-each.period // each.stride)
         yield BufferSlot(
             count, AffineForm(each.first, {}), each.stride * item, each.extent
@@ -284,7 +282,7 @@ def _resolve_reinterpret_cast(
         )
     if source.terms or source.offset != source.whole.low:
         raise PassFailedException(
-            "memref.reinterpret_cast: expected a whole buffer, got a part of one"
+            "memref.reinterpret_cast: expected an allocated buffer, got a subview"
         )
     item = dtype_of(source.element_type).itemsize
     (offset,) = op.static_offsets.get_values()
@@ -297,7 +295,5 @@ def _resolve_reinterpret_cast(
 
 
 def index_builder_before(op: Operation) -> IndexBuilder:
-    """
-    Index arithmetic just before an operation.
-    """
+    """Return a builder of index arithmetic directly before an operation."""
     return IndexBuilder(Builder(InsertPoint.before(op)))

@@ -1,8 +1,8 @@
 """
 Multi-buffer slots that loop iterations access, and the distance between them.
 
-A slot is chosen by an index `(count + ...) mod slots`. Its *form* is what that index is
-before the remainder: a number and a factor for each loop around, all modulo the slots.
+An index `(count + ...) mod slots` selects a slot. Its *form* is the index before the
+remainder: a constant and a factor per enclosing loop, all modulo the slots.
 """
 
 from __future__ import annotations
@@ -24,66 +24,64 @@ class AffineForm:
     """
     A constant plus a coefficient for the iteration index of each loop.
 
-    The count of a loop is 0 in its first iteration, 1 in the next, and so on.
+    The iteration index of a loop is 0 in its first iteration, 1 in the next, and so on.
     """
 
     constant: int
     factors: Mapping[scf.ForOp, int]
 
     def add_scaled(self, other: AffineForm, factor: int) -> AffineForm:
-        """The sum with a multiple of another form."""
+        """Return the sum with a multiple of another form."""
         factors = dict(self.factors)
-        for loop, number in other.factors.items():
-            factors[loop] = factors.get(loop, 0) + factor * number
+        for loop, coefficient in other.factors.items():
+            factors[loop] = factors.get(loop, 0) + factor * coefficient
         return AffineForm(self.constant + factor * other.constant, factors)
 
     def floordiv(self, divisor: int) -> AffineForm | None:
-        """The quotient, rounded down, where it is a form."""
+        """Return the quotient, rounded down, or `None` if it is not affine."""
         if divisor <= 0 or any(each % divisor for each in self.factors.values()):
             return None
         factors = {loop: each // divisor for loop, each in self.factors.items()}
         return AffineForm(self.constant // divisor, factors)
 
     def modulo(self, slots: int) -> AffineForm:
-        """The form modulo a number of slots."""
+        """Return the form modulo a number of slots."""
         factors = {loop: each % slots for loop, each in self.factors.items()}
-        kept = {loop: each for loop, each in factors.items() if each}
-        return AffineForm(self.constant % slots, kept)
+        nonzero = {loop: each for loop, each in factors.items() if each}
+        return AffineForm(self.constant % slots, nonzero)
 
 
 @dataclass(frozen=True, eq=False)
 class BufferSlot:
-    """
-    One or several consecutive slots of a multi-buffer, selected by an affine form.
-    """
+    """Consecutive slots of a multi-buffer, selected by an affine form."""
 
     count: int
     form: AffineForm
     stride: int = 0
-    """Bytes from one part to the next, which tell axes apart."""
+    """Bytes from one slot to the next; distinguishes axes."""
     extent: int = 1
-    """Number of consecutive parts."""
+    """Number of consecutive slots."""
     family: object = None
-    """Further key that two slots must share to be comparable."""
+    """Additional key that comparable slots share."""
 
     def is_disjoint(
         self, later: BufferSlot, fixed: Sequence[scf.ForOp], iterations: int
     ) -> bool | None:
         """
         Return `True` if `later`, `iterations` iterations of the last of the loops
-        `fixed` after this, shares no slot with this; `None` if that is not known.
+        `fixed` after this, shares no slot with this; `None` if unknown.
         """
-        if (slots := self.distance(later, fixed, iterations)) is None:
+        if (distance := self.distance(later, fixed, iterations)) is None:
             return None
-        return self.extent <= slots <= self.count - later.extent
+        return self.extent <= distance <= self.count - later.extent
 
     def distance(
         self, later: BufferSlot, fixed: Sequence[scf.ForOp], iterations: int
     ) -> int | None:
         """
         Return the distance in slots from this to `later`, `iterations` iterations of
-        the last of the loops `fixed` after this, at the same iteration of the loops
-        before the last. `None` if that is not known.
+        the last of the loops `fixed` after this, at the same iteration of the other
+        loops; `None` if unknown.
         """
         if (self.count, self.stride) != (later.count, later.stride):
             return None
@@ -93,20 +91,20 @@ class BufferSlot:
             return None
         if any(loop not in fixed for loop in self.form.factors):
             return None
-        moved = self.form.factors.get(fixed[-1], 0) * iterations if fixed else 0
-        return (later.form.constant + moved - self.form.constant) % self.count
+        shift = self.form.factors.get(fixed[-1], 0) * iterations if fixed else 0
+        return (later.form.constant + shift - self.form.constant) % self.count
 
     def period(self, loop: scf.ForOp) -> int:
-        """Return the iterations of a loop after which the same slots repeat."""
+        """Return the period of the slots, in iterations of a loop."""
         return self.count // gcd(self.count, self.form.factors.get(loop, 0))
 
     def is_continuous_across(self, path: Sequence[scf.ForOp]) -> bool:
         """
-        Return `True` if the sequence of slots continues when an inner loop starts
-        again.
+        Return `True` if the sequence of slots continues across restarts of an inner
+        loop.
 
-        `path` are loops, each around the next. Then accesses of the innermost one are
-        as far apart across the ends of its executions as within one.
+        `path` is a loop nest, outermost first. Accesses of the innermost loop then have
+        the same distance across its executions as within one.
         """
         factors = self.form.factors
         for outer, inner in pairwise(path):
@@ -119,7 +117,7 @@ class BufferSlot:
 
 
 def _trip_count(loop: scf.ForOp) -> int | None:
-    """Return the trip count of a loop, or `None` if it is not known."""
+    """Return the trip count of a loop, or `None` if it is unknown."""
     lower, upper, step = (constant_of(each) for each in (loop.lb, loop.ub, loop.step))
     if lower is None or upper is None or not step:
         return None
@@ -129,7 +127,7 @@ def _trip_count(loop: scf.ForOp) -> int | None:
 def slot_of(
     index: Index, slots: int, stride: int = 0, extent: int = 1
 ) -> BufferSlot | None:
-    """Return the slot that an index selects, if it is known."""
+    """Return the slot that an index selects, if known."""
     if isinstance(index, int):
         return BufferSlot(slots, AffineForm(index % slots, {}), stride, extent)
     if (form := _residue_form(index, slots)) is None:
@@ -141,7 +139,7 @@ def slot_of(
 
 
 def _residue_form(value: Index, slots: int) -> AffineForm | None:
-    """Return the affine form of an index modulo the slots, where it is linear."""
+    """Return the affine form of an index modulo the slots, if it is linear."""
     if (exact := _exact_form(value)) is not None:
         return exact.modulo(slots)
     assert isinstance(value, SSAValue)
@@ -171,9 +169,9 @@ def _sum_forms(left: Index, right: Index, factor: int, slots: int) -> AffineForm
 
 
 def _exact_form(value: Index) -> AffineForm | None:
-    """Return the affine form of an index, without a modulus."""
-    if (number := constant_of(value)) is not None:
-        return AffineForm(number, {})
+    """Return the affine form of an index without a modulus, if it is affine."""
+    if (constant := constant_of(value)) is not None:
+        return AffineForm(constant, {})
     assert isinstance(value, SSAValue)
     if isinstance(owner := value.owner, Block):
         return _counter_form(value, owner)
@@ -198,7 +196,7 @@ def _exact_form(value: Index) -> AffineForm | None:
 
 
 def _counter_form(value: SSAValue, block: Block) -> AffineForm | None:
-    """The form of a loop's counter."""
+    """Return the affine form of a loop's induction variable."""
     loop = block.parent_op()
     if not isinstance(loop, scf.ForOp) or value is not block.args[0]:
         return None

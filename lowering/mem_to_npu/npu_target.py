@@ -1,4 +1,4 @@
-"""Output target `npu`: an NPU program as the text that the simulator runs."""
+"""Output target `npu`: an NPU program as text for the simulator."""
 
 import base64
 import re
@@ -40,31 +40,30 @@ SCALAR_OPCODES: Mapping[type[Operation], str] = {
     arith.RemSIOp: "rem",
     arith.SubiOp: "sub",
 }
-"""Arithmetic on `index`, and the instruction of the control processor for it."""
+"""Control processor opcodes of `index` arithmetic."""
 
 
 @dataclass(frozen=True)
 class NpuTarget(Target):
     """
-    Print the module's NPU program: the machine, the memory map, the code.
+    Print the module's NPU program: machine, memory map and code.
 
-    The module holds an `npu.program` and a target description.
+    Requires a module with an `npu.program` and a target description.
     """
 
     name = "npu"
 
     function: str | None = None
-    """The function whose program to print; unless given, the one that prepares no
-    other."""
+    """Program to print; by default the only one that is not load-time preparation."""
     origins: bool = False
     """
-    True to end every instruction in a comment, `; file:line:column`, with its source
-    location, which traps report.
+    `True` to append the source location to every instruction, as a comment `;
+    file:line:column`, which traps report.
     """
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         programs = [op for op in module.ops if isinstance(op, npu.ProgramOp)]
-        found = [
+        matches = [
             op
             for op in programs
             if (
@@ -74,17 +73,17 @@ class NpuTarget(Target):
             )
         ]
         names = ", ".join(op.sym_name.data for op in programs) or "none"
-        if self.function is not None and not found:
+        if self.function is not None and not matches:
             raise DiagnosticException(
                 f"expected a program of @{self.function}, got {names}"
             )
-        if len(found) != 1:
-            hint = "" if programs else ": `-p npu-pipeline` makes one of a function"
+        if len(matches) != 1:
+            hint = "" if programs else ": `-p npu-pipeline` lowers a function to one"
             raise DiagnosticException(
                 f"expected one npu.program in the module, got {names}{hint}"
             )
         for line in _program_lines(
-            target.TargetSpec.of(module), found[0], self.origins
+            target.TargetSpec.of(module), matches[0], self.origins
         ):
             print(line, file=output)
 
@@ -106,7 +105,7 @@ def _machine_lines(machine: target.TargetSpec) -> Iterator[str]:
         if key in machine.data:
             scalars[key] = str(machine.data[key])
     yield f".machine {_format_settings(scalars)}"
-    # Far memories first, as data comes in.
+    # Outermost level first.
     levels = list(machine.levels.values())[::-1]
     for level in levels:
         keys = ("capacity", "bandwidth", "latency", "burst", "alignment")
@@ -122,11 +121,11 @@ def _machine_lines(machine: target.TargetSpec) -> Iterator[str]:
                 f".engine {engine} "
                 f"{_format_settings(_flatten_settings(machine.engines[engine]))}"
             )
-    for far, near in pairwise(levels):
-        for source, destination in ((far, near), (near, far)):
+    for outer, inner in pairwise(levels):
+        for source, destination in ((outer, inner), (inner, outer)):
             name = npu.dma_engine(source.name, destination.name)
             line = f".engine {name} from={source.name} to={destination.name}"
-            row = near.indexed_row
+            row = inner.indexed_row
             yield line if row is None else f"{line} indexed={row}"
 
 
@@ -141,7 +140,7 @@ def _format_settings(values: Mapping[str, str]) -> str:
 
 
 def _flatten_settings(engine: Mapping[str, Data]) -> dict[str, str]:
-    """The settings of an engine; a table becomes one setting per entry."""
+    """Return the settings of an engine; a table becomes one setting per entry."""
     flat: dict[str, str] = {}
     for key, value in engine.items():
         if isinstance(value, Mapping):
@@ -185,7 +184,7 @@ def _constant_bytes(value: DenseIntOrFPElementsAttr) -> bytes:
 
 @dataclass
 class _CodePrinter:
-    """Prints the instructions of a program, with names for its registers."""
+    """Printer of a program's instructions, with names for its registers."""
 
     origins: bool
     names: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
@@ -194,10 +193,10 @@ class _CodePrinter:
     def block_lines(self, block: Block, indent: str) -> Iterator[str]:
         for op in block.ops:
             lines = self.operation_lines(op)
-            if self.origins and (place := location_of(op)) is not None:
+            if self.origins and (location := location_of(op)) is not None:
                 first = next(lines, None)
                 if first is not None:
-                    yield f"{indent}{first} ; {_format_location(place)}"
+                    yield f"{indent}{first} ; {_format_location(location)}"
             yield from (indent + line for line in lines)
 
     def operation_lines(self, op: Operation) -> Iterator[str]:
@@ -340,7 +339,7 @@ class _CodePrinter:
         return f"({', '.join(texts)})"
 
     def format_index(self, value: Index) -> str:
-        """A register, or the number that a value is known to be."""
+        """Format an index: a register, or the value of a constant."""
         if isinstance(value, int):
             return str(value)
         owner = value.owner
@@ -351,7 +350,7 @@ class _CodePrinter:
         return self.names[value]
 
     def define_register(self, value: SSAValue) -> str:
-        """Give a value a register."""
+        """Assign a register to a value."""
         stem = re.sub(r"\W", "_", value.name_hint or "r")
         name, count = f"%{stem}", 0
         while name in self.taken:

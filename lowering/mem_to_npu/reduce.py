@@ -22,9 +22,7 @@ from tlf.lowering.mem_to_npu.vector_opcodes import (
 
 
 def convert_reduce(op: mem.ReduceOp, views: BufferViews) -> None:
-    """
-    Replace a reduction by one instruction per output.
-    """
+    """Lower a reduction to one instruction per output."""
     for number, combine in enumerate(op.combiners):
         _emit_reduce(
             op,
@@ -57,8 +55,8 @@ def _reduced_input(op: mem.ReduceOp, number: int, combine: Operation) -> int:
 def _emit_reduce(
     op: mem.ReduceOp, output: int, source: int, operation: str, views: BufferViews
 ) -> None:
-    kept = op.output_maps[output].used_dims()
-    placed = [
+    output_dims = op.output_maps[output].used_dims()
+    views_and_strides = [
         operand_view(views.view_of(op.outputs[output]), op.output_maps[output]),
         operand_view(views.view_of(op.inputs[source]), op.input_maps[source]),
     ]
@@ -66,26 +64,28 @@ def _emit_reduce(
         [
             InstructionDim(
                 extent,
-                tuple(strides[dimension] for _, strides in placed),
-                "kept" if dimension in kept else "reduced",
+                tuple(strides[dimension] for _, strides in views_and_strides),
+                "kept" if dimension in output_dims else "reduced",
             )
             for dimension, extent in enumerate(op.extents)
         ]
     )
     outer, inner = split_dims(dims, npu.MAX_VECTOR_RANK)
-    index, moved, counters = build_loop_nest(op, [view for view, _ in placed], outer)
+    index, iteration_views, counters = build_loop_nest(
+        op, [view for view, _ in views_and_strides], outer
+    )
     destination, origin = (
         view.to_access(index, operand_strides(inner, number))
-        for number, view in enumerate(moved)
+        for number, view in enumerate(iteration_views)
     )
     shape = [dim.extent for dim in inner]
     axes = [number for number, dim in enumerate(inner) if dim.role == "reduced"]
-    reduced = [
+    reduction_counters = [
         counter
         for counter, dim in zip(counters, outer, strict=True)
         if dim.role == "reduced"
     ]
-    accumulate = build_accumulation_condition(op, index, reduced)
+    accumulate = build_accumulation_condition(op, index, reduction_counters)
     index.builder.insert(
         npu.ReduceOp(operation, destination, origin, shape, axes, accumulate)
     )

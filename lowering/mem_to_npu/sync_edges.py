@@ -11,29 +11,27 @@ from tlf.lowering.mem_to_npu.instruction_tree import BlockItem, Stream
 
 Progress: TypeAlias = dict[Stream, int]
 """
-For a stream: up to which item every other one is known to be done. Items are counted
-from the first one of this iteration on; those of earlier iterations are negative.
+Last item that each other stream is known to have completed. Item 0 is the first item of
+the current iteration; items of earlier iterations are negative.
 """
 
 
 @dataclass(frozen=True)
 class SyncEdge:
-    """A wait of one stream, before an item, for another stream to pass an item."""
+    """A wait of one stream before an item, until another stream completes an item."""
 
     stream: Stream
     after: int
     waiting: Stream
     before: int
     iterations: int = 0
-    """Number of iterations of the loop between the two items."""
+    """Number of loop iterations between the two items."""
     late: bool = False
-    """
-    True if instructions that a loop issues ahead need not wait with the rest of it.
-    """
+    """`True` if prefetched instructions of the waiting item do not need the wait."""
 
 
 def is_ordered(stream: Stream, waiting: Stream) -> bool:
-    """Return `True` if one engine runs both streams, in this order."""
+    """Return `True` if one engine executes `stream` before `waiting`."""
     return (
         stream.engine == waiting.engine
         and stream.is_prefetched >= waiting.is_prefetched
@@ -44,17 +42,17 @@ def check_prefetch_distance(
     item: BlockItem, stream: Stream, waiting: Stream, iterations: int
 ) -> None:
     """
-    Raise `PassFailedException` if a move starts before an instruction that it must
-    follow.
+    Raise `PassFailedException` if a prefetched move is issued before an instruction
+    that it depends on.
     """
     if not waiting.is_prefetched or stream.is_prefetched:
         return
     op, (leaf,) = item.op, item.leaves[waiting]
     if iterations <= leaf.prefetch_distance:
         message = (
-            f"mem.dma: expected a move that can start {leaf.prefetch_distance} "
+            f"mem.dma: expected a move that can be issued {leaf.prefetch_distance} "
             "iterations ahead, "
-            f"got one that follows what is done {iterations} before its own"
+            f"got one that depends on an instruction {iterations} iterations earlier"
         )
         op.emit_error(message, PassFailedException(message))
 
@@ -63,8 +61,9 @@ def merge_progress(
     done: Progress, other: Progress, iterations: int, items: int = 0
 ) -> None:
     """
-    Add what another stream knew some iterations ago, in a block of so many items.
+    Merge the progress that another stream knew `iterations` iterations ago, in a block
+    of `items` items.
     """
     for stream, position in other.items():
-        moved = position - iterations * items
-        done[stream] = max(done.get(stream, moved), moved)
+        shifted = position - iterations * items
+        done[stream] = max(done.get(stream, shifted), shifted)

@@ -1,20 +1,21 @@
 """
 Insert semaphore signals and waits that order dependent instructions.
 
-Engines run their own instructions in order. For everything else:
+An engine executes its instructions in order. Other dependences are ordered as follows:
 
-- In one block, an instruction (or loop) that depends on an earlier one of another
-  engine waits for a signal that the other engine gives right after it.
-- From an iteration of a loop to one `n` later, the same, except that `n` signals are
-  given at the start of the program, for the first iterations, and waited for at its
-  end. `n` is 1, or more where iterations take slots of a buffer in turn. This orders
-  the last iterations of a loop and the first ones of its next execution, too.
+- Within a block, an instruction (or loop) that depends on an earlier one of another
+  engine waits for a signal that the other engine issues directly after it.
+- A loop-carried dependence of distance `n` is ordered in the same way. In addition, `n`
+  signals at the start of the program cover the first iterations, and `n` waits at its
+  end consume the last signals. `n` is 1, or more if iterations use multi-buffer slots.
+  This also orders the last iterations of a loop and the first ones of its next
+  execution.
 
-The n-th wait takes the n-th signal, wherever instructions stand: a move that is issued
-some iterations ahead takes its signals and waits with it.
+The n-th wait consumes the n-th signal, independent of their positions: the signals and
+waits of a move are issued ahead with it.
 
-An order that follows from others is not built again. What is in `npu.cores` is ordered
-in every core by itself; signals and waits outside of it are for all cores.
+An order implied by other edges gets no semaphore. Instructions in `npu.cores` are
+ordered per core; signals and waits outside it are for all cores.
 """
 
 from dataclasses import dataclass, field
@@ -34,34 +35,32 @@ from tlf.lowering.mem_to_npu.sync_edges import SyncEdge
 
 @dataclass
 class Synchroniser:
-    """
-    Inserts signals and waits into a program.
-    """
+    """Inserter of signals and waits into a program."""
 
     tree: InstructionTree
     program: Block
     core_local_levels: frozenset[str] = frozenset()
-    """The levels that every core has for itself."""
+    """Memory levels that are private to a core."""
     semaphores: int = 0
-    """Number of semaphores in use."""
+    """Number of semaphores allocated so far."""
     sync_operations: dict[Operation, list[Operation]] = field(
         default_factory=dict[Operation, list[Operation]]
     )
-    """The signals and waits for each operation."""
+    """Signals and waits of each operation."""
     late_waits: dict[Operation, list[Operation]] = field(
         default_factory=dict[Operation, list[Operation]]
     )
-    """The waits before a loop that what it issues ahead goes before, in order."""
+    """Waits before a loop that its prologue does not need, in order."""
     chunk_loop_fronts: dict[Operation, Operation] = field(
         default_factory=dict[Operation, Operation]
     )
-    """For a loop, one over chunks that what it issues ahead goes before."""
+    """Chunk loop before which the prologue of a loop is inserted."""
     _loop_carried_edges: list[tuple[SyncEdge, int]] = field(
         default_factory=list[tuple[SyncEdge, int]]
     )
 
     def run(self) -> None:
-        """Synchronise the program."""
+        """Insert signals and waits into the program."""
         self._synchronise_block(self.program, ())
         first, last = self.program.first_op, self.program.last_op
         assert first is not None
@@ -100,8 +99,8 @@ class Synchroniser:
         forward: list[SyncEdge],
         carried: list[SyncEdge],
     ) -> None:
-        # Signals and waits of one pair of streams come in the same order, so that one
-        # semaphore does for all of a block.
+        # Signals and waits of a pair of streams are in the same order, so that they
+        # share one semaphore per block.
         shared: dict[tuple[Stream, Stream, bool], int] = {}
         for edge in forward:
             pair = edge.stream, edge.waiting, edge.late
@@ -132,14 +131,15 @@ class Synchroniser:
         self.sync_operations.setdefault(later, []).append(wait)
 
     def _insert_chunk_sync(self, chunked: ChunkSync) -> None:
-        for op, made in chunked.insert_sync(self._new_semaphore()).items():
-            self.sync_operations.setdefault(op, []).append(made)
+        for op, sync_op in chunked.insert_sync(self._new_semaphore()).items():
+            self.sync_operations.setdefault(op, []).append(sync_op)
 
     def _find_chunk_loop_fronts(
         self, items: list[BlockItem], chunked: list[ChunkSync]
     ) -> None:
         """
-        Let prefetched instructions of loops go before the chunks that they wait for.
+        Find the chunk loops before which prologues of loops are inserted, so that
+        prefetched instructions precede the chunks in the queue.
         """
         for each in chunked:
             item, chunks = items[each.before], {items[each.after].op}
@@ -152,14 +152,16 @@ class Synchroniser:
         self, front: Operation, items: list[BlockItem], edge: SyncEdge
     ) -> bool:
         """
-        Return `True` if a wait of instructions that a loop issues ahead belongs before
-        the loop over chunks, `front`.
+        Return `True` if a wait of prefetched instructions is inserted before the chunk
+        loop `front`.
         """
-        at = next(number for number, item in enumerate(items) if item.op is front)
-        engines = {stream.engine for stream in items[at].leaves}
+        front_index = next(
+            index for index, item in enumerate(items) if item.op is front
+        )
+        engines = {stream.engine for stream in items[front_index].leaves}
         if edge.late or edge.waiting.engine not in engines:
             return False
-        return edge.iterations > 0 or edge.after < at
+        return edge.iterations > 0 or edge.after < front_index
 
     def _new_semaphore(self) -> int:
         self.semaphores += 1
@@ -169,18 +171,18 @@ class Synchroniser:
 def _first_chunk_loop(
     chunks: set[Operation], loop: Operation, engine: str
 ) -> Operation | None:
-    """Return the first chunk loop before a loop, with only idle operations between."""
-    found, op = None, loop.prev_op
+    """Return the first of the chunk loops before a loop, across idle operations."""
+    first, op = None, loop.prev_op
     while op is not None and (op in chunks or _is_idle(op, engine)):
-        found = op if op in chunks else found
+        first = op if op in chunks else first
         op = op.prev_op
-    return found
+    return first
 
 
 def _is_idle(op: Operation, engine: str) -> bool:
     """
     Return `True` if an operation has no effect, or is a move or semaphore operation of
-    an engine.
+    the given engine.
     """
     if isinstance(op, npu.DmaOp | npu.SemaphoreOp):
         return op.engine == engine

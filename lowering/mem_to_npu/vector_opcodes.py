@@ -1,4 +1,4 @@
-"""Vector and reduction opcodes of scalar operations, and supported element types."""
+"""Vector and reduction opcodes of scalar operations; supported element types."""
 
 from collections.abc import Mapping
 
@@ -98,9 +98,7 @@ CASTS = (
 
 
 def select_vector_opcode(op: Operation) -> tuple[str, tuple[SSAValue, ...]]:
-    """
-    Return the vector operation for a scalar one, and the operands in its order.
-    """
+    """Return the vector opcode of a scalar operation, and its operands in order."""
     if (name := VECTOR_OPCODES.get(type(op))) is not None:
         return name, tuple(op.operands)
     match op:
@@ -115,7 +113,7 @@ def select_vector_opcode(op: Operation) -> tuple[str, tuple[SSAValue, ...]]:
 
 
 def _is_copy(op: Operation) -> bool:
-    """Return `True` if a copy implements a cast: to and from `i1` the sign matters."""
+    """Return `True` if a copy implements a cast; casts of `i1` depend on the sign."""
     source, result = op.operands[0].type, op.results[0].type
     if isinstance(op, arith.UIToFPOp | arith.ExtUIOp):
         return source == i1
@@ -123,22 +121,20 @@ def _is_copy(op: Operation) -> bool:
 
 
 def _comparison_relation(op: arith.CmpfOp | arith.CmpiOp) -> str:
-    known = FLOAT_RELATIONS if isinstance(op, arith.CmpfOp) else INTEGER_RELATIONS
+    supported = FLOAT_RELATIONS if isinstance(op, arith.CmpfOp) else INTEGER_RELATIONS
     names = arith.CMPF_COMPARISON_OPERATIONS
     if isinstance(op, arith.CmpiOp):
         names = arith.CMPI_COMPARISON_OPERATIONS
     relation = names[op.predicate.value.data]
-    if relation not in known:
+    if relation not in supported:
         raise PassFailedException(
-            f"{op.name}: the npu compares by {', '.join(known)}, got {relation}"
+            f"{op.name}: the npu compares by {', '.join(supported)}, got {relation}"
         )
     return relation[-2:]
 
 
 def scalar_constant_of(value: SSAValue) -> float | None:
-    """
-    Return the number of a scalar constant.
-    """
+    """Return the value of a scalar constant, if `value` is one."""
     if not isinstance(value.owner, arith.ConstantOp):
         return None
     attribute = value.owner.value
@@ -151,12 +147,12 @@ def scalar_constant_of(value: SSAValue) -> float | None:
 
 def check_multipliable(op: Operation, element: Attribute, machine: TargetSpec) -> None:
     """
-    Check that the matrix engine of a target multiplies the elements of a contraction.
+    Raise `PassFailedException` unless the matrix engine multiplies the element type.
     """
     cycles = machine.engines.get("matrix", {}).get("cycles", {})
-    known = sorted(cycles) if isinstance(cycles, Mapping) else []
-    if str(element) not in known:
-        listed = ", ".join(known) or "nothing"
+    supported = sorted(cycles) if isinstance(cycles, Mapping) else []
+    if str(element) not in supported:
+        listed = ", ".join(supported) or "nothing"
         raise PassFailedException(
             f"{op.name}: the npu multiplies {listed}, got {element}"
         )

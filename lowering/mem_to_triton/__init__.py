@@ -1,1 +1,1 @@
-"""Lower `mem` to Triton: outline kernels, check them, print kernels and launch plan."""
+"""Lowering of `mem` to Triton: kernel outlining and checks, sources, launch plan."""

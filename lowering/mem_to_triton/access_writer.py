@@ -1,4 +1,4 @@
-"""Write loads, stores and masks of a kernel: pointers and bounds conditions."""
+"""Write the loads, stores and masks of a kernel: pointers and bounds conditions."""
 
 import math
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from tlf.lowering.mem_to_triton.index_expressions import IndexExpr, IndexTable
 from tlf.lowering.mem_to_triton.python_source import PythonSource
 
 OFFSET_LIMIT = 2**31 - 1
-"""The greatest offset that 32-bit index arithmetic can hold."""
+"""Largest offset of 32-bit index arithmetic."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,7 @@ class PointerView:
 
     @staticmethod
     def of(pointer: str, value: SSAValue) -> "PointerView":
-        """
-        The view of a kernel's argument.
-        """
+        """Return the view of a kernel argument."""
         type_ = cast(MemRefType[Attribute], value.type)
         strides, offset = strides_and_offset(type_)
         return PointerView(pointer, IndexExpr.of(offset), type_.get_shape(), strides)
@@ -48,9 +46,9 @@ class PointerView:
 
 def strides_and_offset(type_: MemRefType[Attribute]) -> tuple[tuple[int, ...], int]:
     """
-    The static strides and the static offset of a memref, in elements.
+    Return the static strides and the static offset of a memref, in elements.
 
-    Raises `DiagnosticException` if a stride is unknown. An unknown offset counts as 0.
+    Raises `DiagnosticException` if a stride is dynamic. A dynamic offset counts as 0.
     """
     layout = type_.layout
     if isinstance(layout, StridedLayoutAttr):
@@ -65,8 +63,8 @@ def strides_and_offset(type_: MemRefType[Attribute]) -> tuple[tuple[int, ...], i
 @dataclass(frozen=True)
 class ValidExtents:
     """
-    Valid extent of each dimension of a value, and the exclusive upper bound of
-    positions along each dimension of its buffer.
+    Valid extent of each dim of a value, and exclusive upper bound of positions along
+    each dim of its buffer.
     """
 
     valid: Sequence[int]
@@ -74,7 +72,7 @@ class ValidExtents:
 
 
 class AccessWriter:
-    """Writes the memory accesses of one kernel. With `wide`, offsets have 64 bits."""
+    """Writer of the memory accesses of a kernel. With `wide`, offsets have 64 bits."""
 
     def __init__(
         self, source: PythonSource, indices: IndexTable, *, wide: bool
@@ -119,7 +117,7 @@ class AccessWriter:
         (offset,) = cast(Sequence[int], op.static_offsets.get_values())
         start = IndexExpr.of(offset)
         if view.offset.constant is None:
-            # A cast states the offset from the buffer, which a moving view must keep.
+            # The static offset of a cast cannot express a dynamic source offset.
             raise DiagnosticException(
                 "memref.reinterpret_cast: expected a source at a constant offset"
             )
@@ -130,36 +128,37 @@ class AccessWriter:
         )
 
     def load_expression(self, op: mem.LoadOp) -> str:
-        """
-        The expression that loads the value of `op`.
-        """
-        view, room = self.views[op.source], shape_of(op.value)
+        """Return the expression that loads the value of `op`."""
+        view, tile_shape = self.views[op.source], shape_of(op.value)
         positions = Positions.of(
-            self.index_offsets(op.mixed_offsets), room, op.source_map
+            self.index_offsets(op.mixed_offsets), tile_shape, op.source_map
         )
         address = self.pointer_expression(view, positions)
         mask = self.mask_condition(positions, ValidExtents(op.box, view.shape))
-        missing = positions.invariant_dims
-        if mask is not None and len(missing) == len(room) > 0:
-            # One pointer takes one condition.
-            address, missing = f"tl.broadcast_to({address}, {list(room)})", []
+        invariant_dims = positions.invariant_dims
+        if mask is not None and len(invariant_dims) == len(tile_shape) > 0:
+            # A scalar pointer requires a scalar condition.
+            address, invariant_dims = (
+                f"tl.broadcast_to({address}, {list(tile_shape)})",
+                [],
+            )
         text = f"tl.load({address})"
         if mask is not None:
             text = f"tl.load({address}, mask={mask}{other_argument(op)})"
-        return f"tl.broadcast_to({text}, {list(room)})" if missing else text
+        return (
+            f"tl.broadcast_to({text}, {list(tile_shape)})" if invariant_dims else text
+        )
 
     def write_store(self, op: mem.StoreOp, value: str) -> None:
-        view, room = self.views[op.destination], shape_of(op.value)
-        positions = Positions.of(self.index_offsets(op.mixed_offsets), room)
+        view, tile_shape = self.views[op.destination], shape_of(op.value)
+        positions = Positions.of(self.index_offsets(op.mixed_offsets), tile_shape)
         address = self.pointer_expression(view, positions)
         mask = self.mask_condition(positions, ValidExtents(op.box, view.shape))
-        where = "" if mask is None else f", mask={mask}"
-        self.source.add_line(f"tl.store({address}, {value}{where})")
+        mask_argument = "" if mask is None else f", mask={mask}"
+        self.source.add_line(f"tl.store({address}, {value}{mask_argument})")
 
     def mask_expression(self, op: mem.MaskOp, value: str) -> str:
-        """
-        The expression of a masked value, which is `value` if all of it is in bounds.
-        """
+        """Return the expression of a masked value; `value` if it is fully in bounds."""
         shape = shape_of(op.source)
         positions = Positions.of(self.index_offsets(op.mixed_offsets), shape)
         condition = self.mask_condition(
@@ -185,9 +184,7 @@ class AccessWriter:
         return f"{steps}.to(tl.int64)" if self.wide else steps
 
     def _position_tile(self, position: Position, room: Sequence[int]) -> str:
-        """
-        The positions along one dimension of a buffer, as a tile to be broadcast.
-        """
+        """Return the positions along one dim of a buffer, as a broadcastable tile."""
         self._record_magnitude(max(abs(end) for end in position.bounds(room)))
         if not position.terms:
             return position.offset.atom
@@ -203,7 +200,7 @@ class AccessWriter:
     def _term_expressions(
         self, position: Position, room: Sequence[int], stride: int
     ) -> list[str]:
-        """Return the contribution of each term to a position, times a stride."""
+        """Return the contribution of each term to an offset, scaled by `stride`."""
         terms: list[str] = []
         for dim, factor in position.terms:
             vector = self.source.assign_once("r", self._arange_expression(room[dim]))
@@ -215,23 +212,21 @@ class AccessWriter:
         return terms
 
     def pointer_expression(self, view: PointerView, positions: Positions) -> str:
-        """
-        The pointers to the elements of a value.
-        """
-        start, room = view.offset, positions.room
+        """Return the expression of the pointers to the elements of a value."""
+        start, shape = view.offset, positions.room
         reach = max(abs(start.low), abs(start.high))
         for position, stride in zip(positions.along, view.strides, strict=True):
-            reach += abs(stride) * max(abs(end) for end in position.bounds(room))
+            reach += abs(stride) * max(abs(end) for end in position.bounds(shape))
         self._record_magnitude(reach)
         terms: list[str] = []
         for position, stride in zip(positions.along, view.strides, strict=True):
             if len(position.terms) == 1:
                 terms.append(
-                    _scale_expression(self._position_tile(position, room), stride)
+                    _scale_expression(self._position_tile(position, shape), stride)
                 )
                 continue
             start += position.offset * IndexExpr.of(stride)
-            terms += self._term_expressions(position, room, stride)
+            terms += self._term_expressions(position, shape, stride)
         if start.constant != 0:
             terms.insert(0, start.text)
         return f"{view.pointer} + {' + '.join(terms)}" if terms else view.pointer
@@ -241,22 +236,24 @@ class AccessWriter:
 
     def mask_condition(self, positions: Positions, extents: ValidExtents) -> str | None:
         """
-        The condition that elements are valid and their positions lie in [0, limit), or
-        None if they always do.
+        Return the condition that elements are valid and their positions are in
+        `[0, limit)`, or `None` if it always holds.
         """
         conditions: list[str] = []
-        room, rank = positions.room, len(positions.room)
-        inside = list(room)
+        shape, rank = positions.room, len(positions.room)
+        valid_shape = list(shape)
         for dim, valid in enumerate(extents.valid):
-            if valid < room[dim] and not _is_implied_by_bounds(positions, extents, dim):
-                steps = self.source.assign_once("r", f"tl.arange(0, {room[dim]})")
+            if valid < shape[dim] and not _is_implied_by_bounds(
+                positions, extents, dim
+            ):
+                steps = self.source.assign_once("r", f"tl.arange(0, {shape[dim]})")
                 conditions.append(_broadcast_along(f"({steps} < {valid})", dim, rank))
-                inside[dim] = valid
+                valid_shape[dim] = valid
         for position, limit in zip(positions.along, extents.limits, strict=True):
-            low, high = position.bounds(inside)
+            low, high = position.bounds(valid_shape)
             if low >= 0 and high < limit:
                 continue
-            tile = self._position_tile(position, room)
+            tile = self._position_tile(position, shape)
             if position.offset.constant is not None and not position.terms:
                 tile = f"tl.full([], {tile}, {'tl.int64' if self.wide else 'tl.int32'})"
             if low < 0:
@@ -270,7 +267,7 @@ def _is_implied_by_bounds(
     positions: Positions, extents: ValidExtents, dim: int
 ) -> bool:
     """
-    Return `True` if the invalid elements along a dimension are out of bounds anyway.
+    Return `True` if the bounds condition also excludes invalid elements along a dim.
     """
     return any(
         position.is_along(dim)
@@ -282,15 +279,15 @@ def _is_implied_by_bounds(
 
 def other_argument(op: mem.LoadOp | mem.GatherOp) -> str:
     """
-    Return the `other` argument for masked elements; empty where no fill value is
-    required.
+    Return the `other` argument of a load, for masked elements; empty without a fill
+    value.
     """
     if op.fill_value is None:
         return ""
     type_ = element_type_of(op.value)
     text = literal(op.fill_value, type_)
     if str(type_) == "f64":
-        # A bare number would be rounded to f32.
+        # Triton rounds a Python literal to f32.
         text = f"tl.full([], {text}, tl.float64)"
     return f", other={text}"
 
@@ -302,9 +299,7 @@ def _scale_expression(text: str, factor: int) -> str:
 
 
 def _compare_position(tile: str, test: str) -> str:
-    """
-    A comparison of positions; a vector is compared before it is broadcast.
-    """
+    """Return a comparison of positions; a vector is compared before it is broadcast."""
     vector, bracket, indices = tile.partition("[")
     if not bracket or not vector.isidentifier():
         return f"({tile} {test})"
@@ -312,9 +307,7 @@ def _compare_position(tile: str, test: str) -> str:
 
 
 def _broadcast_along(vector: str, dim: int, rank: int) -> str:
-    """
-    A vector as a tile of a higher rank, along one dimension.
-    """
+    """Return a vector as a tile of rank `rank`, along one dim."""
     if rank == 1:
         return vector
     indices = ", ".join(":" if axis == dim else "None" for axis in range(rank))

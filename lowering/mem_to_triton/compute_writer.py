@@ -1,4 +1,4 @@
-"""Write map, reduce and fill as Python lines."""
+"""Write maps, reductions and fills as Python lines."""
 
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -33,7 +33,7 @@ COMBINERS = {
     "_and": "a & b",
     "_or": "a | b",
 }
-"""Functions that a kernel may reduce with, beside `tl.sum`."""
+"""Combiner functions of `tl.reduce`, other than `tl.sum`."""
 
 _COMBINER_OF = {
     "arith.andi": "_and",
@@ -49,8 +49,10 @@ _COMBINER_OF = {
 
 class ComputeWriter:
     """
-    Writes structured compute; `names` holds the variable of each value. Accumulators in
-    `matrices` have the shape of a matrix product rather than their own.
+    Writer of structured compute.
+
+    `names` gives the variable of each value. Accumulators in `matrices` have the shape
+    of the matrix product instead of the tile.
     """
 
     def __init__(self, source: PythonSource, names: dict[SSAValue, str]) -> None:
@@ -61,56 +63,56 @@ class ComputeWriter:
 
     def write_map(self, op: mem.MapOp) -> None:
         elements = align_inputs(self.source, op, self.names)
-        known: dict[SSAValue, ScalarTile] = {}
-        known.update(zip(op.body.block.args, elements, strict=True))
+        scalars: dict[SSAValue, ScalarTile] = {}
+        scalars.update(zip(op.body.block.args, elements, strict=True))
         *ops, terminator = op.body.block.ops
-        write_scalar_operations(self.source, ops, known)
+        write_scalar_operations(self.source, ops, scalars)
         for value, result in zip(terminator.operands, op.results, strict=True):
-            self.bind_value(result, broadcast_scalar(known[value], op.extents))
+            self.bind_value(result, broadcast_scalar(scalars[value], op.extents))
 
     def write_reduce(self, op: mem.ReduceOp) -> None:
         arguments = op.body.block.args
         elements = align_inputs(self.source, op, self.names)
-        known: dict[SSAValue, ScalarTile] = {}
-        known.update(zip(arguments[: len(elements)], elements, strict=True))
+        scalars: dict[SSAValue, ScalarTile] = {}
+        scalars.update(zip(arguments[: len(elements)], elements, strict=True))
         combines = op.combiners
         *ops, _ = op.body.block.ops
         write_scalar_operations(
-            self.source, [o for o in ops if o not in combines], known
+            self.source, [o for o in ops if o not in combines], scalars
         )
-        for number, combine in enumerate(combines):
-            accumulator = arguments[len(elements) + number]
+        for index, combine in enumerate(combines):
+            accumulator = arguments[len(elements) + index]
             (value,) = (v for v in combine.operands if v is not accumulator)
-            total = self._reduce_dropped_dims(op, number, combine, known[value])
-            start = op.output_operands[number]
+            total = self._reduce_dropped_dims(op, index, combine, scalars[value])
+            initial = op.output_operands[index]
             operands = {
                 accumulator: ScalarTile(
-                    self.names[start], element_type_of(start), total.shape
+                    self.names[initial], element_type_of(initial), total.shape
                 ),
                 value: total,
             }
             text = scalar_expression(combine, [operands[v] for v in combine.operands])
-            self.bind_value(op.results[number], text)
+            self.bind_value(op.results[index], text)
 
     def _reduce_dropped_dims(
         self, op: mem.ReduceOp, number: int, combine: Operation, element: ScalarTile
     ) -> ScalarTile:
         """
-        Combine `element` over the dimensions that an output drops. A sum of narrow
-        floats stays in f32, to be rounded once.
+        Reduce `element` over the dims that an output drops. A sum of 16-bit floats
+        stays in f32, to be rounded once.
         """
-        kept = domain_dims_of(op.output_maps[number], op.extents)
-        dropped = [dim for dim in range(len(op.extents)) if dim not in kept]
+        output_dims = domain_dims_of(op.output_maps[number], op.extents)
+        dropped = [dim for dim in range(len(op.extents)) if dim not in output_dims]
         text, type_ = broadcast_scalar(element, op.extents), element.element_type
-        wider = _reduction_type(type_) if dropped else None
-        if wider is not None:
-            text = f"{text}.to({wider})"
+        promoted = _reduction_type(type_) if dropped else None
+        if promoted is not None:
+            text = f"{text}.to({promoted})"
         for dim in reversed(dropped):
             text = self._reduce_along(combine, text, dim)
-        text = arrange_tile_dims(text, kept)
-        if wider is not None and combine.name == "arith.addf":
+        text = arrange_tile_dims(text, output_dims)
+        if promoted is not None and combine.name == "arith.addf":
             type_ = f32
-        elif wider is not None:
+        elif promoted is not None:
             text = f"{text}.to({triton_type_name(type_)})"
         shape = shape_of(op.results[number])
         return ScalarTile(self.source.assign("v", text), type_, shape)
@@ -133,7 +135,7 @@ class ComputeWriter:
 
     def bind_value(self, result: SSAValue, text: str) -> None:
         """
-        Give a value the variable that holds `text`.
+        Bind a value to the variable of `text`, assigned first if it is an expression.
         """
         if text.isidentifier():
             self.names[result] = text
@@ -143,9 +145,7 @@ class ComputeWriter:
 
 
 def _reduction_type(element_type: Attribute) -> str | None:
-    """
-    The type in which elements are combined along a dimension, if not their own.
-    """
+    """Return the type that elements are promoted to for a reduction, if any."""
     if is_float(element_type):
         return promoted_type(element_type)
     return "tl.int32" if bit_width(element_type) < 32 else None

@@ -1,4 +1,4 @@
-"""Write contractions: as `tl.dot` where large enough, else as products and a sum."""
+"""Write contractions: as `tl.dot` if large enough, otherwise as a sum of products."""
 
 import math
 
@@ -21,11 +21,11 @@ from tlf.lowering.mem_to_triton.tile_broadcasting import (
 )
 
 MAX_ELEMENTS = 2**20
-"""The most elements of a Triton tile."""
+"""Maximum number of elements of a Triton tile."""
 
 
 def count_intermediate_elements(op: mem.ContractOp) -> int:
-    """Return the elements of the largest intermediate tile of a contraction."""
+    """Return the element count of the largest intermediate tile of a contraction."""
     if uses_dot(op):
         return 1
     roles = ContractionRoles.of(op)
@@ -33,9 +33,7 @@ def count_intermediate_elements(op: mem.ContractOp) -> int:
 
 
 def write_contraction(compute: ComputeWriter, op: mem.ContractOp) -> None:
-    """
-    Write a contraction and bind its result.
-    """
+    """Write a contraction and bind its result."""
     assert op.value is not None
     if uses_dot(op):
         compute.bind_value(op.value, dot_expression(compute, op))
@@ -44,13 +42,15 @@ def write_contraction(compute: ComputeWriter, op: mem.ContractOp) -> None:
 
 
 def _sum_of_products(compute: ComputeWriter, op: mem.ContractOp) -> str:
-    total, alone = element_type_of(op.acc), ContractionRoles.of(op).alone
+    total, one_sided = element_type_of(op.acc), ContractionRoles.of(op).alone
     dtype = promoted_type(total) or triton_type_name(total)
-    domain = [1 if dim in alone else extent for dim, extent in enumerate(op.extents)]
+    domain = [
+        1 if dim in one_sided else extent for dim, extent in enumerate(op.extents)
+    ]
     texts: list[str] = []
     shapes: list[tuple[int, ...]] = []
-    for number in range(2):
-        factor = DotOperand.of(compute, op, number, dtype)
+    for position in range(2):
+        factor = DotOperand.of(compute, op, position, dtype)
         text, shape = align_to_domain(
             compute.source, factor.text, factor.shape, factor.dims, domain
         )
@@ -60,13 +60,13 @@ def _sum_of_products(compute: ComputeWriter, op: mem.ContractOp) -> str:
     product = compute.source.assign("v", f"{texts[0]} * {texts[1]}")
     covered = tuple(max(extents) for extents in zip(*shapes, strict=True))
     text = broadcast_tile(product, covered, domain)
-    kept = domain_dims_of(op.maps[2], op.extents)
+    output_dims = domain_dims_of(op.maps[2], op.extents)
     for dim in reversed(range(len(domain))):
-        if dim not in kept:
+        if dim not in output_dims:
             text = f"tl.sum({text}, axis={dim})"
-    text = arrange_tile_dims(text, kept)
-    start = compute.names[op.acc]
+    text = arrange_tile_dims(text, output_dims)
+    initial = compute.names[op.acc]
     if promoted_type(total) is None:
-        narrow = f".to({dtype})" if not is_float(total) else ""
-        return f"{start} + {text}{narrow}"
-    return f"({start}.to({dtype}) + {text}).to({triton_type_name(total)})"
+        cast = f".to({dtype})" if not is_float(total) else ""
+        return f"{initial} + {text}{cast}"
+    return f"({initial}.to({dtype}) + {text}).to({triton_type_name(total)})"

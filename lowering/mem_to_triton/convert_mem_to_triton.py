@@ -18,34 +18,35 @@ from tlf.lowering.mem_to_triton.kernel_outlining import KernelOutliner
 @dataclass(frozen=True)
 class ConvertMemToTritonPass(ModulePass):
     """
-    Outline kernels, and leave allocations, loops and launches in the host function.
+    Outline kernels; allocations, loops and launches stay in the host function.
 
     Each outermost `scf.parallel` with the mapping `grid` becomes a kernel, and its
-    iterations become programs. Moves and computation outside of such nests become
-    kernels of one program. A loop with the mapping `host`, or around a grid, stays in
-    the host. Every kernel is checked: tiles have extents that are powers of two and at
-    most 2**20 elements, values are not read through windows, and Triton has all
-    operations. Kernels that differ in nothing but names become one.
+    iterations become programs. Moves and compute outside grids become kernels of one
+    program. A loop with the mapping `host`, or around a grid, stays in the host
+    function. Kernels are verified: the extents of tiles are powers of two, tiles have
+    at most 2**20 elements, values are not read through windows, and Triton supports all
+    operations. Kernels that only differ in names are merged.
 
-    The number of warps comes from the attribute `warps` of a grid loop, else from the
-    pass; the number of stages is the largest of the kernel's loops, else from the pass.
+    The number of warps is the attribute `warps` of a grid loop, or the option of the
+    pass. The number of stages is the maximum over the loops of a kernel, or the option
+    of the pass.
 
-    Programs that share the factors of a matrix product run in groups, so that a factor
-    is still in the cache when it is read again: the attribute `group` of a grid loop,
-    else the one of the pass, says how many steps along its last axis but one go with
-    each step along the last. A loop with an `order` keeps that.
+    Programs that share factors of a matrix product run in groups, so that factors are
+    reused from the cache: the attribute `group` of a grid loop, or the option of the
+    pass, is the number of iterations along the second to last axis per iteration along
+    the last axis. The order of a loop with the attribute `order` is not changed.
     """
 
     name = "convert-mem-to-triton"
 
     warps: int | None = None
-    """Warps per program; without it, chosen by the size of the kernel's tiles."""
+    """Warps per program; by default derived from the kernel's tile sizes."""
 
     stages: int = 3
-    """Pipeline stages of kernels with no loop that says how many."""
+    """Pipeline stages of kernels without loops that have the attribute `stages`."""
 
     group: int = 16
-    """Programs that read the same columns of a matrix product one after the other."""
+    """Consecutive programs that read the same columns of a matrix product."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if TargetSpec.is_attached_to(op):
@@ -62,15 +63,15 @@ class ConvertMemToTritonPass(ModulePass):
             for function in op.ops
             if isinstance(function, func.FuncOp)
         }
-        made: list[func.FuncOp] = []
+        outlined: list[func.FuncOp] = []
         for function in functions:
             kernels = KernelOutliner(
                 function, self.warps, self.stages, self.group, taken
             ).run()
             for kernel in kernels:
                 Rewriter.insert_op(kernel, InsertPoint.before(function))
-            made += kernels
-        deduplicate_kernels(op, made)
+            outlined += kernels
+        deduplicate_kernels(op, outlined)
         for kernel in op.ops:
             if isinstance(kernel, func.FuncOp) and triton.KERNEL in kernel.attributes:
                 check_kernel(kernel)

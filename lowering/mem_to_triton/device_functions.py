@@ -91,23 +91,27 @@ def to_{short}x2(x):
     },
 }
 """
-The source of functions by name. `tanh.approx.f32` is off by 2^-11 of the result at most
-(PTX ISA, `tanh`), which rounds to the nearest bf16, and to the nearest f16 or the one
-next to it. Some take pairs, as registers hold 16-bit numbers: one instruction rounds
-two of them, where LLVM often takes one for each. `tanh_f32` takes no branch, as that of
-libdevice does, so that a thread computes several at once: near 0 it is a polynomial, of
-the least relative error, fitted to `(tanh(x) / x - 1) / x**2`, and off by less than 2
-units in the last place; further away, it comes from an exponential. So does
-`expm1_f32`, with a polynomial fitted to `(expm1(x) / x - 1) / x`: off by less than 3
-units from -1 to 1, it is as exact as the exponential beyond. For 16 bits two terms of
-the series are enough. `fmod_wide` is that of f64, since that of f32 takes denormal
-numbers for 0; its result is a number of the narrower type. `awaited` gives back the
-product that it takes, once matrix instructions are through.
+Sources of device functions by name.
+
+- `tanh_approx`: `tanh.approx.f32` has a relative error of at most 2^-11 (PTX ISA,
+  `tanh`). The result rounds to the nearest bf16, and to the nearest f16 or an adjacent
+  one.
+- `..._x2`, `to_...x2`: packed pairs of 16-bit values. One instruction rounds two
+  values; LLVM often emits one instruction per value.
+- `tanh_f32`: branch-free, unlike libdevice, so that a thread computes several values in
+  parallel. Near 0 it is a polynomial of minimal relative error, fitted to
+  `(tanh(x) / x - 1) / x**2`, with an error below 2 ulp; elsewhere an exponential.
+- `expm1_f32`: likewise, with a polynomial fitted to `(expm1(x) / x - 1) / x`. The error
+  is below 3 ulp from -1 to 1; beyond, it is that of the exponential.
+- `expm1_approx`: for 16 bits, with two terms of the series.
+- `fmod_wide`: `fmod` in f64, because `fmod` in f32 flushes denormals to 0. The result
+  is exact in the narrower type.
+- `awaited`: identity of a product that waits for its matrix instructions.
 """
 
 
 def device_function_of(op: Operation, shape: Sequence[int]) -> str | None:
-    """Return the device function of a scalar operation on a tile, or None."""
+    """Return the device function of a scalar operation on a tile, or `None`."""
     type_, is_paired = op.results[0].type, prod(shape) % 2 == 0
     match op:
         case math.TanhOp() if is_approximate(op):
@@ -130,5 +134,5 @@ def device_function_of(op: Operation, shape: Sequence[int]) -> str | None:
 
 
 def device_functions_in(text: str) -> list[str]:
-    """The sources of the functions that a kernel calls."""
+    """Return the sources of the device functions that a kernel calls."""
     return [source for name, source in DEVICE_FUNCTIONS.items() if f"{name}(" in text]

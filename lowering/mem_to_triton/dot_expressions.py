@@ -1,9 +1,9 @@
 """
 Contractions as `tl.dot` expressions, with operands folded to matrices.
 
-Operands are brought to [batch, rows, depth] and [batch, depth, columns], without the
-batch where there is none. A loop that only accumulates keeps the accumulator in that
-shape from one iteration to the next.
+Operands are transposed and reshaped to [batch, rows, depth] and [batch, depth,
+columns], without batch if there are no batch dims. A loop that only accumulates carries
+the accumulator as a matrix.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ from tlf.lowering.mem_to_triton.tile_broadcasting import (
 @dataclass(frozen=True)
 class DotOperand:
     """
-    An operand of a contraction: tile expression, shape, domain dimensions, Triton type.
+    An operand of a contraction: tile expression, shape, domain dims and Triton type.
     """
 
     text: str
@@ -48,25 +48,23 @@ class DotOperand:
     def of(
         compute: ComputeWriter, op: mem.ContractOp, number: int, wider: str
     ) -> "DotOperand":
-        """
-        An input, summed in the type `wider` over the dimensions that only it has.
-        """
+        """Return an input, summed in the type `wider` over its one-sided dims."""
         value = op.input_operands[number]
         dims = domain_dims_of(op.input_maps[number], op.extents)
         shape, dtype = shape_of(value), triton_type_name(element_type_of(value))
-        text, alone = compute.names[value], ContractionRoles.of(op).alone
-        axes = [axis for axis, dim in enumerate(dims) if dim in alone]
+        text, one_sided = compute.names[value], ContractionRoles.of(op).alone
+        axes = [axis for axis, dim in enumerate(dims) if dim in one_sided]
         if not axes:
             return DotOperand(text, shape, dims, dtype)
         if dtype != wider:
             text = f"{text}.to({wider})"
         for axis in reversed(axes):
             text = f"tl.sum({text}, axis={axis})"
-        kept = [axis for axis in range(len(dims)) if axis not in axes]
+        remaining = [axis for axis in range(len(dims)) if axis not in axes]
         return DotOperand(
             compute.source.assign_once("v", text),
-            tuple(shape[axis] for axis in kept),
-            tuple(dims[axis] for axis in kept),
+            tuple(shape[axis] for axis in remaining),
+            tuple(dims[axis] for axis in remaining),
             wider,
         )
 
@@ -96,9 +94,7 @@ class MatrixProduct:
         return domain_dims_of(self.op.maps[2], self.op.extents)
 
     def _matrix_shape(self, *axes: Sequence[int]) -> list[int]:
-        """
-        The shape of a matrix with these axes.
-        """
+        """Return the shape of a matrix with the given axes."""
         batch = [self.roles.extent_of(self.roles.batch)] if self.roles.batch else []
         return [*batch, *(self.roles.extent_of(axis) for axis in axes)]
 
@@ -107,19 +103,17 @@ class MatrixProduct:
     ) -> str:
         """Fold a tile to a (batched) matrix."""
         order = [*self.roles.batch, *chain(*axes)]
-        kept = [axis for axis, dim in enumerate(dims) if dim in order]
-        present = [dims[axis] for axis in kept]
+        axes_in_order = [axis for axis, dim in enumerate(dims) if dim in order]
+        present = [dims[axis] for axis in axes_in_order]
         current: Sequence[int] = shape
         if present != order:
-            text = reshape_tile(text, shape, [shape[axis] for axis in kept])
+            text = reshape_tile(text, shape, [shape[axis] for axis in axes_in_order])
             text = transpose_tile(text, [present.index(dim) for dim in order])
             current = [self.roles.extents[dim] for dim in order]
         return reshape_tile(text, current, self._matrix_shape(*axes))
 
     def fold_accumulator(self, text: str) -> str:
-        """
-        The tile of the accumulator as a matrix.
-        """
+        """Fold the tile of the accumulator to a matrix."""
         axes = (self.roles.rows, self.roles.columns)
         return self.fold_to_matrix(
             text, shape_of(self.op.acc), self._output_dims, *axes
@@ -127,7 +121,7 @@ class MatrixProduct:
 
     def unfold_accumulator(self, text: str) -> str:
         """
-        Unfold a matrix to the accumulator's shape, the inverse of `fold_accumulator`.
+        Unfold a matrix to the accumulator's shape; the inverse of `fold_accumulator`.
         """
         axes = (self.roles.rows, self.roles.columns)
         order = [*self.roles.batch, *chain(*axes)]
@@ -142,7 +136,7 @@ class MatrixProduct:
 
     @property
     def has_matrix_accumulator(self) -> bool:
-        """True if the accumulator already is a matrix."""
+        """`True` if the accumulator already has the shape of the matrix."""
         return self.fold_accumulator("v") == "v"
 
 
@@ -150,8 +144,8 @@ def find_accumulated_product(
     argument: SSAValue, result: SSAValue
 ) -> MatrixProduct | None:
     """
-    Return the product that a loop only accumulates on a carried value, or None. None
-    where the value has the shape of the product already.
+    Return the product that a loop accumulates on a carried value that has no other use,
+    or `None`. Also `None` if the value already has the shape of the product.
     """
     uses = list(argument.uses)
     if len(uses) != 1 or len(list(result.uses)) != 1:
@@ -164,16 +158,16 @@ def find_accumulated_product(
         return None if product.has_matrix_accumulator else product
     if not isinstance(user, scf.ForOp):
         return None
-    number = uses[0].index - 3
-    if number < 0 or user.results[number] is not result:
+    index = uses[0].index - 3
+    if index < 0 or user.results[index] is not result:
         return None
-    return find_accumulated_product(*loop_carried_pair(user, number))
+    return find_accumulated_product(*loop_carried_pair(user, index))
 
 
 def dot_expression(compute: ComputeWriter, op: mem.ContractOp) -> str:
     """
-    Return the `tl.dot` expression of a contraction for which `uses_dot` holds. Its
-    shape is that of a matrix if the accumulator is one in `compute.matrices`.
+    Return the `tl.dot` expression of a contraction for which `uses_dot` holds. It has
+    the shape of a matrix if the accumulator is in `compute.matrices`.
     """
     product, total = MatrixProduct.of(op), element_type_of(op.acc)
     roles = product.roles
@@ -182,7 +176,7 @@ def dot_expression(compute: ComputeWriter, op: mem.ContractOp) -> str:
     )
     precision = _input_precision(op)
     if left.dtype != right.dtype:
-        # One is a sum, which its element type cannot hold.
+        # One operand is a partial sum, which its element type cannot represent.
         left, right = left.cast("tl.float32"), right.cast("tl.float32")
         precision = op.precision if str(element_type_of(op.lhs)) == "f32" else "tf32x3"
     if product.is_swapped:
@@ -200,17 +194,17 @@ def dot_expression(compute: ComputeWriter, op: mem.ContractOp) -> str:
         for factor in factors
     ]
     is_matrix = op.acc in compute.matrices
-    dtype, start = promoted_type(total), compute.names[op.acc]
+    dtype, initial = promoted_type(total), compute.names[op.acc]
     is_folded = not is_matrix and not product.has_matrix_accumulator
     if dtype is None and is_folded and _is_elementwise_result(op.acc):
-        # Triton 3.6 fails where a loop folds what it multiplies into a matrix.
+        # Triton 3.6 fails if a loop folds an elementwise result into the accumulator.
         text = f"tl.dot({', '.join(factors)}{_dot_options(total, precision)})"
-        return f"{product.unfold_accumulator(text)} + {start}"
-    start = start if is_matrix else product.fold_accumulator(start)
+        return f"{product.unfold_accumulator(text)} + {initial}"
+    initial = initial if is_matrix else product.fold_accumulator(initial)
     if dtype is not None:
-        start = f"{start}.to({dtype})"
+        initial = f"{initial}.to({dtype})"
     options = _dot_options(total, precision)
-    text = f"tl.dot({', '.join(factors)}, acc={start}{options})"
+    text = f"tl.dot({', '.join(factors)}, acc={initial}{options})"
     if _has_other_readers(op):
         text = f"awaited({text})"
     if dtype is not None:
@@ -220,10 +214,11 @@ def dot_expression(compute: ComputeWriter, op: mem.ContractOp) -> str:
 
 def _has_other_readers(op: mem.ContractOp) -> bool:
     """
-    Return `True` if a loaded operand has readers other than this contraction. Triton
-    3.6 then has one tile too few for it in shared memory: the next tile is loaded into
-    the one that matrix instructions of a group of warps still read, unless they are
-    waited for.
+    Return `True` if an operand loaded in a loop has uses other than contractions.
+
+    Triton 3.6 then allocates one tile too few for the operand in shared memory: the
+    next load overwrites the tile that matrix instructions of a warp group still read,
+    unless the kernel waits for them.
     """
     return any(
         isinstance(value.owner, mem.LoadOp | mem.GatherOp)
@@ -239,7 +234,7 @@ def _is_elementwise_result(value: SSAValue) -> bool:
 
 
 def _dot_options(total: Attribute, precision: str | None) -> str:
-    """Return the further arguments of the product of matrices."""
+    """Return the additional arguments of a `tl.dot`."""
     if not is_float(total):
         return ", out_dtype=tl.int32"
     return f', input_precision="{precision}"' if precision else ""

@@ -1,9 +1,8 @@
 """
 Operand order of a `tl.dot`: whether the inputs of a contraction are swapped.
 
-It is the one that makes no transposition of the output necessary, but for two cases:
-where Triton cannot take the columns as they are, and where it would compute the left
-factor more than once.
+By default the order avoids a transposition of the output. Two cases override it:
+Triton does not support the folded columns, or would recompute the left factor.
 """
 
 from xdsl.dialects import scf
@@ -19,40 +18,40 @@ from tlf.lowering.mem_to_triton.tile_broadcasting import domain_dims_of
 
 MIN_FOLDED_COLUMNS = 8
 """
-The least extent of the last of several axes that are the columns of the right matrix.
-Triton 3.6 keeps them apart in shared memory on Hopper, as rows of the layout that
-matrix instructions read, and fails with `Illegal shared layout` where there are fewer.
+Minimum extent of the last axis if several axes form the columns of the right matrix.
+On Hopper, Triton 3.6 keeps these axes separate in shared memory, as rows of the layout
+that matrix instructions read, and fails with `Illegal shared layout` below the minimum.
 """
 
 MAX_MMA_ROWS = 64
-"""The rows of the widest matrix instruction on Hopper."""
+"""Rows of the widest matrix instruction on Hopper."""
 
 
 def needs_operand_swap(op: mem.ContractOp, roles: ContractionRoles) -> bool:
     """Return `True` if the second input is the left factor."""
-    kept = [
+    output_dims = [
         dim
         for dim in domain_dims_of(op.maps[2], op.extents)
         if dim in (*roles.rows, *roles.columns)
     ]
-    natural = kept[0] in roles.columns
-    ways = [(roles, 0), (roles.swap_operands(), 1)]
-    wanted, other = ways[natural], ways[not natural]
-    if (split := _has_short_column_axis(op, *wanted)) != _has_short_column_axis(
+    is_swapped_by_default = output_dims[0] in roles.columns
+    orders = [(roles, 0), (roles.swap_operands(), 1)]
+    default, other = orders[is_swapped_by_default], orders[not is_swapped_by_default]
+    if (is_illegal := _has_short_column_axis(op, *default)) != _has_short_column_axis(
         op, *other
     ):
-        return natural != split
-    if not _is_recomputed(op, *wanted) or _is_recomputed(op, *other):
-        return natural
-    return natural != _is_sole_accumulation(op)
+        return is_swapped_by_default != is_illegal
+    if not _is_recomputed(op, *default) or _is_recomputed(op, *other):
+        return is_swapped_by_default
+    return is_swapped_by_default != _is_sole_accumulation(op)
 
 
 def _has_short_column_axis(
     op: mem.ContractOp, roles: ContractionRoles, left: int
 ) -> bool:
     """
-    Return `True` if the columns of the right matrix are several axes, of which the last
-    is short.
+    Return `True` if the columns of the right matrix are several axes and the last one
+    is shorter than `MIN_FOLDED_COLUMNS`.
     """
     columns = [
         roles.extents[dim]
@@ -64,10 +63,10 @@ def _has_short_column_axis(
 
 def _is_recomputed(op: mem.ContractOp, roles: ContractionRoles, left: int) -> bool:
     """
-    Return `True` if an input is computed by threads in registers, and recomputed if it
-    is the left factor: for other readers, for another order of its elements, or for
-    narrow matrix instructions, of which several take the same rows. Triton 3.6 then
-    takes up to twice as long as where it is the right factor, in shared memory.
+    Return `True` if an input is computed in registers and would be recomputed as the
+    left factor: for other uses, for another element order, or because several narrow
+    matrix instructions read the same rows. Triton 3.6 then takes up to twice as long as
+    with the input as the right factor, in shared memory.
     """
     value = op.input_operands[left]
     if (
@@ -92,16 +91,16 @@ def _is_transposed(op: mem.ContractOp, roles: ContractionRoles, left: int) -> bo
 
 def _is_computed_from_loads(value: SSAValue) -> bool:
     """
-    Return `True` if threads compute a tile from loaded values, and not from a product.
+    Return `True` if a tile is computed elementwise from loads and not from a product.
     """
     if not isinstance(value.owner, mem.MapOp):
         return False
-    pending, seen = [value], set[SSAValue]()
+    pending, visited = [value], set[SSAValue]()
     while pending:
         each = pending.pop()
-        if each in seen:
+        if each in visited:
             continue
-        seen.add(each)
+        visited.add(each)
         if isinstance(each.owner, mem.ContractOp):
             return False
         if isinstance(each.owner, mem.MapOp):
@@ -114,15 +113,15 @@ def _is_computed_from_loads(value: SSAValue) -> bool:
 
 def _is_sole_accumulation(op: mem.ContractOp) -> bool:
     """
-    Return `True` if a contraction is in no loop, or is the only user of the
-    loop-carried value that it updates.
+    Return `True` if a contraction is in no loop, or is the only use of the loop-carried
+    value that it updates.
     """
     loop = op.parent_op()
     if not isinstance(loop, scf.ForOp):
         return True
-    start, result, block = op.acc, op.value, loop.body.block
-    if not isinstance(start, BlockArgument) or start.owner is not block:
+    accumulator, result, block = op.acc, op.value, loop.body.block
+    if not isinstance(accumulator, BlockArgument) or accumulator.owner is not block:
         return False
-    if start.index == 0 or result is None or len(list(start.uses)) != 1:
+    if accumulator.index == 0 or result is None or len(list(accumulator.uses)) != 1:
         return False
     return [use.operation for use in result.uses] == [block.last_op]

@@ -8,16 +8,16 @@ from tlf.lowering.mem_to_triton.contraction_roles import ContractionRoles
 from tlf.lowering.mem_to_triton.element_types import element_type_of, is_float
 
 MIN_DOT_EXTENT = 16
-"""The least extent of each axis of a matrix product that runs on tensor cores."""
+"""Minimum extent of each axis of a matrix product on tensor cores."""
 
 MIN_INT8_DEPTH = 32
-"""The least depth of a matrix product of 8-bit integers."""
+"""Minimum depth of a matrix product of 8-bit integers."""
 
 
 def uses_dot(op: mem.ContractOp) -> bool:
     """
     Return `True` if a contraction becomes a `tl.dot`: every axis has at least 16
-    elements, and the element types are those of a matrix unit.
+    elements (depth 32 for 8-bit integers), and tensor cores support the element types.
     """
     roles = ContractionRoles.of(op)
     if roles.others:
@@ -31,8 +31,8 @@ def uses_dot(op: mem.ContractOp) -> bool:
             return False
         minimum = MIN_INT8_DEPTH
     axes = (roles.rows, roles.columns)
-    deep = roles.extent_of(roles.depth) >= minimum
-    return deep and all(roles.extent_of(axis) >= MIN_DOT_EXTENT for axis in axes)
+    is_deep = roles.extent_of(roles.depth) >= minimum
+    return is_deep and all(roles.extent_of(axis) >= MIN_DOT_EXTENT for axis in axes)
 
 
 def is_dot(op: Operation) -> bool:

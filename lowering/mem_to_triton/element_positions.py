@@ -1,4 +1,4 @@
-"""Positions of a tile's elements along each dimension of a buffer, with bounds."""
+"""Positions of a tile's elements along each dim of a buffer, with bounds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,17 +12,15 @@ from tlf.lowering.mem_to_triton.index_expressions import IndexExpr
 @dataclass(frozen=True)
 class Position:
     """
-    The position along one dimension of a buffer: `offset`, plus for each term the index
-    along a dimension of the value times a coefficient.
+    Position along one dim of a buffer: `offset`, plus for each term the index along a
+    dim of the value times a coefficient.
     """
 
     offset: IndexExpr
     terms: tuple[tuple[int, int], ...]
 
     def bounds(self, extents: Sequence[int]) -> tuple[int, int]:
-        """
-        The least and the greatest position of a value with these extents.
-        """
+        """Return the minimum and maximum position of a value with the given extents."""
         low, high = self.offset.low, self.offset.high
         for dim, coefficient in self.terms:
             reach = coefficient * (extents[dim] - 1)
@@ -36,9 +34,7 @@ class Position:
 
 @dataclass(frozen=True)
 class Positions:
-    """
-    The positions of a value of shape `room`, one for each dimension of the buffer.
-    """
+    """Positions of a value of shape `room`, one per dim of the buffer."""
 
     room: tuple[int, ...]
     along: tuple[Position, ...]
@@ -50,24 +46,23 @@ class Positions:
         indexing: AffineMap | None = None,
     ) -> "Positions":
         """
-        Element `e` of the value lies at `offsets + indexing(e)`, or at `offsets + e`.
+        Return the positions of elements `e`: `offsets + indexing(e)`, or `offsets + e`.
 
-        Dimensions of the value with one element are left out, unless there are no
-        others: their index is 0.
+        Unit dims of the value are dropped, as their index is 0, unless all dims are.
         """
         rank = len(room)
         indexing = AffineMap.identity(rank) if indexing is None else indexing
-        long = [dim for dim in range(rank) if room[dim] > 1] or list(range(rank))
+        nonunit = [dim for dim in range(rank) if room[dim] > 1] or list(range(rank))
         along: list[Position] = []
         for offset, access in zip(offsets, mem.access_functions(indexing), strict=True):
-            terms = [(d, c) for d in long if (c := access.coefficients[d])]
-            at = offset + IndexExpr.of(access.constant)
-            along.append(Position(at, tuple(terms)))
+            terms = [(d, c) for d in nonunit if (c := access.coefficients[d])]
+            start = offset + IndexExpr.of(access.constant)
+            along.append(Position(start, tuple(terms)))
         return Positions(tuple(room), tuple(along))
 
     @property
     def invariant_dims(self) -> list[int]:
-        """The dimensions of the value along which the positions do not change."""
+        """Dims of the value along which the positions are invariant."""
         used = {dim for position in self.along for dim, _ in position.terms}
         if used:
             used |= {dim for dim, extent in enumerate(self.room) if extent == 1}

@@ -33,7 +33,7 @@ _FLOATS = BFloat16Type | Float16Type | Float32Type | Float64Type
 
 
 def is_supported(element_type: Attribute) -> bool:
-    """Return `True` if values of this type can be elements of a kernel's tiles."""
+    """Return `True` if Triton supports tiles with elements of this type."""
     return str(element_type) in _TRITON_NAMES
 
 
@@ -42,16 +42,14 @@ def is_float(element_type: Attribute) -> bool:
 
 
 def bit_width(element_type: Attribute) -> int:
-    """
-    The number of bits of a supported element type.
-    """
+    """Return the number of bits of a supported element type."""
     return int(str(element_type).lstrip("bif"))
 
 
 def plan_type_name(element_type: Attribute) -> str:
     """
-    The name of an element type in a plan. Raises `DiagnosticException` for a type that
-    Triton does not have.
+    Return the name of an element type in a plan. Raises `DiagnosticException` for a
+    type that Triton does not support.
     """
     if not is_supported(element_type):
         raise DiagnosticException(f"triton has no element type {element_type}")
@@ -59,21 +57,19 @@ def plan_type_name(element_type: Attribute) -> str:
 
 
 def triton_type_name(element_type: Attribute) -> str:
-    """
-    The expression for an element type in a kernel, such as `tl.float32`.
-    """
+    """Return the expression of an element type in a kernel, such as `tl.float32`."""
     return _TRITON_NAMES[plan_type_name(element_type)]
 
 
 def promoted_type(element_type: Attribute) -> str | None:
-    """Return the type to which arithmetic on a narrow float is promoted, or None."""
+    """Return the type that arithmetic on a 16-bit float is promoted to, or `None`."""
     return "tl.float32" if str(element_type) in ("bf16", "f16") else None
 
 
 def literal(value: float, element_type: Attribute) -> str:
     """
-    A Python literal that has exactly the value of `value` rounded to the type. For -0
-    it is a product, as Triton takes the literal `-0.0` for 0.
+    Return a Python literal of `value`, exactly as rounded to the type. For -0 it is a
+    product, because Triton parses the literal `-0.0` as 0.
     """
     if not is_float(element_type):
         return str(bool(value) if bit_width(element_type) == 1 else int(value))
@@ -87,7 +83,7 @@ def literal(value: float, element_type: Attribute) -> str:
 
 
 def round_to_type(value: float, element_type: Attribute) -> float:
-    """Return a number as an element of a type has it; integers stay as they are."""
+    """Return a number rounded to a float type; integers are unchanged."""
     if not is_float(element_type):
         return value
     value = float(value)
@@ -106,22 +102,18 @@ def _shortest_f32(value: float) -> float:
     if not np.isfinite(single):
         return float(single)
     short = float(str(single))
-    same = struct.pack("f", short) == struct.pack("f", single)
-    is_inside = abs(short) <= float(np.finfo(np.float32).max)
-    return short if same and is_inside else float(single)
+    is_equal = struct.pack("f", short) == struct.pack("f", single)
+    is_in_range = abs(short) <= float(np.finfo(np.float32).max)
+    return short if is_equal and is_in_range else float(single)
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:
-    """
-    The shape of a tensor or memref value.
-    """
+    """Return the shape of a tensor or memref value."""
     shaped = cast(TensorType[Attribute] | MemRefType[Attribute], value.type)
     return shaped.get_shape()
 
 
 def element_type_of(value: SSAValue) -> Attribute:
-    """
-    The element type of a tensor or memref value.
-    """
+    """Return the element type of a tensor or memref value."""
     shaped = cast(TensorType[Attribute] | MemRefType[Attribute], value.type)
     return shaped.element_type

@@ -1,7 +1,7 @@
 """
 Index expressions: Python text of `index` values with their value ranges.
 
-The ranges decide where a mask is needed and how wide offsets must be.
+The ranges decide whether an access needs a mask and whether offsets need 64 bits.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ from tlf.lowering.mem_to_triton.python_source import PythonSource
 
 @dataclass(frozen=True)
 class IndexExpr:
-    """An index expression: its Python text, and its least and greatest value."""
+    """An index expression: its Python text, and its minimum and maximum value."""
 
     text: str
     low: int
@@ -39,12 +39,12 @@ class IndexExpr:
 
     @property
     def constant(self) -> int | None:
-        """The value, if it is the same always."""
+        """The value, if it is constant; otherwise `None`."""
         return self.low if self.low == self.high else None
 
     @property
     def atom(self) -> str:
-        """The expression, safe to stand next to any operator."""
+        """Text of the expression, parenthesised unless it is an atom."""
         return self.text if self.is_atom else f"({self.text})"
 
     def __add__(self, other: "IndexExpr") -> "IndexExpr":
@@ -85,9 +85,9 @@ class IndexExpr:
             return self
         if self.low >= 0:
             return IndexExpr(f"{self.atom} // {divisor}", low, high, False)
-        # Division in Triton rounds towards zero.
-        whole = f"{self.atom} - ({self.atom} % {divisor} + {divisor}) % {divisor}"
-        return IndexExpr(f"({whole}) // {divisor}", low, high, False)
+        # Division in Triton truncates towards zero.
+        multiple = f"{self.atom} - ({self.atom} % {divisor} + {divisor}) % {divisor}"
+        return IndexExpr(f"({multiple}) // {divisor}", low, high, False)
 
     def ceildiv(self, divisor: int) -> "IndexExpr":
         return (self + IndexExpr.of(divisor - 1)).floordiv(divisor)
@@ -149,29 +149,27 @@ INDEX_OPERATIONS: tuple[type[Operation], ...] = (
     affine.ApplyOp,
     affine.MinOp,
 )
-"""The operations on indices that `Indices.define` knows."""
+"""Index operations that `IndexTable.define` supports."""
 
 
 @dataclass
 class IndexTable:
     """
-    The index expressions of SSA values evaluated so far. With a `source`, results that
-    are no atoms get a name.
+    Index expressions of the SSA values evaluated so far. With a `source`, results that
+    are not atoms are assigned to variables.
     """
 
     source: PythonSource | None = None
     known: dict[SSAValue, IndexExpr] = field(default_factory=dict[SSAValue, IndexExpr])
     greatest: int = 0
-    """The greatest magnitude of all that was computed on the way to results."""
+    """Maximum magnitude of all results and intermediate values."""
 
     def of(self, value: SSAValue | int) -> IndexExpr:
         """Return the index expression of an SSA value or of a constant."""
         return IndexExpr.of(value) if isinstance(value, int) else self.known[value]
 
     def define(self, op: Operation) -> None:
-        """
-        Evaluate an operation of index arithmetic.
-        """
+        """Evaluate an operation of index arithmetic."""
         result = self._evaluate(op)
         self._record_magnitude(result)
         if self.source is not None and not result.is_atom and result.constant is None:

@@ -43,7 +43,7 @@ _COMPUTE = (
 
 def check_kernel(op: func.FuncOp) -> None:
     """
-    Check every operation of a kernel. Raises `PassFailedException`.
+    Raise `PassFailedException` for an operation of a kernel that is not supported.
     """
     for nested in op.body.walk():
         _check_operation(nested)
@@ -60,7 +60,7 @@ def _check_operation(op: Operation) -> None:
         return
     if isinstance(op, mem.StructuredOp | mem.FillOp | mem.MaskOp) and not op.results:
         raise PassFailedException(
-            f"{op.name}: expected values on triton, got buffers in a nearer level"
+            f"{op.name}: expected values on triton, got buffers in an inner level"
         )
     if isinstance(op, mem.StructuredOp):
         _check_structured(op)
@@ -73,7 +73,7 @@ def _check_operation(op: Operation) -> None:
                 f"{op.results[0].type}"
             )
     elif not isinstance(op, _STRUCTURAL + _COMPUTE):
-        raise PassFailedException(f"triton has nothing for {op.name}")
+        raise PassFailedException(f"triton does not support {op.name}")
 
 
 def _check_type(op: Operation, type_: Attribute) -> None:
@@ -119,5 +119,6 @@ def _check_structured(op: mem.StructuredOp) -> None:
         count = math.prod(op.extents)
     if count > MAX_ELEMENTS:
         raise PassFailedException(
-            f"{op.name}: expected at most {MAX_ELEMENTS} elements at once, got {count}"
+            f"{op.name}: expected intermediate tiles of at most {MAX_ELEMENTS} "
+            f"elements, got {count}"
         )

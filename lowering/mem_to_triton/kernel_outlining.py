@@ -1,4 +1,4 @@
-"""Kernel outlining: move device code to kernels and insert launches."""
+"""Kernel outlining: move device code into kernels and insert launches."""
 
 import math
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ _DEVICE_OPERATIONS = (
     mem.StoreOp,
     mem.StructuredOp,
 )
-"""Operations that compute or move outside of loops, beside fills of buffers."""
+"""Operations that are device code outside loops, in addition to buffer fills."""
 
 _REMATERIALIZED = (
     memref.SubviewOp,
@@ -47,14 +47,12 @@ _REMATERIALIZED = (
     mem.FillOp,
     *INDEX_OPERATIONS,
 )
-"""Operations without effects, which a kernel repeats rather than gets as argument."""
+"""Pure operations that are cloned into a kernel instead of passed as arguments."""
 
 
 @dataclass
 class KernelOutliner:
-    """
-    Moves the device code of one function into kernels named after it.
-    """
+    """Outliner of the device code of one function into kernels named after it."""
 
     function: func.FuncOp
     warps: int | None
@@ -64,9 +62,7 @@ class KernelOutliner:
     kernels: list[func.FuncOp] = field(default_factory=list[func.FuncOp])
 
     def run(self) -> list[func.FuncOp]:
-        """
-        Leave buffers, loops and launches in the function, and return its kernels.
-        """
+        """Leave buffers, loops and launches in the function and return its kernels."""
         self._outline_block(self.function.body.block)
         _erase_unused(self.function.body)
         return self.kernels
@@ -78,7 +74,7 @@ class KernelOutliner:
                 pending.append(op)
                 continue
             if _is_rematerialized(op):
-                # Whether the host or a kernel uses it shows later.
+                # Cloned into kernels on demand; erased if the host has no use.
                 continue
             self._outline_operations(pending)
             pending = []
@@ -89,7 +85,7 @@ class KernelOutliner:
             elif not isinstance(
                 op, (*BUFFER_OPS, func.ReturnOp, scf.YieldOp, scf.ReduceOp)
             ):
-                raise PassFailedException(f"the host has nothing for {op.name}")
+                raise PassFailedException(f"the host does not support {op.name}")
         self._outline_operations(pending)
 
     def _outline_host_loop(self, op: scf.ForOp | scf.ParallelOp) -> None:
@@ -102,9 +98,9 @@ class KernelOutliner:
     def _outline_operations(self, ops: Sequence[Operation]) -> None:
         if not ops:
             return
-        where = InsertPoint.after(ops[-1])
+        insertion_point = InsertPoint.after(ops[-1])
         marker = triton.LaunchOp("marker", (), [1], 1, 1)
-        Rewriter.insert_op(marker, where)
+        Rewriter.insert_op(marker, insertion_point)
         for op in ops:
             op.detach()
         captures = _Captures(Block())
@@ -166,7 +162,7 @@ class KernelOutliner:
 
 
 class _Captures:
-    """The captured values of a kernel: arguments and rematerialized operations."""
+    """Captured values of a kernel: arguments and rematerialized operations."""
 
     def __init__(self, block: Block) -> None:
         self.block = block
@@ -174,11 +170,9 @@ class _Captures:
         self.inner: dict[SSAValue, SSAValue] = {}
 
     def add_operation(self, op: Operation) -> None:
-        """
-        Add `op` to the kernel, and make every value that it uses available there.
-        """
-        inside = {value for nested in op.walk() for value in nested.results}
-        inside |= {
+        """Add `op` to the kernel and capture every value that it uses."""
+        local_values = {value for nested in op.walk() for value in nested.results}
+        local_values |= {
             argument
             for nested in op.walk()
             for region in nested.regions
@@ -187,14 +181,14 @@ class _Captures:
         }
         self.inner.update({result: result for result in op.results})
         for nested in op.walk():
-            for number, value in enumerate(nested.operands):
-                if value not in inside:
-                    nested.operands[number] = self._capture_value(value, op)
+            for index, value in enumerate(nested.operands):
+                if value not in local_values:
+                    nested.operands[index] = self._capture_value(value, op)
         self.block.add_op(op)
 
     def _capture_value(self, value: SSAValue, op: Operation) -> SSAValue:
-        if (known := self.inner.get(value)) is not None:
-            return known
+        if (captured := self.inner.get(value)) is not None:
+            return captured
         owner = value.owner
         if isinstance(owner, Operation) and _is_rematerialized(owner):
             operands = [self._capture_value(operand, op) for operand in owner.operands]
@@ -216,9 +210,7 @@ class _Captures:
         return result
 
     def check_results(self, ops: Sequence[Operation]) -> None:
-        """
-        Check that no value leaves the kernel.
-        """
+        """Raise `PassFailedException` if a result is used outside the kernel."""
         for op in ops:
             for result in op.results:
                 for use in result.uses:
@@ -231,8 +223,8 @@ class _Captures:
 
 def _is_argument(value: SSAValue) -> bool:
     """
-    Return `True` if a value becomes a kernel argument: a buffer, or the index of a host
-    loop.
+    Return `True` if a value becomes a kernel argument: a buffer, or the induction
+    variable of a host loop.
     """
     type_: Attribute = value.type
     if isinstance(value, BlockArgument):
@@ -248,8 +240,8 @@ def _ancestor_in_block(op: Operation | None, block: Block) -> Operation | None:
 
 def _is_device_code(op: Operation) -> bool:
     """
-    Return `True` if an operation outside of grid loops computes, rather than organises
-    launches.
+    Return `True` if an operation outside grid loops is device code, rather than host
+    control flow.
     """
     if isinstance(op, scf.ForOp | scf.ParallelOp):
         if mapping_of(op) in ("grid", "host"):
@@ -268,9 +260,7 @@ def _is_rematerialized(op: Operation) -> bool:
 
 
 def _has_shared_operands(op: scf.ParallelOp) -> bool:
-    """
-    Return `True` if programs of a grid share matmul operands and have no given order.
-    """
+    """Return `True` if programs of a grid share matmul operands and have no `order`."""
     if len(op.lowerBound) < 2 or "order" in op.attributes:
         return False
     contractions = (o for o in op.walk() if isinstance(o, mem.ContractOp) and o.value)
@@ -278,9 +268,7 @@ def _has_shared_operands(op: scf.ParallelOp) -> bool:
 
 
 def _program_count(kernel: func.FuncOp) -> int:
-    """
-    The number of programs: the iterations of the kernel's grid.
-    """
+    """Return the number of programs: the iterations of the kernel's grid."""
     indices = IndexTable()
     for argument in kernel.body.block.args:
         indices.known[argument] = IndexExpr("h", 0, OFFSET_LIMIT)
@@ -296,24 +284,24 @@ def _program_count(kernel: func.FuncOp) -> int:
 
 
 def _check_no_nested_grid(op: scf.ParallelOp) -> None:
-    inside = (n for n in op.body.walk() if isinstance(n, scf.ParallelOp))
-    for op in inside:
+    nested = (n for n in op.body.walk() if isinstance(n, scf.ParallelOp))
+    for op in nested:
         if mapping_of(op) == "grid":
             raise PassFailedException("expected no grid loop inside of a grid loop")
 
 
 def _default_warp_count(kernel: func.FuncOp) -> int:
-    """The warps for the largest tile of a kernel."""
+    """Return the number of warps for the largest tile of a kernel."""
     operations = list(kernel.walk())
-    reduced = 0
+    largest_product = 0
     if any(isinstance(op, mem.ReduceOp) for op in operations):
         products = (op for op in operations if isinstance(op, mem.ContractOp))
-        reduced = _largest_tile([op for op in products if uses_dot(op)])
-    return triton.default_warp_count(_largest_tile(operations), reduced)
+        largest_product = _largest_tile([op for op in products if uses_dot(op)])
+    return triton.default_warp_count(_largest_tile(operations), largest_product)
 
 
 def _largest_tile(operations: Sequence[Operation]) -> int:
-    """The most elements that a tile has which operations compute."""
+    """Return the maximum element count of the tiles that operations compute."""
     sizes = (
         math.prod(cast(TensorType[Attribute], result.type).get_shape())
         for op in operations
@@ -329,9 +317,7 @@ def _to_identifier(name: str) -> str:
 
 
 def _erase_unused(region: Region) -> None:
-    """
-    Erase what only kernels used, and their copies replaced.
-    """
+    """Erase rematerialized operations without remaining uses."""
     for op in reversed(list(region.walk())):
         if _is_rematerialized(op) and not any(result.uses for result in op.results):
             op.detach()

@@ -1,4 +1,4 @@
-"""Print one kernel function as Triton source."""
+"""Print a kernel function as Triton source."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -47,14 +47,12 @@ import triton
 import triton.language as tl
 from triton.language.extra import libdevice
 """
-"""The same for all kernels: the line of a kernel is part of Triton's cache key."""
+"""Constant header: the line number of a kernel is part of Triton's cache key."""
 
 
 @dataclass(frozen=True)
 class KernelText:
-    """
-    The source of a kernel, and the names of its parameters.
-    """
+    """Source of a kernel and names of its parameters."""
 
     source: str
     parameters: tuple[str, ...]
@@ -64,9 +62,9 @@ def print_kernel(
     op: func.FuncOp, ranges: Mapping[int, tuple[int, int]] | None = None
 ) -> KernelText:
     """
-    Print a kernel. `ranges` bounds each argument that is an index, by its number.
+    Print a kernel. `ranges` bounds each index argument, by position.
 
-    Raises `DiagnosticException` for what Triton cannot express.
+    Raises `DiagnosticException` for operations that Triton does not support.
     """
     writer = KernelWriter(op, ranges or {}, wide=False)
     text = writer.write()
@@ -76,7 +74,7 @@ def print_kernel(
 
 
 class KernelWriter:
-    """Writes the source lines of each operation of a kernel."""
+    """Writer of the source of a kernel, operation by operation."""
 
     def __init__(
         self, op: func.FuncOp, ranges: Mapping[int, tuple[int, int]], *, wide: bool
@@ -168,7 +166,7 @@ class KernelWriter:
             ):
                 self.indices.define(op)
             case _:
-                raise DiagnosticException(f"triton has nothing for {op.name}")
+                raise DiagnosticException(f"triton does not support {op.name}")
 
     def _write_barrier(self, buffer: SSAValue) -> None:
         """Write a barrier at a store to a buffer that the kernel also loads."""
@@ -176,20 +174,20 @@ class KernelWriter:
             self.source.add_line("tl.debug_barrier()")
 
     def _write_grid(self, op: scf.ParallelOp) -> None:
-        """
-        Turn the program's number into the induction variables of the grid.
-        """
+        """Compute the induction variables of a grid from the program id."""
         counts = trip_counts(op, self.indices)
         program = "tl.program_id(0)"
         if self.wide:
             program = f"{program}.to(tl.int64)"
         total = math.prod(counts)
-        rest = IndexExpr(self.source.assign("pid", program), 0, max(total - 1, 0))
-        numbers = program_indices(self.source, op, rest, counts)
+        program_index = IndexExpr(
+            self.source.assign("pid", program), 0, max(total - 1, 0)
+        )
+        iterations = program_indices(self.source, op, program_index, counts)
         for axis in axis_order_of(op):
             low = self.indices.of(op.lowerBound[axis])
             step = self.indices.of(op.step[axis])
-            index = low + numbers[axis] * step
+            index = low + iterations[axis] * step
             argument = op.body.block.args[axis]
             if index.constant is None:
                 name = self.source.assign("i", index.text)
@@ -201,18 +199,16 @@ class KernelWriter:
     def _range_expression(
         self, lower: SSAValue, upper: SSAValue, step: SSAValue, stages: str
     ) -> tuple[str, IndexExpr]:
-        """
-        The `tl.range` of a loop, and its induction variable.
-        """
+        """Return the `tl.range` of a loop and its induction variable."""
         low, high = self.indices.of(lower), self.indices.of(upper)
-        by = self.indices.of(step)
-        if by.constant is None or by.constant < 1:
+        step_expr = self.indices.of(step)
+        if step_expr.constant is None or step_expr.constant < 1:
             raise DiagnosticException("scf.for: expected a positive constant step")
         last = max(high.high - 1, low.low)
         if low.constant is not None:
-            last = low.low + (last - low.low) // by.low * by.low
+            last = low.low + (last - low.low) // step_expr.low * step_expr.low
         name = self.source.fresh_name("k")
-        text = f"tl.range({low.text}, {high.text}, {by.text}{stages})"
+        text = f"tl.range({low.text}, {high.text}, {step_expr.text}{stages})"
         return text, IndexExpr(name, low.low, last)
 
     def _bind_index(self, value: SSAValue, index: IndexExpr) -> None:
@@ -234,10 +230,10 @@ class KernelWriter:
                 )
             )
         stages = op.attributes.get("stages")
-        count = ""
+        stages_argument = ""
         if isinstance(stages, IntegerAttr):
-            count = f", num_stages={stages.value.data}"
-        text, index = self._range_expression(op.lb, op.ub, op.step, count)
+            stages_argument = f", num_stages={stages.value.data}"
+        text, index = self._range_expression(op.lb, op.ub, op.step, stages_argument)
         self.source.add_line(f"for {index.text} in {text}:")
         variable, *arguments = op.body.block.args
         with self.source.indent():
@@ -258,8 +254,8 @@ class KernelWriter:
         self, op: scf.ForOp, number: int
     ) -> MatrixProduct | None:
         """
-        The product whose accumulator a loop is to carry as a matrix, if it is not one
-        already in an outer loop.
+        Return the product whose accumulator a loop carries as a matrix, unless an outer
+        loop already carries it as a matrix.
         """
         argument, result = loop_carried_pair(op, number)
         if op.iter_args[number] in self.compute.matrices:
@@ -273,9 +269,7 @@ class KernelWriter:
     def _assign_carried_values(
         self, carried: Sequence[str], values: Sequence[str]
     ) -> None:
-        """
-        Assign all carried values at once, as the end of an iteration does.
-        """
+        """Assign all carried values in parallel, at the end of an iteration."""
         changes = [
             (name, value)
             for name, value in zip(carried, values, strict=True)
@@ -322,5 +316,5 @@ def _stored_parameters(op: func.FuncOp) -> set[str]:
 
 def _parameter_name(value: SSAValue) -> str:
     assert isinstance(value, BlockArgument)
-    before = value.block.args[: value.index]
-    return f"p{sum(isinstance(argument.type, MemRefType) for argument in before)}"
+    preceding = value.block.args[: value.index]
+    return f"p{sum(isinstance(argument.type, MemRefType) for argument in preceding)}"

@@ -41,7 +41,7 @@ VERSION = 1
 
 @dataclass
 class LaunchPlanBuilder:
-    """Builds the launch plan of one host function."""
+    """Builder of the launch plan of one host function."""
 
     module: ModuleOp
     function: func.FuncOp
@@ -59,7 +59,8 @@ class LaunchPlanBuilder:
 
     def build(self) -> Json:
         """
-        The plan as a JSON object. Raises `DiagnosticException`.
+        Return the plan as a JSON object. Raises `DiagnosticException` for operations
+        that the host does not support.
         """
         arguments, results = self._add_signature()
         steps = self._build_steps(self.function.body.block)
@@ -81,21 +82,21 @@ class LaunchPlanBuilder:
 
     def _add_signature(self) -> tuple[list[str], list[str]]:
         values = self.function.body.block.args
-        split = len(values) - result_count(self.function)
-        if split < 0:
+        inputs = len(values) - result_count(self.function)
+        if inputs < 0:
             raise DiagnosticException(
-                f"expected at most {len(values)} results, got {len(values) - split}"
+                f"expected at most {len(values)} results, got {len(values) - inputs}"
             )
         hints = [value.name_hint or "prepared" for value in values]
         names = [*argument_names(self.function)]
-        names += hints[len(names) : split]
-        for value, name in zip(values[:split], names, strict=True):
+        names += hints[len(names) : inputs]
+        for value, name in zip(values[:inputs], names, strict=True):
             self._add_buffer(value, "argument", name)
-        names = result_names(self.function)[: len(values) - split]
-        for value, name in zip(values[split:], names, strict=True):
+        names = result_names(self.function)[: len(values) - inputs]
+        for value, name in zip(values[inputs:], names, strict=True):
             self._add_buffer(value, "result", name)
-        named = [self.names[value] for value in values]
-        return named[:split], named[split:]
+        unique_names = [self.names[value] for value in values]
+        return unique_names[:inputs], unique_names[inputs:]
 
     def _add_buffer(self, value: SSAValue, kind: str, name: str) -> Json:
         if not isinstance(value.type, MemRefType):
@@ -104,13 +105,13 @@ class LaunchPlanBuilder:
             )
         type_ = cast(MemRefType[Attribute], value.type)
         shape = type_.get_shape()
-        plain = MemRefType(type_.element_type, shape)
-        if -1 in shape or strides_and_offset(type_) != strides_and_offset(plain):
+        contiguous = MemRefType(type_.element_type, shape)
+        if -1 in shape or strides_and_offset(type_) != strides_and_offset(contiguous):
             raise DiagnosticException(f"expected a contiguous buffer, got {type_}")
         taken = {str(buffer["name"]) for buffer in self.buffers}
-        number, unique = 1, name
+        suffix, unique = 1, name
         while unique in taken:
-            unique, number = f"{name}_{number}", number + 1
+            unique, suffix = f"{name}_{suffix}", suffix + 1
         self.names[value] = unique
         buffer: Json = {
             "name": unique,
@@ -143,27 +144,25 @@ class LaunchPlanBuilder:
                 case _ if isinstance(op, INDEX_OPERATIONS):
                     self.indices.define(op)
                 case _:
-                    raise DiagnosticException(f"the host has nothing for {op.name}")
+                    raise DiagnosticException(f"the host does not support {op.name}")
         return steps
 
     def _add_constant(self, op: memref.GetGlobalOp) -> None:
         symbol = op.name_
-        found = SymbolTable(self.module).lookup(symbol.root_reference.data)
-        is_global = isinstance(found, memref.GlobalOp)
-        if not is_global or (elements := load_global_elements(found)) is None:
-            raise DiagnosticException(f"expected a constant behind {symbol}")
+        global_op = SymbolTable(self.module).lookup(symbol.root_reference.data)
+        is_global = isinstance(global_op, memref.GlobalOp)
+        if not is_global or (elements := load_global_elements(global_op)) is None:
+            raise DiagnosticException(f"expected {symbol} to be a constant global")
         buffer = self._add_buffer(op.memref, "constant", symbol.root_reference.data)
         buffer["data"] = base64.b64encode(_element_bytes(elements)).decode("ascii")
 
     def _build_loop(
         self, block: Block, bounds: Sequence[tuple[SSAValue, SSAValue, SSAValue]]
     ) -> Json:
-        """
-        One loop of the host for each axis, around the steps of the body.
-        """
+        """Return a host loop per axis, around the steps of the body."""
         loops: list[Json] = []
-        for argument, ends in zip(block.args, bounds, strict=False):
-            low, high, step = (self.indices.of(value).constant for value in ends)
+        for argument, axis_bounds in zip(block.args, bounds, strict=False):
+            low, high, step = (self.indices.of(value).constant for value in axis_bounds)
             if low is None or high is None or step is None or step < 1:
                 raise DiagnosticException("expected constant bounds of a host loop")
             name = f"h{self.loops}"
@@ -180,18 +179,18 @@ class LaunchPlanBuilder:
     def _build_launch(self, op: triton.LaunchOp) -> Json:
         ranges = self.ranges.setdefault(op.kernel_name, {})
         arguments: list[Json] = []
-        for number, value in enumerate(op.arguments):
+        for position, value in enumerate(op.arguments):
             if (name := self.names.get(value)) is not None:
                 arguments.append({"buffer": name})
                 continue
             index = self.indices.of(value)
-            low, high = ranges.get(number, (index.low, index.high))
-            ranges[number] = min(low, index.low), max(high, index.high)
+            low, high = ranges.get(position, (index.low, index.high))
+            ranges[position] = min(low, index.low), max(high, index.high)
             arguments.append({"index": index.text})
         first = self.launches.setdefault(op.kernel_name, op)
         if first.properties != op.properties:
             raise DiagnosticException(
-                f"expected all launches of {op.kernel} to be alike"
+                f"expected all launches of {op.kernel} to be equal"
             )
         return {"launch": op.kernel_name, "arguments": arguments}
 
@@ -210,9 +209,7 @@ class LaunchPlanBuilder:
 
 
 def _element_bytes(value: DenseIntOrFPElementsAttr) -> bytes:
-    """
-    The bytes of all elements; a boolean is 0 or 1.
-    """
+    """Return the bytes of all elements; booleans are 0 or 1."""
     data = value.data.data
     if str(value.get_element_type()) == "i1":
         return bytes(byte != 0 for byte in data)

@@ -5,7 +5,7 @@ from xdsl.ir import BlockArgument, SSAValue
 
 
 def loop_carried_pair(op: scf.ForOp, number: int) -> tuple[BlockArgument, SSAValue]:
-    """Return a carried value at the start and at the end of an iteration."""
+    """Return the block argument and the yielded value of a carried value."""
     terminator = op.body.block.last_op
     assert isinstance(terminator, scf.YieldOp)
     return op.body.block.args[number + 1], terminator.operands[number]

@@ -1,4 +1,4 @@
-"""Kernel grids: trip counts, axis order, and the iteration of each program."""
+"""Kernel grids: trip counts, axis order and iteration of each program."""
 
 import math
 from collections.abc import Sequence
@@ -14,16 +14,14 @@ from tlf.lowering.mem_to_triton.python_source import PythonSource
 
 
 def mapping_of(op: Operation) -> str:
-    """
-    The attribute `mapping` of a loop, or `loop`.
-    """
+    """Return the attribute `mapping` of a loop, `loop` by default."""
     mapping = op.attributes.get("mapping")
     return mapping.data if isinstance(mapping, StringAttr) else "loop"
 
 
 def axis_order_of(op: scf.ParallelOp) -> Sequence[int]:
     """
-    The axes of a nest, outermost first: its attribute `order`, or their own order.
+    Return the axes of a nest, outermost first: its attribute `order`, or axis order.
     """
     order = op.attributes.get("order")
     rank = len(op.lowerBound)
@@ -38,9 +36,7 @@ def axis_order_of(op: scf.ParallelOp) -> Sequence[int]:
 
 
 def trip_counts(op: scf.ParallelOp, indices: IndexTable) -> list[int]:
-    """
-    The iterations along each axis of a grid, which must be constant.
-    """
+    """Return the trip count of each axis of a grid, which must be constant."""
     counts: list[int] = []
     for bounds in zip(op.lowerBound, op.upperBound, op.step, strict=True):
         low, high, step = (indices.of(value).constant for value in bounds)
@@ -56,26 +52,26 @@ def program_indices(
     source: PythonSource, op: scf.ParallelOp, program: IndexExpr, counts: Sequence[int]
 ) -> dict[int, IndexExpr]:
     """
-    Return the iteration index along each axis that `program` runs. `counts` are the
-    iterations along each axis.
+    Return the iteration index along each axis for a program id. `counts` are the trip
+    counts of the axes.
 
-    Programs follow the order of the axes, the last one fastest. With the attribute
-    `group`, so many iterations of the last axis but one go with each of the last one.
+    Program ids follow the axis order, last axis fastest. The attribute `group` is the
+    number of iterations of the second to last axis per iteration of the last axis.
     """
     attribute = op.attributes.get("group")
     group = attribute.value.data if isinstance(attribute, IntegerAttr) else 1
     *outer, last = axis_order_of(op)
-    numbers: dict[int, IndexExpr] = {}
+    indices: dict[int, IndexExpr] = {}
     inner = math.prod(counts)
-    for place, axis in enumerate(outer):
-        if place == len(outer) - 1 and min(group, counts[axis], counts[last]) > 1:
+    for position, axis in enumerate(outer):
+        if position == len(outer) - 1 and min(group, counts[axis], counts[last]) > 1:
             pair = _swizzle_program(
                 source, program, (counts[axis], counts[last]), group
             )
-            return numbers | dict(zip((axis, last), pair, strict=True))
+            return indices | dict(zip((axis, last), pair, strict=True))
         inner = max(1, inner // max(1, counts[axis]))
-        numbers[axis], program = program.floordiv(inner), program.modulo(inner)
-    return numbers | {last: program}
+        indices[axis], program = program.floordiv(inner), program.modulo(inner)
+    return indices | {last: program}
 
 
 def _swizzle_program(

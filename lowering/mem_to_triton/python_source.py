@@ -10,8 +10,8 @@ INDENT = "    "
 
 class PythonSource:
     """
-    The body of one generated Python function. Every name is generated, so none can
-    clash or be unsafe.
+    Body of a generated Python function. All names are generated, so that they are valid
+    and unique.
     """
 
     def __init__(self) -> None:
@@ -24,38 +24,30 @@ class PythonSource:
         self.lines.append(INDENT * self._depth + text)
 
     def add_comment(self, text: str) -> None:
-        """
-        Add a comment; characters that are not printable ASCII are escaped.
-        """
+        """Add a comment line; characters that are not printable ASCII are escaped."""
         self.add_line(f"# {_escape_non_ascii(text)}")
 
     def annotate_value(self, value: SSAValue) -> None:
-        """
-        Add the name of a value in the IR, if it has one, to the last line.
-        """
+        """Append the name hint of a value, if any, as a comment to the last line."""
         if value.name_hint:
             self.lines[-1] += f"  # {_escape_non_ascii(f'%{value.name_hint}')}"
 
     def fresh_name(self, prefix: str) -> str:
-        """
-        A name that nothing else has: the prefix and a number.
-        """
-        number = self._counts.get(prefix, 0)
-        self._counts[prefix] = number + 1
-        return f"{prefix}{number}"
+        """Return a unique name: the prefix and a counter."""
+        count = self._counts.get(prefix, 0)
+        self._counts[prefix] = count + 1
+        return f"{prefix}{count}"
 
     def assign(self, prefix: str, expression: str) -> str:
-        """
-        Assign to a new name, which is returned.
-        """
+        """Assign an expression to a new variable and return its name."""
         name = self.fresh_name(prefix)
         self.add_line(f"{name} = {expression}")
         return name
 
     def assign_once(self, prefix: str, expression: str) -> str:
         """
-        Return the name of `expression`, assigned at most once per scope. The names in
-        the expression must not be assigned again.
+        Return the variable of `expression`, assigned at most once per scope. Variables
+        in the expression must not be reassigned.
         """
         for scope in self._scopes:
             if (name := scope.get(expression)) is not None:
@@ -69,9 +61,9 @@ class PythonSource:
         """Indent a block, such as the body of a loop."""
         self._depth += 1
         self._scopes.append({})
-        before = len(self.lines)
+        start = len(self.lines)
         yield
-        if not any(not line.lstrip().startswith("#") for line in self.lines[before:]):
+        if not any(not line.lstrip().startswith("#") for line in self.lines[start:]):
             self.add_line("pass")
         self._scopes.pop()
         self._depth -= 1

@@ -1,8 +1,8 @@
 """
-Round-to-nearest division and square root, and where they are needed.
+Round-to-nearest division and square root, and the operations that require them.
 
-A GPU has quick instructions for f32 that are off by 2 units in the last place: what
-they make of a whole quotient need not be whole.
+The fast f32 instructions of a GPU have an error of 2 ulp: an integral quotient may
+become fractional.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _ROUNDING_CALLS: Mapping[type[Operation], str] = {
 
 def round_to_nearest_call(op: Operation) -> str | None:
     """
-    Return the round-to-nearest call of a division or square root, or None. That of f64
-    rounds by itself.
+    Return the round-to-nearest call of a division or square root, or `None`. Both
+    already round to nearest in f64.
     """
     call = _ROUNDING_CALLS.get(type(op))
     if call is None or isinstance(op.results[0].type, Float64Type):
@@ -40,9 +40,7 @@ def round_to_nearest_call(op: Operation) -> str | None:
 
 
 def _is_rounded_to_16_bits(op: Operation) -> bool:
-    """
-    Return `True` if all readers of the result of an operation round it to 16 bits.
-    """
+    """Return `True` if all uses of an operation's result round it to 16 bits."""
     result = op.results[0]
     return is_16_bit_float(result.type) or all(
         isinstance(reader, arith.TruncFOp) and is_16_bit_float(reader.results[0].type)
@@ -59,24 +57,24 @@ def _scalar_readers(value: SSAValue) -> Iterator[Operation]:
         if isinstance(user, mem.YieldOp) and isinstance(parent, mem.MapOp):
             yield from _scalar_readers(parent.results[use.index])
         elif isinstance(user, mem.MapOp) and value in user.input_operands:
-            place = list(user.input_operands).index(value)
-            yield from _scalar_readers(user.body.block.args[place])
+            position = list(user.input_operands).index(value)
+            yield from _scalar_readers(user.body.block.args[position])
         else:
             yield user
 
 
 def _is_inexact(op: Operation) -> bool:
     """
-    Return `True` if a scalar operation depends on the result of a function, in its
-    region or in those that its values come from.
+    Return `True` if a scalar operation depends on an inexact function, in its region or
+    in the regions that define its operands.
     """
-    pending, seen = [*op.operands], set[SSAValue]()
+    pending, visited = [*op.operands], set[SSAValue]()
     while pending:
         value = pending.pop()
         owner = value.owner
-        if value in seen or isinstance(owner, arith.CmpfOp):
+        if value in visited or isinstance(owner, arith.CmpfOp):
             continue
-        seen.add(value)
+        visited.add(value)
         if isinstance(owner, Block):
             pending += _region_input(owner, value)
         elif is_function(owner) and not isinstance(owner, math.SqrtOp):
@@ -91,7 +89,7 @@ def _is_inexact(op: Operation) -> bool:
 
 
 def _region_input(block: Block, argument: SSAValue) -> Sequence[SSAValue]:
-    """Return the operand whose elements a region argument stands for, if any."""
+    """Return the operand whose elements a region argument represents, if any."""
     op = block.parent_op()
     if not isinstance(op, mem.MapOp | mem.ReduceOp):
         return ()

@@ -1,9 +1,9 @@
 """
 Scalar operations as Python expressions on tiles.
 
-A tile stands for each scalar value of a region. Floats narrower than f32 are computed
-in f32 and rounded back after each operation; that rounds exactly once, since f32 has
-more than twice their digits.
+Each scalar value of a region is represented by a tile. 16-bit floats are computed in
+f32 and rounded after each operation. The results are correctly rounded, since f32 has
+more than twice their precision.
 """
 
 from collections.abc import Sequence
@@ -123,10 +123,10 @@ _FLOAT_PREDICATES = (
     "({0} != {0}) | ({1} != {1})",
     "True",
 )
-"""In the order of arith.cmpf: false, the ordered ones, the unordered ones, true."""
+"""Templates in `arith.cmpf` order: false, ordered, unordered, true."""
 
 _INTEGER_PREDICATES = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
-"""In the order of arith.cmpi; the last four are unsigned."""
+"""Operators in `arith.cmpi` order; the last four are unsigned."""
 
 _CASTS = (
     "arith.bitcast",
@@ -154,30 +154,30 @@ SUPPORTED_OPERATIONS = frozenset(
         *_OTHERS,
     )
 )
-"""The scalar operations that a region may hold."""
+"""Scalar operations that a region may contain."""
 
 
 @dataclass(frozen=True)
 class ScalarTile:
     """
-    A scalar of a region as a tile: its text, element type and shape. A literal has
-    shape `()`.
+    A scalar of a region as a tile: text, element type and shape. A literal has shape
+    `()`.
     """
 
     text: str
     element_type: Attribute
     shape: tuple[int, ...]
     literal_value: float | None = None
-    """The value of a finite literal."""
+    """Value of a literal; `None` for a tile."""
 
     @property
     def is_literal(self) -> bool:
-        """True if the scalar is a number that is known."""
+        """`True` if the scalar is a literal."""
         return self.literal_value is not None
 
     @property
     def tile_text(self) -> str:
-        """The text as a tile of the right type, also for a literal."""
+        """Text as a tile of the element type, also for a literal."""
         if not self.is_literal:
             return self.text
         return f"tl.full([], {self.text}, {triton_type_name(self.element_type)})"
@@ -185,7 +185,7 @@ class ScalarTile:
     @property
     def infix_text(self) -> str:
         """
-        The text for an infix operator: narrow floats are widened.
+        Text as an operand of an infix operator; 16-bit floats are promoted to f32.
         """
         if (wider := promoted_type(self.element_type)) is None or self.is_literal:
             return f"({self.text})" if self.text.startswith("-") else self.text
@@ -194,7 +194,7 @@ class ScalarTile:
     @property
     def argument_text(self) -> str:
         """
-        The text with the exact type, also for a literal; narrow floats are widened.
+        Text as a typed argument, also for a literal; 16-bit floats are promoted to f32.
         """
         if not self.is_literal:
             return self.infix_text
@@ -203,32 +203,28 @@ class ScalarTile:
 
     @property
     def unsigned_text(self) -> str:
-        """The text with the bits read as an unsigned integer."""
+        """Text with the bits reinterpreted as an unsigned integer."""
         bits = max(bit_width(self.element_type), 8)
         return f"{self.tile_text}.to(tl.uint{bits}, bitcast=True)"
 
 
 def constant_literal(op: arith.ConstantOp) -> ScalarTile:
-    """
-    The literal of a scalar constant.
-    """
+    """Return the literal of a scalar constant."""
     value = cast(FloatAttr | IntegerAttr, op.value)
     return scalar_literal(value.value.data, op.result.type)
 
 
 def scalar_literal(value: float, element_type: Attribute) -> ScalarTile:
-    """
-    A number as a literal.
-    """
-    known = round_to_type(value, element_type)
-    return ScalarTile(literal(known, element_type), element_type, (), known)
+    """Return a number as a literal."""
+    rounded = round_to_type(value, element_type)
+    return ScalarTile(literal(rounded, element_type), element_type, (), rounded)
 
 
 def scalar_expression(op: Operation, operands: Sequence[ScalarTile]) -> str:
     """
-    The expression of a scalar operation, of the element type of its result.
+    Return the expression of a scalar operation, in the element type of its result.
 
-    Raises `DiagnosticException` if Triton has nothing for it.
+    Raises `DiagnosticException` if Triton does not support the operation.
     """
     for operand in operands:
         if not is_supported(operand.element_type):
@@ -266,18 +262,18 @@ def scalar_expression(op: Operation, operands: Sequence[ScalarTile]) -> str:
             condition, first, second = (operand.tile_text for operand in operands)
             return f"tl.where({condition}, {first}, {second})"
         case _:
-            raise DiagnosticException(f"triton has nothing for {op.name}")
+            raise DiagnosticException(f"triton does not support {op.name}")
 
 
 def _reciprocal(op: Operation, operands: Sequence[ScalarTile]) -> float | None:
     """
-    Return the reciprocal of a 16-bit division by a literal, or None. In f32 that is as
-    exact as 16 bits can represent.
+    Return the reciprocal of the divisor of a 16-bit division by a literal, or `None`. A
+    product with it in f32 is exact to 16 bits.
     """
     if op.name != "arith.divf" or not is_16_bit_float(op.results[0].type):
         return None
-    number, divisor = operands
-    if number.is_literal or divisor.literal_value is None:
+    dividend, divisor = operands
+    if dividend.is_literal or divisor.literal_value is None:
         return None
     return (
         1 / divisor.literal_value
@@ -293,9 +289,9 @@ def _infix_texts(operands: Sequence[ScalarTile]) -> list[str]:
 
 
 def _argument_texts(operands: Sequence[ScalarTile]) -> list[str]:
-    # A function takes a literal for an f32 or an i32, whatever its other arguments.
-    adapted = all(str(o.element_type) in ("bf16", "f16", "f32") for o in operands)
-    if adapted and not all(operand.is_literal for operand in operands):
+    # A function types literals as f32 or i32, independent of its other arguments.
+    is_float_call = all(str(o.element_type) in ("bf16", "f16", "f32") for o in operands)
+    if is_float_call and not all(operand.is_literal for operand in operands):
         return [o.text if o.is_literal else o.infix_text for o in operands]
     return [operand.argument_text for operand in operands]
 
@@ -323,7 +319,7 @@ def _cast(op: Operation, operand: ScalarTile) -> str:
         case "arith.trunci" if bit_width(op.results[0].type) == 1:
             return f"({operand.tile_text} & 1) != 0"
         case "arith.extsi" | "arith.sitofp" if is_boolean:
-            # The signed value of a set bit is -1; Triton takes it for 1.
+            # The signed value of a set i1 is -1; Triton converts it to 1.
             return f"-({operand.tile_text}.to(tl.int32)).to({target})"
         case "arith.extui" | "arith.uitofp" if not is_boolean:
             return f"{operand.unsigned_text}.to({target})"

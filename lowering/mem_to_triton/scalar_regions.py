@@ -26,9 +26,7 @@ from tlf.lowering.mem_to_triton.tile_broadcasting import (
 def align_inputs(
     source: PythonSource, op: mem.StructuredOp, names: Mapping[SSAValue, str]
 ) -> list[ScalarTile]:
-    """
-    The inputs of structured compute, each aligned to the iteration domain.
-    """
+    """Return the inputs of structured compute, aligned to the iteration domain."""
     result: list[ScalarTile] = []
     for value, indexing in zip(op.input_operands, op.input_maps, strict=True):
         dims = domain_dims_of(indexing, op.extents)
@@ -43,17 +41,17 @@ def write_scalar_operations(
     source: PythonSource, ops: Iterable[Operation], known: dict[SSAValue, ScalarTile]
 ) -> None:
     """
-    Write one line for each scalar operation; fold constants. What depends on constants
-    alone is computed now.
+    Write one line per scalar operation. Operations with only constant operands are
+    folded.
     """
-    numbers: dict[SSAValue, Array] = {}
+    constants: dict[SSAValue, Array] = {}
     for op in ops:
         result = op.results[0]
-        if all(value in numbers for value in op.operands):
-            numbers[result] = apply_scalar(
-                op, [numbers[value] for value in op.operands]
+        if all(value in constants for value in op.operands):
+            constants[result] = apply_scalar(
+                op, [constants[value] for value in op.operands]
             )
-            known[result] = _to_literal(op, numbers[result])
+            known[result] = _to_literal(op, constants[result])
             continue
         operands = [known[value] for value in op.operands]
         name = source.assign("v", scalar_expressions.scalar_expression(op, operands))
@@ -64,14 +62,12 @@ def write_scalar_operations(
 def _to_literal(op: Operation, value: Array) -> ScalarTile:
     if isinstance(op, arith.ConstantOp):
         return scalar_expressions.constant_literal(op)
-    known = int(value) if value.dtype.kind in "bi" else float(value)
-    return scalar_expressions.scalar_literal(known, op.results[0].type)
+    number = int(value) if value.dtype.kind in "bi" else float(value)
+    return scalar_expressions.scalar_literal(number, op.results[0].type)
 
 
 def broadcast_scalar(scalar: ScalarTile, domain: Sequence[int]) -> str:
-    """
-    The tile of `scalar` in the whole shape of the domain.
-    """
+    """Return `scalar` broadcast to the full shape of the domain."""
     if scalar.is_literal:
         dtype = triton_type_name(scalar.element_type)
         return f"tl.full({list(domain)}, {scalar.text}, {dtype})"

@@ -13,10 +13,10 @@ def domain_dims_of(
     indexing: AffineMap, domain: Sequence[int]
 ) -> tuple[int | None, ...]:
     """
-    Return the domain dimension of each operand dimension, None for index 0.
+    Return the domain dim of each operand axis, `None` for index 0.
 
-    Dimensions of extent 1 contribute nothing to a sum. Raises `DiagnosticException` for
-    any other sum: a value cannot be read through a window.
+    Domain dims of extent 1 contribute nothing to a sum. Raises `DiagnosticException`
+    for any other sum: a value cannot be read through a window.
     """
     result: list[int | None] = []
     for access in mem.access_functions(indexing):
@@ -38,25 +38,21 @@ def domain_dims_of(
                 f"cannot read a value through the map {indexing}: triton cannot slice "
                 f"a value"
             )
-    named = [dim for dim in result if dim is not None]
-    if len(set(named)) != len(named):
+    used_dims = [dim for dim in result if dim is not None]
+    if len(set(used_dims)) != len(used_dims):
         raise DiagnosticException(f"cannot read the diagonal of a value: {indexing}")
     return tuple(result)
 
 
 def transpose_tile(text: str, order: Sequence[int]) -> str:
-    """
-    Transpose a tile: dimension `i` of the result is dimension `order[i]`.
-    """
+    """Transpose a tile: dim `i` of the result is dim `order[i]`."""
     if list(order) == sorted(order):
         return text
     return f"tl.trans({text}, ({', '.join(map(str, order))}))"
 
 
 def reshape_tile(text: str, old: Sequence[int], new: Sequence[int]) -> str:
-    """
-    Reshape a tile to as many elements, also to and from a scalar.
-    """
+    """Reshape a tile to an equal number of elements, also to and from a scalar."""
     if tuple(old) == tuple(new):
         return text
     if not new:
@@ -67,9 +63,7 @@ def reshape_tile(text: str, old: Sequence[int], new: Sequence[int]) -> str:
 
 
 def insert_unit_dims(text: str, present: Sequence[bool]) -> str:
-    """
-    Insert dimensions of extent 1 where `present` is false.
-    """
+    """Insert a unit dim for each false element of `present`."""
     if all(present) or not any(present):
         return text
     indices = ", ".join(":" if here else "None" for here in present)
@@ -77,7 +71,7 @@ def insert_unit_dims(text: str, present: Sequence[bool]) -> str:
 
 
 def arrange_tile_dims(text: str, dims: Sequence[int | None]) -> str:
-    """Return a tile transposed and expanded to the dimensions `dims`."""
+    """Transpose a tile and insert unit dims, to the dims `dims`."""
     order = [dim for dim in dims if dim is not None]
     if dims and not order:
         return f"tl.broadcast_to({text}, {[1] * len(dims)})"
@@ -93,29 +87,27 @@ def align_to_domain(
     domain: Sequence[int],
 ) -> tuple[str, tuple[int, ...]]:
     """
-    Return a tile with the rank of the domain, and its broadcastable shape. A tile of
-    one element may become a scalar, of shape ().
+    Return a tile with the rank of the domain, and its broadcastable shape. A tile with
+    one element may become a scalar of shape `()`.
     """
     rank = len(domain)
     if len(dims) == rank and all(dim in (None, axis) for axis, dim in enumerate(dims)):
         return text, tuple(shape)
-    kept = [axis for axis, dim in enumerate(dims) if dim is not None]
-    order = sorted(kept, key=lambda axis: dims[axis] or 0)
-    result = reshape_tile(text, shape, [shape[axis] for axis in kept])
-    result = transpose_tile(result, [kept.index(axis) for axis in order])
+    nonunit = [axis for axis, dim in enumerate(dims) if dim is not None]
+    order = sorted(nonunit, key=lambda axis: dims[axis] or 0)
+    result = reshape_tile(text, shape, [shape[axis] for axis in nonunit])
+    result = transpose_tile(result, [nonunit.index(axis) for axis in order])
     used = {dims[axis] for axis in order}
     result = insert_unit_dims(result, [dim in used for dim in range(rank)])
     if result != text:
         result = source.assign_once("v", result)
-    if not kept:
+    if not nonunit:
         return result, ()
     return result, tuple(domain[dim] if dim in used else 1 for dim in range(rank))
 
 
 def broadcast_tile(text: str, shape: Sequence[int], domain: Sequence[int]) -> str:
-    """
-    A tile in the full shape of `domain`.
-    """
+    """Broadcast a tile to the full shape of `domain`."""
     if tuple(shape) == tuple(domain):
         return text
     return f"tl.broadcast_to({text}, {list(domain)})"

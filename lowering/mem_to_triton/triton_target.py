@@ -1,4 +1,4 @@
-"""Output target `triton`: kernel sources and the plan that launches them."""
+"""Output target `triton`: kernel sources and the launch plan."""
 
 import json
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from tlf.dialects.prepack import is_preparation
 from tlf.lowering.mem_to_triton.launch_plan import Json, LaunchPlanBuilder
 
 PLAN_MARKER = "# plan"
-"""The line between the kernel sources and the plan."""
+"""Line that separates the kernel sources from the plan."""
 
 PARTS = ("all", "source", "plan")
 
@@ -23,10 +23,10 @@ PARTS = ("all", "source", "plan")
 @dataclass(frozen=True)
 class TritonTarget(Target):
     """
-    Print each kernel as readable Python, then the plan as JSON after a line `# plan`.
+    Print each kernel as Python source, a line `# plan`, and the launch plan as JSON.
 
-    Takes what `convert-mem-to-triton` leaves. `tlf.runtime.triton.load_plan` reads the
-    text.
+    Requires a module lowered by `convert-mem-to-triton`. The text is input of
+    `tlf.runtime.triton.load_plan`.
     """
 
     name = "triton"
@@ -35,7 +35,7 @@ class TritonTarget(Target):
     """Parts to print: `all`, `source` or `plan`."""
 
     function: str | None = None
-    """The host function to plan; unless given, the one that prepares no other."""
+    """Host function; by default the only one that is not load-time preparation."""
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         if self.parts not in PARTS:
@@ -55,9 +55,7 @@ class TritonTarget(Target):
 
 @dataclass(frozen=True)
 class PrintedPlan:
-    """
-    A plan, and the sources of its kernels.
-    """
+    """A launch plan and the sources of its kernels."""
 
     json: Json
     kernels: tuple[str, ...]
@@ -65,10 +63,10 @@ class PrintedPlan:
 
 def build_plan(module: ModuleOp, function: str | None = None) -> PrintedPlan:
     """
-    The plan of a host function of `module`: unless it is named, the only one that
-    computes no arguments of another.
+    Return the plan of a host function of `module`, by default the only one that is not
+    load-time preparation.
 
-    Raises `DiagnosticException`.
+    Raises `DiagnosticException` unless there is exactly one such function.
     """
     hosts = [
         op
@@ -77,15 +75,15 @@ def build_plan(module: ModuleOp, function: str | None = None) -> PrintedPlan:
         and not op.is_declaration
         and triton.KERNEL not in op.attributes
     ]
-    found = [
+    matches = [
         op
         for op in hosts
         if (op.sym_name.data == function if function else not is_preparation(op))
     ]
-    if len(found) != 1:
+    if len(matches) != 1:
         names = ", ".join(op.sym_name.data for op in hosts)
-        wanted = "one host function" if function is None else f"a function {function}"
-        raise DiagnosticException(f"triton: expected {wanted}, got {names or 'none'}")
-    builder = LaunchPlanBuilder(module, found[0])
+        expected = "one host function" if function is None else f"a function {function}"
+        raise DiagnosticException(f"triton: expected {expected}, got {names or 'none'}")
+    builder = LaunchPlanBuilder(module, matches[0])
     plan = builder.build()
     return PrintedPlan(plan, tuple(builder.sources))

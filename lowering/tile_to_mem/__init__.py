@@ -1,1 +1,1 @@
-"""Bufferisation: tiles become buffers, or stay values in levels the target manages."""
+"""Bufferisation: tiles become buffers, or values in target-managed memory levels."""

@@ -31,8 +31,8 @@ AnyBuffer: TypeAlias = MemRefType[Attribute]
 
 def buffer_type(type_: AnyTensor, level: str) -> AnyBuffer:
     """
-    The buffer of a tile in a memory level: contiguous, its axes in the order that the
-    tile's encoding gives, or in row-major order.
+    Return the type of a tile's buffer in a memory level: contiguous, with the axis
+    order of the tile's encoding, or row-major.
     """
     shape = type_.get_shape()
     encoding = type_.encoding
@@ -44,31 +44,28 @@ def buffer_type(type_: AnyTensor, level: str) -> AnyBuffer:
 
 
 def _strides_in_order(shape: Sequence[int], axes: Sequence[int]) -> list[int]:
-    """The strides of a contiguous buffer whose axes lie in the order `axes`."""
+    """Return the strides of a contiguous buffer with axis order `axes`."""
     inner = row_major_strides([shape[axis] for axis in axes])
     strides = dict(zip(axes, inner, strict=True))
     return [strides[axis] for axis in range(len(shape))]
 
 
 def is_contiguous(buffer: SSAValue) -> bool:
-    """Return `True` if a buffer holds its elements in row-major order without gaps."""
+    """Return `True` if a buffer is row-major without gaps."""
     return isinstance(cast(AnyBuffer, buffer.type).layout, NoneAttr)
 
 
 def build_subview(
     builder: Builder, source: SSAValue, offsets: Sequence[Index], sizes: Sequence[int]
 ) -> SSAValue:
-    """
-    Build the subview of a buffer; that of a ring window is a window. That of a window
-    is one.
-    """
+    """Build a subview of a buffer; a subview of a ring window is a ring window."""
     if isinstance(window := source.owner, mem.WindowOp):
         return _build_window_subview(builder, window, offsets, sizes)
     strides = [1] * len(sizes)
     source_type = cast(AnyBuffer, source.type)
     type_ = memref.SubviewOp.infer_result_type(source_type, offsets, sizes, strides)
-    made = memref.SubviewOp.get(source, offsets, sizes, strides, type_)
-    return builder.insert(made).result
+    subview = memref.SubviewOp.get(source, offsets, sizes, strides, type_)
+    return builder.insert(subview).result
 
 
 def _build_window_subview(
@@ -79,12 +76,14 @@ def _build_window_subview(
 ) -> SSAValue:
     pairs = zip(window.mixed_offsets, offsets, strict=True)
     total = [build_index_sum(builder, start, offset) for start, offset in pairs]
-    made = mem.WindowOp(window.source, total, sizes, window.ring_axis)
-    return builder.insert(made).result
+    subview = mem.WindowOp(window.source, total, sizes, window.ring_axis)
+    return builder.insert(subview).result
 
 
 def build_index_sum(builder: Builder, one: Index, other: Index) -> Index:
-    """The sum of two indices: a number, one of them, or one `affine.apply`."""
+    """
+    Build the sum of two indices: a constant, one of the operands, or an `affine.apply`.
+    """
     if isinstance(one, int) and isinstance(other, int):
         return one + other
     if 0 in (one, other):
@@ -98,7 +97,7 @@ def build_index_sum(builder: Builder, one: Index, other: Index) -> Index:
 
 
 def _to_affine_expr(index: Index, operands: list[SSAValue]) -> AffineExpr:
-    """Return an index as an affine expression; append its operands."""
+    """Return an index as an affine expression; append its operands to `operands`."""
     if isinstance(index, int):
         return AffineExpr.constant(index)
     first = len(operands)
@@ -120,10 +119,10 @@ def reshape_contiguous(
     type_ = MemRefType(
         source_type.element_type, shape, NoneAttr(), source_type.memory_space
     )
-    made = memref.ReinterpretCastOp.from_dynamic(
+    view = memref.ReinterpretCastOp.from_dynamic(
         source, [0], list(shape), list(row_major_strides(shape)), type_
     )
-    return builder.insert(made).result
+    return builder.insert(view).result
 
 
 def restride_contiguous(
@@ -141,15 +140,15 @@ def restride_contiguous(
         StridedLayoutAttr(list(strides), first),
         source_type.memory_space,
     )
-    made = memref.ReinterpretCastOp.from_dynamic(
+    view = memref.ReinterpretCastOp.from_dynamic(
         source, [first], list(shape), list(strides), type_
     )
-    return builder.insert(made).result
+    return builder.insert(view).result
 
 
 @dataclass
 class PendingMoves:
-    """The asynchronous moves of a block that no wait has completed yet."""
+    """Asynchronous moves of a block that are still in flight: no wait covers them."""
 
     written: dict[SharedStorage, list[SSAValue]] = field(
         default_factory=dict[SharedStorage, list[SSAValue]]
@@ -161,7 +160,7 @@ class PendingMoves:
     def start(
         self, token: SSAValue, source: SharedStorage, destination: SharedStorage
     ) -> None:
-        """Record a move between two storages."""
+        """Record the token of a move between two storages."""
         self.read.setdefault(source.outermost, []).append(token)
         self.written.setdefault(destination.outermost, []).append(token)
 
@@ -171,7 +170,7 @@ class PendingMoves:
         reads: Sequence[SharedStorage] = (),
         writes: Sequence[SharedStorage] = (),
     ) -> None:
-        """Wait for the moves that conflict with reads and writes of some storages."""
+        """Wait for moves in flight that conflict with reads or writes of storages."""
         tokens = [
             token
             for storage in (*reads, *writes)
@@ -183,7 +182,7 @@ class PendingMoves:
         self._wait_for_tokens(builder, tokens)
 
     def wait_all(self, builder: Builder) -> None:
-        """Wait for every move."""
+        """Wait for every move in flight."""
         self._wait_for_tokens(
             builder, [t for tokens in self.written.values() for t in tokens]
         )
@@ -192,10 +191,10 @@ class PendingMoves:
         if not tokens:
             return
         builder.insert(mem.WaitOp(list(dict.fromkeys(tokens))))
-        done = set(tokens)
+        completed = set(tokens)
         for table in (self.written, self.read):
             for storage, pending in list(table.items()):
-                if left := [token for token in pending if token not in done]:
-                    table[storage] = left
+                if remaining := [token for token in pending if token not in completed]:
+                    table[storage] = remaining
                 else:
                     del table[storage]

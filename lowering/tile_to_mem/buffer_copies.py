@@ -25,7 +25,7 @@ from tlf.lowering.tile_to_mem.bufferization_state import BufferizationState
 from tlf.lowering.tile_to_mem.structured_compute import copy_body
 
 LEVEL_FRACTION = 8
-"""A copy by way of a nearer level uses one part in so many of that level."""
+"""A copy through an inner level uses 1 / LEVEL_FRACTION of its capacity."""
 
 
 def copy_buffer(
@@ -38,9 +38,9 @@ def copy_buffer(
     """
     Copy one buffer to another in the same level.
 
-    Engines copy in the nearest level. Elsewhere slices along `axis`, the longest unless
-    given, move to the next nearer level and back, first ones first, so that a buffer
-    can be shifted towards its start in place.
+    In the innermost level an engine copies. In other levels, slices along `axis` (by
+    default the longest axis) move to the next inner level and back, in ascending order,
+    so that a buffer can be shifted towards its start in place.
     """
     if source is place:
         return
@@ -62,8 +62,8 @@ def copy_box(
     place: SSAValue,
 ) -> None:
     """
-    Copy a box of a buffer, through the next inner level, to another buffer. What is
-    outside of the source becomes `fill`.
+    Copy a box of a buffer, through the next inner level, to another buffer. Elements
+    outside the source become `fill`.
     """
     level = mem.level_of(place.type)
     _copy_through_inner_level(
@@ -78,11 +78,11 @@ class CopySource:
     buffer: SSAValue
     axis: int | None
     offsets: Sequence[Index] = ()
-    """Offsets of the box; empty if it is at the start of the buffer."""
+    """Offsets of the box in the buffer; empty for a box at its start."""
     fill: float | None = None
 
     def slice_axis(self, shape: Sequence[int]) -> int:
-        """The axis of the slices of a box of a shape."""
+        """Return the axis that a box of the given shape is sliced along."""
         if self.axis is not None:
             return self.axis
         return max(range(len(shape)), key=shape.__getitem__, default=0)
@@ -90,7 +90,7 @@ class CopySource:
     def offsets_in_buffer(
         self, builder: Builder, offsets: Sequence[Index]
     ) -> list[Index]:
-        """Return the offsets in the buffer for offsets in the box."""
+        """Translate offsets in the box to offsets in the buffer."""
         pairs = zip(self.offsets or [0] * len(offsets), offsets, strict=True)
         return [build_index_sum(builder, start, offset) for start, offset in pairs]
 
@@ -99,7 +99,8 @@ def acquire_writable_buffer(
     scope: BufferizationState, op: Operation, value: SSAValue
 ) -> tuple[SSAValue, SharedStorage]:
     """
-    Return a writable buffer of a tile: its own if it is dead after `op`, or a copy.
+    Return a writable buffer of a tile and its storage: the tile's own buffer if the
+    tile is dead after `op`, otherwise a copy.
     """
     source, storage = scope.operand(value), scope.storages[value]
     readers = [each for each in op.operands if scope.storages.get(each) is storage]
@@ -107,9 +108,9 @@ def acquire_writable_buffer(
         scope.moves.wait(scope.builder, writes=[storage])
         return source, storage
     scope.wait_before_read(value)
-    place = scope.allocate(tensor_type(value))
-    copy_buffer(scope, op, source, place)
-    return place, SharedStorage()
+    copy = scope.allocate(tensor_type(value))
+    copy_buffer(scope, op, source, copy)
+    return copy, SharedStorage()
 
 
 def _copy_by_engine(
@@ -138,22 +139,23 @@ def _copy_through_inner_level(
     slice_bytes = size * prod(shape) // shape[axis]
     if slice_bytes > level.capacity // 2:
         raise BufferizationError(
-            op, f"a slice of {slice_bytes} bytes is too large to pass {level.name}"
+            op,
+            f"a slice of {slice_bytes} bytes is too large to copy through {level.name}",
         )
     count = min(shape[axis], max(1, level.capacity // LEVEL_FRACTION // slice_bytes))
     box = [*shape]
     box[axis] = count
     offsets: list[Index] = [0] * len(shape)
-    between = MemRefType(type_.element_type, box)
+    box_type = MemRefType(type_.element_type, box)
     if count == shape[axis]:
-        _bounce_box(scope.builder, part, place, offsets, between, level)
+        _bounce_box(scope.builder, part, place, offsets, box_type, level)
         return
     lower, upper, step = (scope.to_index_value(n) for n in (0, shape[axis], count))
     body = Block(arg_types=[IndexType()])
     offsets[axis] = body.args[0]
-    inside = Builder(InsertPoint.at_end(body))
-    _bounce_box(inside, part, place, offsets, between, level)
-    inside.insert(scf.YieldOp())
+    body_builder = Builder(InsertPoint.at_end(body))
+    _bounce_box(body_builder, part, place, offsets, box_type, level)
+    body_builder.insert(scf.YieldOp())
     scope.builder.insert(scf.ForOp(lower, upper, step, [], body))
 
 
@@ -165,14 +167,14 @@ def _bounce_box(
     box: AnyBuffer,
     level: Level,
 ) -> None:
-    """Move a box to an inner level, and from there to its destination."""
+    """Move a box to an inner level and from there to its destination."""
     shape = box.get_shape()
     type_ = MemRefType(box.element_type, shape, NoneAttr(), StringAttr(level.name))
-    between = builder.insert(mem.AllocOp(type_)).buffer
+    staging = builder.insert(mem.AllocOp(type_)).buffer
     zeros = [0] * len(shape)
     starts = part.offsets_in_buffer(builder, offsets)
-    move = mem.DmaOp(part.buffer, starts, between, zeros, shape, part.fill)
-    there = builder.insert(move)
-    builder.insert(mem.WaitOp([there.token]))
-    back = builder.insert(mem.DmaOp(between, zeros, place, offsets, shape))
-    builder.insert(mem.WaitOp([back.token]))
+    move = mem.DmaOp(part.buffer, starts, staging, zeros, shape, part.fill)
+    load = builder.insert(move)
+    builder.insert(mem.WaitOp([load.token]))
+    store = builder.insert(mem.DmaOp(staging, zeros, place, offsets, shape))
+    builder.insert(mem.WaitOp([store.token]))

@@ -24,7 +24,7 @@ from tlf.lowering.tile_to_mem.structured_compute import splat_of
 
 
 class BufferizationState:
-    """The values, buffers, pending moves and insertion point of a function."""
+    """Lowered values, buffers, moves in flight and insertion point of a function."""
 
     def __init__(
         self, function: Operation, target: TargetSpec, constants: ConstantGlobals
@@ -34,26 +34,26 @@ class BufferizationState:
         self.liveness = TileLiveness(function)
         self.rings = find_rings(function, target, self.liveness)
         self.parts = find_in_place_subviews(function, target, self.liveness)
-        """For tiles made in a part of a tensor, what puts them there."""
+        """Insertion of each tile that is built in place in a tensor."""
         self.made: dict[tile.DesliceOp, SSAValue] = {}
-        """Those parts, once there are tiles in them."""
+        """Subviews that already contain the tile built in place, by insertion."""
         self.values: dict[SSAValue, SSAValue] = {}
         self.storages: dict[SSAValue, SharedStorage] = {}
         self.shown: dict[SSAValue, SSAValue] = {}
-        """For views of places under another shape, the place under its own."""
+        """Original buffer of each reshaped view."""
         self.destinations: dict[SSAValue, SSAValue] = {}
-        """The requested destination of a tile that an operation produces."""
+        """Requested destination of each tile that an operation produces."""
         self.moves = PendingMoves()
         self.builder = Builder(InsertPoint.at_end(Block()))
 
     # Kinds of tiles
 
     def level_of_type(self, type_: Attribute) -> str:
-        """The memory level of a tile."""
+        """Return the memory level of a tile type."""
         return level_of(type_) or self.target.outermost.name
 
     def is_value(self, type_: Attribute) -> bool:
-        """Return `True` if tiles of a type are values, not buffers."""
+        """Return `True` if tiles of a type are SSA values rather than buffers."""
         level = self.target.levels.get(self.level_of_type(type_))
         return level is not None and level.kind == "value"
 
@@ -77,7 +77,10 @@ class BufferizationState:
         return self.values[value]
 
     def convert_index(self, offset: Index) -> Index:
-        """An offset with its value converted; one that is computed later is now."""
+        """
+        Return a converted offset. An `affine.apply` that is not converted yet is built
+        at the insertion point.
+        """
         if isinstance(offset, int):
             return offset
         if offset not in self.values and isinstance(owner := offset.owner, ApplyOp):
@@ -91,37 +94,37 @@ class BufferizationState:
         return self.values[offset]
 
     def convert_indices(self, offsets: Sequence[Index]) -> list[Index]:
-        """Offsets with their values converted."""
+        """Return converted offsets."""
         return [self.convert_index(offset) for offset in offsets]
 
     def to_index_value(self, index: Index) -> SSAValue:
-        """An offset or bound as a value."""
+        """Return an offset or bound as an SSA value."""
         if not isinstance(index, int):
             return index
         attribute = IntegerAttr(index, IndexType())
         return self.builder.insert(arith.ConstantOp(attribute)).result
 
     def wait_before_read(self, *values: SSAValue) -> None:
-        """Wait for pending writes of some tiles before they are read."""
-        known = [self.storages[value] for value in values if value in self.storages]
-        self.moves.wait(self.builder, reads=known)
+        """Wait for writes in flight to tiles that are read next."""
+        storages = [self.storages[value] for value in values if value in self.storages]
+        self.moves.wait(self.builder, reads=storages)
 
     # Buffers
 
     def allocate(self, type_: AnyTensor) -> SSAValue:
-        """A new buffer for a tile."""
-        made = mem.AllocOp(buffer_type(type_, self.level_of_type(type_)))
-        return self.builder.insert(made).buffer
+        """Allocate a buffer for a tile."""
+        allocation = mem.AllocOp(buffer_type(type_, self.level_of_type(type_)))
+        return self.builder.insert(allocation).buffer
 
     def build_filled(self, type_: AnyTensor, number: float) -> SSAValue:
-        """A new tile, all of whose elements are `number`."""
+        """Build a tile whose elements all equal `number`."""
         if self.is_value(type_):
-            made = self.builder.insert(mem.FillOp(number, result_type=type_)).result
-            assert made is not None
-            return made
-        place = self.allocate(type_)
-        self.builder.insert(mem.FillOp(number, place))
-        return place
+            filled = self.builder.insert(mem.FillOp(number, result_type=type_)).result
+            assert filled is not None
+            return filled
+        buffer = self.allocate(type_)
+        self.builder.insert(mem.FillOp(number, buffer))
+        return buffer
 
     def fill_tile(self, value: SSAValue, number: float) -> None:
         """Bind a value to a filled tile."""

@@ -38,29 +38,29 @@ from tlf.lowering.tile_to_mem.structured_compute import (
 
 
 def convert_view(scope: BufferizationState, op: ViewInterface) -> None:
-    """The same buffer under another shape."""
+    """Convert a view to a reshaped buffer, copied if its strides allow no view."""
     source = op.operands[0]
     if scope.is_value(source.type):
         convert_map(scope, op, movement_map(op))
         return
     scope.wait_before_read(source)
-    place, storage = scope.operand(source), scope.storages[source]
-    if (part := _in_place_subview(scope, op)) is not None:
-        scope.bind(op.results[0], part, storage)
+    buffer, storage = scope.operand(source), scope.storages[source]
+    if (subview := _in_place_subview(scope, op)) is not None:
+        scope.bind(op.results[0], subview, storage)
         return
     shape = tensor_type(op.results[0]).get_shape()
-    if not is_contiguous(place):
-        if (seen := _reshape_subview(scope, op, place)) is not None:
-            scope.bind(op.results[0], seen, storage)
+    if not is_contiguous(buffer):
+        if (view := _reshape_subview(scope, op, buffer)) is not None:
+            scope.bind(op.results[0], view, storage)
             return
-        place = scope.allocate(with_axis_order(tensor_type(source), ()))
-        copy_buffer(scope, op, scope.operand(source), place)
+        buffer = scope.allocate(with_axis_order(tensor_type(source), ()))
+        copy_buffer(scope, op, scope.operand(source), buffer)
         storage = SharedStorage()
-    scope.bind(op.results[0], reshape_contiguous(scope.builder, place, shape), storage)
+    scope.bind(op.results[0], reshape_contiguous(scope.builder, buffer, shape), storage)
 
 
 def _in_place_subview(scope: BufferizationState, op: ViewInterface) -> SSAValue | None:
-    """Return the subview of a tensor in which a view's operand was built in place."""
+    """Return the subview of a tensor that a view's operand was built into, if any."""
     for use in op.results[0].uses:
         if isinstance(use.operation, tile.DesliceOp) and use.operation in scope.made:
             return scope.made[use.operation]
@@ -70,63 +70,70 @@ def _in_place_subview(scope: BufferizationState, op: ViewInterface) -> SSAValue 
 def _reshape_subview(
     scope: BufferizationState, op: ViewInterface, place: SSAValue
 ) -> SSAValue | None:
-    """Part of a tensor under another shape, where strides reach it."""
-    nearest = next(iter(scope.target.levels))
-    if level_of(op.results[0].type) == nearest:
+    """
+    Return a reshaped subview of a tensor if strides express it and the level is not the
+    innermost.
+    """
+    innermost = next(iter(scope.target.levels))
+    if level_of(op.results[0].type) == innermost:
         return None
     return reshape_buffer(scope, place, tensor_type(op.results[0]).get_shape())
 
 
 def convert_movement(scope: BufferizationState, op: MovementInterface) -> None:
     """
-    Convert a movement to a copying map, or to a strided view where possible. Part of a
-    stored tensor is where it is.
+    Convert a movement to a copying map, or to a copy of a strided view. A strided slice
+    of a tensor in the outermost level becomes a view.
     """
     if is_strided_slice(op) and level_of(op.results[0].type) is None:
         source = op.operands[0]
         scope.wait_before_read(source)
-        part = slice_view(scope.builder, scope.operand(source), op)
-        scope.bind(op.results[0], part, scope.storages[source])
+        view = slice_view(scope.builder, scope.operand(source), op)
+        scope.bind(op.results[0], view, scope.storages[source])
         return
     if is_permutation_or_broadcast(op) or scope.is_value(op.results[0].type):
         convert_map(scope, op, movement_map(op))
         return
     source, result = op.operands[0], tensor_type(op.results[0])
     scope.wait_before_read(source)
-    place = scope.operand(source)
-    if not is_contiguous(place):
-        place = scope.allocate(with_axis_order(tensor_type(source), ()))
-        copy_buffer(scope, op, scope.operand(source), place)
+    buffer = scope.operand(source)
+    if not is_contiguous(buffer):
+        buffer = scope.allocate(with_axis_order(tensor_type(source), ()))
+        copy_buffer(scope, op, scope.operand(source), buffer)
     shape = tensor_type(source).get_shape()
     if (strides := element_strides(op, row_major_strides(shape))) is None:
         raise BufferizationError(op, "cannot move elements that repeat along an axis")
     first = first_element_offset(op, row_major_strides(shape))
-    seen = restride_contiguous(scope.builder, place, result.get_shape(), strides, first)
-    target = scope.allocate(result)
-    copy_buffer(scope, op, seen, target)
-    scope.bind(op.results[0], target, SharedStorage())
+    source_view = restride_contiguous(
+        scope.builder, buffer, result.get_shape(), strides, first
+    )
+    destination = scope.allocate(result)
+    copy_buffer(scope, op, source_view, destination)
+    scope.bind(op.results[0], destination, SharedStorage())
 
 
 def convert_map(
     scope: BufferizationState, op: TilingInterface, map_: StructuredMap
 ) -> None:
-    """An elementwise operation or a movement."""
+    """Convert an elementwise operation or a movement to a map."""
     inputs = [scope.operand(value) for value in map_.inputs]
     result = op.results[0]
     scope.wait_before_read(*map_.inputs)
     if scope.is_value(result.type):
-        made = mem.MapOp(inputs, [], map_.domain, map_.maps, map_.body, [result.type])
-        scope.bind(result, scope.builder.insert(made).results[0], SharedStorage())
+        map_op = mem.MapOp(inputs, [], map_.domain, map_.maps, map_.body, [result.type])
+        scope.bind(result, scope.builder.insert(map_op).results[0], SharedStorage())
         return
-    place, storage = _map_destination(scope, op, map_)
-    scope.builder.insert(mem.MapOp(inputs, [place], map_.domain, map_.maps, map_.body))
-    scope.bind(result, place, storage)
+    destination, storage = _map_destination(scope, op, map_)
+    scope.builder.insert(
+        mem.MapOp(inputs, [destination], map_.domain, map_.maps, map_.body)
+    )
+    scope.bind(result, destination, storage)
 
 
 def _map_destination(
     scope: BufferizationState, op: TilingInterface, map_: StructuredMap
 ) -> tuple[SSAValue, SharedStorage]:
-    """Return the buffer of a dead input that fits, or a new one."""
+    """Return the buffer of a dead input of equal type, or a new buffer."""
     result = tensor_type(op.results[0])
     identity = AffineMap.identity(len(map_.domain))
     for value, indexing in zip(map_.inputs, map_.maps, strict=False):
@@ -137,8 +144,8 @@ def _map_destination(
         if not fits or indexing != identity:
             continue
         storage = scope.storages[value]
-        others = {other for other in map_.inputs if scope.storages[other] is storage}
-        if others == {value} and scope.liveness.try_reuse(storage, op):
+        aliases = {other for other in map_.inputs if scope.storages[other] is storage}
+        if aliases == {value} and scope.liveness.try_reuse(storage, op):
             scope.moves.wait(scope.builder, writes=[storage])
             return scope.values[value], storage
     return scope.allocate(result), SharedStorage()
@@ -147,7 +154,7 @@ def _map_destination(
 def convert_accumulation(
     scope: BufferizationState, op: ReductionInterface | ContractionInterface
 ) -> None:
-    """A reduction or contraction, into what it starts from."""
+    """Convert a reduction or contraction; it overwrites its initial accumulator."""
     result = tensor_type(op.results[0])
     if result.element_type != op.accumulator_type:
         raise BufferizationError(
@@ -160,21 +167,21 @@ def convert_accumulation(
     scope.wait_before_read(*op.inputs)
     total, storage = _initial_accumulator(scope, op)
     if not scope.is_value(result):
-        seen = reshape_contiguous(scope.builder, total, compute.output_shape)
-        scope.builder.insert(compute.build(inputs, seen))
+        view = reshape_contiguous(scope.builder, total, compute.output_shape)
+        scope.builder.insert(compute.build(inputs, view))
         scope.bind(op.results[0], total, storage)
         return
     if compute.output_shape != result.get_shape():
         raise BufferizationError(op, "cannot split an axis of a tile of registers")
-    made = scope.builder.insert(compute.build(inputs, total))
-    scope.bind(op.results[0], made.results[0], SharedStorage())
+    accumulation = scope.builder.insert(compute.build(inputs, total))
+    scope.bind(op.results[0], accumulation.results[0], SharedStorage())
 
 
 def _initial_accumulator(
     scope: BufferizationState, op: AccumulatingInterface
 ) -> tuple[SSAValue, SharedStorage]:
     """
-    Return the initial value that the result is accumulated on in place, and its
+    Return the initial accumulator, which is updated in place if it is a buffer, and its
     storage.
     """
     result = tensor_type(op.results[0])
@@ -183,7 +190,7 @@ def _initial_accumulator(
         return scope.build_filled(result, scalar_value(neutral)), SharedStorage()
     if scope.is_value(result):
         return scope.operand(op.init_value), SharedStorage()
-    place, storage = acquire_writable_buffer(scope, op, op.init_value)
-    if not is_contiguous(place):
-        raise BufferizationError(op, "expected to accumulate on a tile of its own")
-    return place, storage
+    buffer, storage = acquire_writable_buffer(scope, op, op.init_value)
+    if not is_contiguous(buffer):
+        raise BufferizationError(op, "expected to accumulate on a contiguous tile")
+    return buffer, storage

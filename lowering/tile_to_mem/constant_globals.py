@@ -21,9 +21,7 @@ from tlf.lowering.tile_to_mem.bufferization_error import BufferizationError
 
 
 class ConstantGlobals:
-    """
-    The globals of a module, one for each constant that is stored.
-    """
+    """Globals of a module, one per distinct value and type of a constant."""
 
     def __init__(self, module: ModuleOp) -> None:
         self.module = module
@@ -32,7 +30,7 @@ class ConstantGlobals:
     def get_global(
         self, op: ConstantInterface, type_: MemRefType[Attribute]
     ) -> memref.GetGlobalOp:
-        """Return an access to a constant's global, which is created on first use."""
+        """Return an access to a constant's global, created on first use."""
         if not isinstance(op, graph.ConstantOp):
             raise BufferizationError(op, "expected a constant with a value")
         key = (op.value, type_)
@@ -47,7 +45,7 @@ class ConstantGlobals:
         value: Attribute = op.value
         dense = isinstance(value, DenseIntOrFPElementsAttr)
         initial = cast(Attribute, value) if dense else UnitAttr()
-        made = memref.GlobalOp.get(
+        global_op = memref.GlobalOp.get(
             StringAttr(name),
             type_,
             initial,
@@ -55,10 +53,10 @@ class ConstantGlobals:
             constant=UnitAttr(),
         )
         if not dense:
-            made.attributes[SIDE_FILE] = value
-        made.location = op.location
-        first = self.module.body.block.first_op
-        if first is None:
-            self.module.body.block.add_op(made)
+            global_op.attributes[SIDE_FILE] = value
+        global_op.location = op.location
+        first_op = self.module.body.block.first_op
+        if first_op is None:
+            self.module.body.block.add_op(global_op)
         else:
-            self.module.body.block.insert_op_before(made, first)
+            self.module.body.block.insert_op_before(global_op, first_op)

@@ -16,13 +16,13 @@ from tlf.lowering.tile_to_mem.function_conversion import FunctionConverter
 @dataclass(frozen=True)
 class ConvertTileToMemPass(ModulePass):
     """
-    Give every tile a buffer in its memory level, or keep it as a value where the target
-    manages the level itself.
+    Assign every tile a buffer in its memory level. Tiles in target-managed levels stay
+    SSA values.
 
     Results are built in place: they become trailing arguments of the function, and
     `tile.deslice` writes into them. A slice into another level becomes an asynchronous
-    move whose end is awaited before the tile is used. Elementwise operations and
-    accumulations overwrite an operand that is not needed any more.
+    move, with a wait before the first use of the tile. Elementwise operations and
+    accumulations overwrite an operand that is dead afterwards.
     """
 
     name = "convert-tile-to-mem"

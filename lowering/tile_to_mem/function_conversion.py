@@ -1,4 +1,4 @@
-"""Bufferise a function: its signature, then its operations one by one."""
+"""Bufferise a function: its signature, then its operations in order."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ from tlf.lowering.tile_to_mem.structured_compute import elementwise_map
 
 class FunctionConverter:
     """
-    Bufferises a function: tiles become buffers, or values in target-managed levels.
+    Converter of a function: tiles become buffers, or values in target-managed levels.
     """
 
     def __init__(
@@ -85,8 +85,10 @@ class FunctionConverter:
         inputs = [argument.type for argument in new.args]
         self.function.properties["function_type"] = FunctionType.from_lists(inputs, [])
         if self.function.arg_attrs is not None:
-            nothing = [DictionaryAttr({})] * results
-            self.function.arg_attrs = ArrayAttr([*self.function.arg_attrs, *nothing])
+            no_attributes = [DictionaryAttr({})] * results
+            self.function.arg_attrs = ArrayAttr(
+                [*self.function.arg_attrs, *no_attributes]
+            )
         self.function.properties.pop("res_attrs", None)
         self.function.attributes[RESULTS] = IntegerAttr(results, i64)
 
@@ -95,8 +97,8 @@ class FunctionConverter:
         if isinstance(type_, TensorType):
             outermost = self.scope.target.outermost.name
             type_ = buffer_type(cast(AnyTensor, type_), outermost)
-        made = new.insert_arg(type_, len(new.args))
-        self.scope.bind(argument, made, SharedStorage(is_writable=False))
+        buffer = new.insert_arg(type_, len(new.args))
+        self.scope.bind(argument, buffer, SharedStorage(is_writable=False))
 
     def _add_result_arguments(self, old: Block, new: Block) -> int:
         """Add a destination argument for each returned tensor."""
@@ -104,27 +106,27 @@ class FunctionConverter:
         if not isinstance(returned, func.ReturnOp):
             raise BufferizationError(self.function, "expected one block that returns")
         self.scope.builder = Builder(InsertPoint.at_end(new))
-        for number, value in enumerate(returned.arguments):
+        for index, value in enumerate(returned.arguments):
             if not isinstance(value.type, TensorType):
                 raise BufferizationError(
                     returned, f"expected to return tensors, got {value.type}"
                 )
             type_ = buffer_type(tensor_type(value), self.scope.target.outermost.name)
-            made = new.insert_arg(type_, len(new.args))
-            made.name_hint = value.name_hint or f"result{number}"
-            self._assign_destination(returned, value, made)
+            buffer = new.insert_arg(type_, len(new.args))
+            buffer.name_hint = value.name_hint or f"result{index}"
+            self._assign_destination(returned, value, buffer)
         return len(returned.arguments)
 
     def _assign_destination(
         self, op: Operation, value: SSAValue, place: SSAValue
     ) -> None:
         """
-        Make a result argument the destination of the tile that a return value is built
-        in.
+        Make a result argument the destination of the `tile.empty` that a returned value
+        originates from.
         """
         if (origin := empty_origin_of(value)) is None:
             raise BufferizationError(
-                op, "expected a returned value that tiles were put into"
+                op, "expected a returned value that tiles are inserted into"
             )
         if origin in self.scope.destinations:
             raise BufferizationError(op, "expected every value to be returned once")
@@ -134,7 +136,7 @@ class FunctionConverter:
         )
 
     def _convert_block(self, old: Block, new: Block) -> None:
-        """Convert the operations of a loop's body; moves end where it ends."""
+        """Convert a loop body; its moves complete before the body ends."""
         scope = self.scope
         builder, moves = scope.builder, scope.moves
         scope.moves = PendingMoves()
@@ -143,7 +145,7 @@ class FunctionConverter:
         scope.builder, scope.moves = builder, moves
 
     def _convert_ops(self, old: Block, new: Block) -> None:
-        """Convert the operations of a block, all but the last."""
+        """Convert all operations of a block except the terminator."""
         self.scope.builder = Builder(InsertPoint.at_end(new))
         for op in old.ops:
             if op is old.last_op:
@@ -224,9 +226,11 @@ TILE_OPERATIONS = (
 
 
 def check_supported(op: Operation) -> None:
-    """Check that an operation can be bufferised or has no tensors."""
-    known = isinstance(op, (*COMPUTE_INTERFACES, *TILE_OPERATIONS, func.ReturnOp))
-    if known and not isinstance(op, IndexedInterface):
+    """Raise `BufferizationError` for an unsupported operation with tensors."""
+    is_supported = isinstance(
+        op, (*COMPUTE_INTERFACES, *TILE_OPERATIONS, func.ReturnOp)
+    )
+    if is_supported and not isinstance(op, IndexedInterface):
         return
     if any(isinstance(v.type, TensorType) for v in (*op.operands, *op.results)):
         raise BufferizationError(op, _unsupported_message(op))

@@ -7,7 +7,7 @@ from xdsl.ir import Operation
 
 
 def propagate_location(source: Operation, made: Operation | None) -> None:
-    """Give `made` and what follows it in its block the place of `source`."""
+    """Copy the location of `source` to `made` and to all operations after it."""
     while made is not None:
         for inner in made.walk():
             if isinstance(inner.location, UnknownLoc):

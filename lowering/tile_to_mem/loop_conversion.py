@@ -1,4 +1,4 @@
-"""Bufferise tile loops: parallel nests, and sequential ones with carried values."""
+"""Bufferise tile loops: parallel nests and sequential nests with carried values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tlf.lowering.tile_to_mem.ring_windows import (
 )
 
 ConvertBlock = Callable[[Block, Block], None]
-"""Converts the operations of one block to the end of another."""
+"""Callback that converts a block's operations and appends them to another block."""
 
 
 def convert_parallel(
@@ -43,8 +43,8 @@ def convert_parallel(
     if body is not outer:
         body.add_op(scf.ReduceOp())
     for init, result in zip(op.inits, op.results, strict=True):
-        around = scope.storages[init].enclosing
-        scope.bind(result, scope.values[init], SharedStorage(enclosing=around))
+        enclosing = scope.storages[init].enclosing
+        scope.bind(result, scope.values[init], SharedStorage(enclosing=enclosing))
 
 
 def _build_parallel_nest(
@@ -77,15 +77,13 @@ def _bind_variable(scope: BufferizationState, old: SSAValue, new: SSAValue) -> N
 def _check_destination(
     scope: BufferizationState, op: tile.WhileOp, init: SSAValue
 ) -> None:
-    """
-    Raise `BufferizationError` unless a loop may write to its destination in place.
-    """
+    """Raise `BufferizationError` unless a loop can write its destination in place."""
     if scope.is_value(init.type):
-        raise BufferizationError(op, "cannot put tiles into a tile of registers")
+        raise BufferizationError(op, "cannot insert tiles into a tile of registers")
     storage = scope.storages[init]
     if not storage.is_writable and not storage.is_destination:
         raise BufferizationError(
-            op, "expected a destination of its own: arguments are read-only"
+            op, "expected a writable destination: arguments are read-only"
         )
     users = [
         user
@@ -98,23 +96,23 @@ def _check_destination(
         )
     if not all(_is_read_of_own_tile(op, user) for user in users):
         raise BufferizationError(
-            op, "expected the loop to read of its destination what it writes next"
+            op, "expected an iteration to read only its own tile of the destination"
         )
 
 
 def _is_read_of_own_tile(loop: tile.WhileOp, user: Operation) -> bool:
     """
-    Return `True` if an operation in a loop reads of its destination only the tile that
+    Return `True` if an operation in a loop reads only the tile of the destination that
     the same iteration writes.
     """
     block = user.parent
     if not isinstance(user, tile.SliceOp) or block is None:
         return False
-    around = user.parent_op()
-    while around is not loop:
-        if not isinstance(around, tile.WhileOp) or not around.is_parallel:
+    parent = user.parent_op()
+    while parent is not loop:
+        if not isinstance(parent, tile.WhileOp) or not parent.is_parallel:
             return False
-        around = around.parent_op()
+        parent = parent.parent_op()
     shape = tensor_type(user.result).get_shape()
     return any(
         isinstance(other, tile.DesliceOp)
@@ -127,7 +125,7 @@ def _is_read_of_own_tile(loop: tile.WhileOp, user: Operation) -> bool:
 def convert_sequential(
     scope: BufferizationState, op: tile.WhileOp, convert: ConvertBlock
 ) -> None:
-    """A sequential nest, whose carried tiles are values or buffers of their own."""
+    """Convert a sequential nest; carried tiles are values or separate buffers."""
     kinds = {scope.is_value(init.type) for init in op.inits}
     if len(kinds) > 1:
         raise BufferizationError(op, "expected carried values in one memory level")
@@ -166,31 +164,33 @@ def _carry_buffers(
     rings = scope.rings.rings_of(op)
     for ring in rings.values():
         open_ring(scope, ring)
-    places = {
-        number: _carried_buffer(scope, op, number)
-        for number in range(len(op.inits))
-        if number not in rings
+    buffers = {
+        index: _carried_buffer(scope, op, index)
+        for index in range(len(op.inits))
+        if index not in rings
     }
     _wait_for_operands(scope, op)
     outer = scope.builder
     loops = _open_loops(scope, op, [])
-    for number, place in places.items():
-        written = op.is_destination(number)
-        storage = SharedStorage(is_writable=not written, is_destination=written)
-        scope.bind(op.carried_values[number], place, storage)
+    for index, buffer in buffers.items():
+        is_destination = op.is_destination(index)
+        storage = SharedStorage(
+            is_writable=not is_destination, is_destination=is_destination
+        )
+        scope.bind(op.carried_values[index], buffer, storage)
     for ring in rings.values():
         bind_carried_window(scope, ring)
     innermost = scope.builder.insertion_point.block
     convert(op.body.block, innermost)
     scope.builder = Builder(InsertPoint.at_end(innermost))
-    for number, place in places.items():
-        copy_buffer(scope, op, scope.operand(op.yield_op.arguments[number]), place)
+    for index, buffer in buffers.items():
+        copy_buffer(scope, op, scope.operand(op.yield_op.arguments[index]), buffer)
     for loop in reversed(loops):
         loop.body.block.add_op(scf.YieldOp())
     scope.builder = outer
-    for number, place in places.items():
-        around = scope.storages[op.inits[number]].enclosing
-        scope.bind(op.results[number], place, SharedStorage(enclosing=around))
+    for index, buffer in buffers.items():
+        enclosing = scope.storages[op.inits[index]].enclosing
+        scope.bind(op.results[index], buffer, SharedStorage(enclosing=enclosing))
     for ring in rings.values():
         close_ring(scope, ring)
 
@@ -199,8 +199,8 @@ def _carried_buffer(
     scope: BufferizationState, op: tile.WhileOp, position: int
 ) -> SSAValue:
     """
-    Return the buffer of a carried value: one of its own, or the destination that it is
-    assembled in.
+    Return the buffer of a carried value: a writable buffer, or the destination that the
+    loop assembles.
     """
     init = op.inits[position]
     scope.operand(init)
@@ -214,7 +214,10 @@ def _carried_buffer(
 def _open_loops(
     scope: BufferizationState, op: tile.WhileOp, carried: Sequence[SSAValue]
 ) -> list[scf.ForOp]:
-    """One loop inside the other, the scope's next operation inside of all."""
+    """
+    Build nested loops, outermost first, and set the insertion point to the innermost
+    body.
+    """
     loops: list[scf.ForOp] = []
     bounds = zip(*_bound_values(scope, op), op.induction_variables, strict=True)
     for lower, upper, step, variable in bounds:
@@ -231,7 +234,7 @@ def _open_loops(
 
 
 def _bound_values(scope: BufferizationState, op: tile.WhileOp) -> list[list[SSAValue]]:
-    """Lower bounds, upper bounds and steps as values."""
+    """Return the lower bounds, upper bounds and steps as SSA values."""
     bounds = (op.mixed_lower, op.mixed_upper, op.step_values)
     return [
         [scope.to_index_value(scope.convert_index(bound)) for bound in each]
@@ -240,7 +243,7 @@ def _bound_values(scope: BufferizationState, op: tile.WhileOp) -> list[list[SSAV
 
 
 def _wait_for_operands(scope: BufferizationState, op: tile.WhileOp) -> None:
-    """Wait for all pending moves that conflict with a loop."""
+    """Wait for all moves in flight that conflict with a loop."""
     used = dict.fromkeys(
         scope.storages[operand]
         for inner in op.walk()

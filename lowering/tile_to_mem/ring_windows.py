@@ -1,4 +1,4 @@
-"""Windows of ring buffers: their allocation, position per iteration and rolling."""
+"""Ring buffer windows: allocation, position per iteration and advance."""
 
 from __future__ import annotations
 
@@ -27,47 +27,50 @@ def resolve_destination(
     scope: BufferizationState, value: SSAValue
 ) -> tuple[SSAValue, SharedStorage]:
     """
-    Return the destination of a new tile: the requested one, or a buffer of its own.
+    Return the destination of a new tile and its storage: the requested destination, an
+    in-place subview, slices of a ring, or a new buffer.
     """
     type_ = tensor_type(value)
-    if (place := scope.destinations.get(value)) is not None:
-        return place, SharedStorage()
-    if (place := _in_place_subview(scope, value)) is not None:
-        return place
+    if (buffer := scope.destinations.get(value)) is not None:
+        return buffer, SharedStorage()
+    if (buffer := _in_place_subview(scope, value)) is not None:
+        return buffer
     if (ring := scope.rings.nexts.get(value)) is not None:
         scope.moves.wait(scope.builder, writes=[ring.storage])
         ring.next_value = _next_slices(scope, ring)
-        place = reshape_buffer(scope, ring.next_value, type_.get_shape())
-        assert place is not None
-        return place, SharedStorage(enclosing=ring.storage)
+        buffer = reshape_buffer(scope, ring.next_value, type_.get_shape())
+        assert buffer is not None
+        return buffer, SharedStorage(enclosing=ring.storage)
     if (ring := scope.rings.inits.get(value)) is not None:
         ring.buffer = scope.allocate(_ring_type(ring))
         ring.initial_value = _first_window_view(scope.builder, ring, ring.buffer)
-        place = reshape_buffer(scope, ring.initial_value, type_.get_shape())
-        assert place is not None
-        return place, SharedStorage()
+        buffer = reshape_buffer(scope, ring.initial_value, type_.get_shape())
+        assert buffer is not None
+        return buffer, SharedStorage()
     return scope.allocate(type_), SharedStorage()
 
 
 def _in_place_subview(
     scope: BufferizationState, value: SSAValue
 ) -> tuple[SSAValue, SharedStorage] | None:
-    """Return the in-place subview that a tile is to be inserted into, if possible."""
-    if (put := scope.parts.get(value)) is None:
+    """Return the in-place subview that a tile is inserted into, if possible."""
+    if (insertion := scope.parts.get(value)) is None:
         return None
-    tensor, shape = enclosing_tensor_of(put), tensor_type(value).get_shape()
-    offsets = scope.convert_indices(put.mixed_offsets)
-    part = build_subview(scope.builder, scope.values[tensor], offsets, put.extents)
-    if shape == put.extents:
-        seen = part
-    elif (seen := reshape_strided(scope.builder, part, shape)) is None:
+    tensor, shape = enclosing_tensor_of(insertion), tensor_type(value).get_shape()
+    offsets = scope.convert_indices(insertion.mixed_offsets)
+    subview = build_subview(
+        scope.builder, scope.values[tensor], offsets, insertion.extents
+    )
+    if shape == insertion.extents:
+        view = subview
+    elif (view := reshape_strided(scope.builder, subview, shape)) is None:
         return None
-    scope.made[put] = part
-    return seen, SharedStorage(enclosing=scope.storages[tensor].outermost)
+    scope.made[insertion] = subview
+    return view, SharedStorage(enclosing=scope.storages[tensor].outermost)
 
 
 def open_ring(scope: BufferizationState, ring: RingBuffer) -> None:
-    """Let a ring hold the first window of its loop, before the loop starts."""
+    """Store the first window of a loop in its ring, before the loop."""
     init = ring.init
     source = scope.operand(init)
     if ring.initial_value is source and _try_take_over(
@@ -96,14 +99,14 @@ def _try_take_over(
 
 def bind_carried_window(scope: BufferizationState, ring: RingBuffer) -> None:
     """Bind the carried window of a ring at the start of an iteration."""
-    place = _build_window(scope, ring, _slice_position(scope, ring, 0), ring.extent)
-    scope.bind(ring.loop.carried_values[ring.carried_index], place, ring.storage)
+    window = _build_window(scope, ring, _slice_position(scope, ring, 0), ring.extent)
+    scope.bind(ring.loop.carried_values[ring.carried_index], window, ring.storage)
 
 
 def advance_window(
     scope: BufferizationState, op: tile.RollOp, ring: RingBuffer
 ) -> None:
-    """Advance a ring window, and copy the next slices if they are not in the ring."""
+    """Advance a ring window; copy the next slices unless they are in the ring."""
     if scope.operand(op.next) is ring.next_value:
         scope.storages[op.next].is_writable = False
     else:
@@ -111,26 +114,26 @@ def advance_window(
         scope.wait_before_read(op.next)
         scope.moves.wait(scope.builder, writes=[ring.storage])
         copy_buffer(scope, op, scope.operand(op.next), _next_slices(scope, ring))
-    place = _build_window(
+    window = _build_window(
         scope, ring, _slice_position(scope, ring, ring.new_slices), ring.extent
     )
-    scope.bind(op.result, place, ring.storage)
+    scope.bind(op.result, window, ring.storage)
 
 
 def close_ring(scope: BufferizationState, ring: RingBuffer) -> None:
-    """Bind the last window of a ring after its loop."""
+    """Bind the final window of a ring to the loop result."""
     result = ring.loop.results[ring.carried_index]
     if not result.uses:
         return
     trips = [count or 0 for count in trip_counts(ring.loop)]
-    place = _build_window(
+    window = _build_window(
         scope, ring, prod(trips) * ring.new_slices % ring.slots, ring.extent
     )
-    scope.bind(result, place, SharedStorage(is_writable=False))
+    scope.bind(result, window, SharedStorage(is_writable=False))
 
 
 def _ring_type(ring: RingBuffer) -> AnyTensor:
-    """A tile of all slots of a ring."""
+    """Return the tile type of all slots of a ring."""
     window = tensor_type(ring.roll.window)
     shape = list(window.get_shape())
     shape[ring.axis] = ring.slots
@@ -140,13 +143,13 @@ def _ring_type(ring: RingBuffer) -> AnyTensor:
 def _first_window_view(
     builder: Builder, ring: RingBuffer, buffer: SSAValue
 ) -> SSAValue:
-    """The part of a ring's buffer that the first window is in."""
+    """Build the subview of a ring's buffer that contains the first window."""
     shape = tensor_type(ring.init).get_shape()
     return build_subview(builder, buffer, [0] * len(shape), shape)
 
 
 def _next_slices(scope: BufferizationState, ring: RingBuffer) -> SSAValue:
-    """Return the slices behind the window at the start of an iteration."""
+    """Build the window of the slices behind the current window of an iteration."""
     return _build_window(
         scope, ring, _slice_position(scope, ring, ring.extent), ring.new_slices
     )
@@ -155,17 +158,17 @@ def _next_slices(scope: BufferizationState, ring: RingBuffer) -> SSAValue:
 def _build_window(
     scope: BufferizationState, ring: RingBuffer, position: Index, count: int
 ) -> SSAValue:
-    """Some slices of a ring."""
+    """Build a ring window of `count` slices that starts at `position`."""
     assert ring.buffer is not None
     sizes = list(tensor_type(ring.roll.window).get_shape())
     offsets: list[Index] = [0] * len(sizes)
     offsets[ring.axis], sizes[ring.axis] = position, count
-    made = mem.WindowOp(ring.buffer, offsets, sizes, ring.axis)
-    return scope.builder.insert(made).result
+    window = mem.WindowOp(ring.buffer, offsets, sizes, ring.axis)
+    return scope.builder.insert(window).result
 
 
 def _slice_position(scope: BufferizationState, ring: RingBuffer, shift: int) -> Index:
-    """Return the ring slice `shift` behind the window's start, before the modulo."""
+    """Return the slice `shift` behind the window start, before the modulo of slots."""
     loop = ring.loop
     operands: list[SSAValue] = []
     total: AffineExpr = AffineExpr.constant(shift)
@@ -182,13 +185,13 @@ def _slice_position(scope: BufferizationState, ring: RingBuffer, shift: int) -> 
     )
     trips = [count or 0 for count in trip_counts(loop)]
     for (lower, step, variable), count in reversed(list(zip(nest, trips, strict=True))):
-        behind = to_expression(scope.convert_index(variable))
+        distance = to_expression(scope.convert_index(variable))
         if lower != 0:
-            behind = behind - to_expression(scope.convert_index(lower))
+            distance = distance - to_expression(scope.convert_index(lower))
         if slices % step:
-            total = behind // step * slices + total
+            total = distance // step * slices + total
         else:
-            total = behind * (slices // step) + total
+            total = distance * (slices // step) + total
         slices *= count
     if not operands:
         return shift

@@ -21,21 +21,19 @@ from tlf.lowering.tile_to_mem.bufferization_state import BufferizationState
 
 
 def slice_view(builder: Builder, source: SSAValue, op: MovementInterface) -> SSAValue:
-    """Build the view of a buffer for a movement that only slices it."""
+    """Build the view of a buffer for a movement that is a strided slice."""
     offset, strides = _static_layout(source)
     accesses = op.indexing_maps()[0] or ()
     for access, stride in zip(accesses, strides, strict=True):
         offset += access.offset * stride
     steps = [access.terms[0][1] for access in accesses]
-    seen = [step * stride for step, stride in zip(steps, strides, strict=True)]
+    view_strides = [step * stride for step, stride in zip(steps, strides, strict=True)]
     shape = tensor_type(op.results[0]).get_shape()
-    return _build_view(builder, source, shape, offset, seen)
+    return _build_view(builder, source, shape, offset, view_strides)
 
 
 VIEW_OPERATIONS = memref.ReinterpretCastOp | memref.SubviewOp
-"""
-Operations that make views of buffers; their types give the offset in the whole buffer.
-"""
+"""View operations whose result type gives the offset in the allocated buffer."""
 
 
 def reshape_strided(
@@ -46,33 +44,39 @@ def reshape_strided(
         return None
     offset, strides = _static_layout(source)
     old = cast(AnyBuffer, source.type).get_shape()
-    seen = reshaped_strides(old, strides, shape)
-    return None if seen is None else _build_view(builder, source, shape, offset, seen)
+    view_strides = reshaped_strides(old, strides, shape)
+    return (
+        None
+        if view_strides is None
+        else _build_view(builder, source, shape, offset, view_strides)
+    )
 
 
 def reshape_buffer(
     scope: BufferizationState, place: SSAValue, shape: Sequence[int]
 ) -> SSAValue | None:
-    """Return a buffer or ring window under another shape, if strides allow it."""
+    """Return a reshaped view of a buffer or ring window, if strides allow it."""
     old = cast(AnyBuffer, place.type).get_shape()
     if old == tuple(shape):
         return place
-    whole = scope.shown.get(place)
-    if whole is not None and cast(AnyBuffer, whole.type).get_shape() == tuple(shape):
-        return whole
+    original = scope.shown.get(place)
+    if original is not None and cast(AnyBuffer, original.type).get_shape() == tuple(
+        shape
+    ):
+        return original
     if isinstance(place.owner, mem.WindowOp):
         axis = collapsed_axis(old, shape)
         if axis is None:
             return None
-        seen = scope.builder.insert(mem.CollapseOp(place, axis)).result
-    elif (seen := reshape_strided(scope.builder, place, shape)) is None:
+        view = scope.builder.insert(mem.CollapseOp(place, axis)).result
+    elif (view := reshape_strided(scope.builder, place, shape)) is None:
         return None
-    scope.shown[seen] = place
-    return seen
+    scope.shown[view] = place
+    return view
 
 
 def _has_static_offset(buffer: SSAValue) -> bool:
-    """Return `True` if the offset of a buffer in the whole one is known."""
+    """Return `True` if the offset in the allocated buffer is static."""
     type_ = cast(AnyBuffer, buffer.type)
     if not isinstance(type_.layout, StridedLayoutAttr):
         return isinstance(type_.layout, NoneAttr)
@@ -80,7 +84,7 @@ def _has_static_offset(buffer: SSAValue) -> bool:
 
 
 def _static_layout(buffer: SSAValue) -> tuple[int, tuple[int, ...]]:
-    """The offset from the whole buffer, and the strides, in elements."""
+    """Return the offset in the allocated buffer and the strides, in elements."""
     type_ = cast(AnyBuffer, buffer.type)
     offset = (
         type_.layout.get_offset() if isinstance(type_.layout, StridedLayoutAttr) else 0
@@ -98,17 +102,17 @@ def _build_view(
     offset: int,
     strides: Sequence[int],
 ) -> SSAValue:
-    """A view of the whole buffer that `source` shows, or is."""
+    """Build a view of the allocated buffer that `source` is a view of."""
     while isinstance(owner := source.owner, VIEW_OPERATIONS):
         source = owner.source
     type_ = cast(AnyBuffer, source.type)
     is_whole = offset == 0 and tuple(strides) == row_major_strides(shape)
     layout = NoneAttr() if is_whole else StridedLayoutAttr(list(strides), offset)
-    made = memref.ReinterpretCastOp.from_dynamic(
+    view = memref.ReinterpretCastOp.from_dynamic(
         source,
         [offset],
         list(shape),
         list(strides),
         MemRefType(type_.element_type, shape, layout, type_.memory_space),
     )
-    return builder.insert(made).result
+    return builder.insert(view).result

@@ -1,4 +1,4 @@
-"""Describe tile operations as structured compute: domains, maps and bodies."""
+"""Structured form of tile operations: iteration domain, indexing maps and body."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class StructuredMap:
 
 
 def elementwise_map(op: ElementwiseInterface) -> StructuredMap:
-    """An elementwise operation, with constants of one value inside of its body."""
+    """Return an elementwise operation as a map; splat constants are in the body."""
     rank = len(op.iteration_domain())
     body = Block()
     builder = Builder(InsertPoint.at_end(body))
@@ -66,8 +66,8 @@ def elementwise_map(op: ElementwiseInterface) -> StructuredMap:
     for operand, accesses in zip(op.operands, op.indexing_maps(), strict=True):
         element = tensor_type(operand).element_type
         if (constant := splat_of(operand)) is not None and accesses is not None:
-            number = scalar_value(constant)
-            elements.append(_build_constant(builder, number, tensor_type(operand)))
+            scalar = scalar_value(constant)
+            elements.append(_build_constant(builder, scalar, tensor_type(operand)))
             continue
         inputs.append(operand)
         maps.append(to_affine_map(accesses or (), rank).data)
@@ -84,7 +84,7 @@ def _build_constant(builder: Builder, number: float, model: AnyTensor) -> SSAVal
 
 
 def movement_map(op: MovementInterface) -> StructuredMap:
-    """A movement as a map from each element of the result to one of the operand."""
+    """Return a movement as a map from result elements to operand elements."""
     shape = tensor_type(op.results[0]).get_shape()
     source = op.indexing_maps()[0] or ()
     axis_of = _axes_by_iterator(op, op.result_indexing_maps()[0])
@@ -97,9 +97,9 @@ def movement_map(op: MovementInterface) -> StructuredMap:
                 f"{op.name}: cannot move elements of {op.operands[0].type} to "
                 f"{op.results[0].type} without a contiguous buffer"
             )
-        known = [axis for axis in axes if axis is not None]
+        used_axes = [axis for axis in axes if axis is not None]
         expressions.append(
-            AffineExpr.dimension(known[0]) if known else AffineExpr.constant(0)
+            AffineExpr.dimension(used_axes[0]) if used_axes else AffineExpr.constant(0)
         )
     maps = (
         AffineMap(len(shape), 0, tuple(expressions)),
@@ -116,16 +116,19 @@ def movement_map(op: MovementInterface) -> StructuredMap:
 def element_strides(
     op: MovementInterface, strides: Sequence[int]
 ) -> tuple[int, ...] | None:
-    """Return the strides of an operand's buffer in the shape of a movement's result."""
+    """
+    Return the strides, along the axes of a movement's result, in an operand buffer with
+    the given strides; `None` if elements repeat along an axis.
+    """
     axis_of = _axes_by_iterator(op, op.result_indexing_maps()[0])
-    seen = [0] * tensor_type(op.results[0]).get_num_dims()
+    result_strides = [0] * tensor_type(op.results[0]).get_num_dims()
     for access, stride in zip(op.indexing_maps()[0] or (), strides, strict=True):
         for iterator, factor in access.terms:
             if access.width != 1 or (axis := axis_of.get(iterator)) is None:
                 return None
-            seen[axis] += factor * stride
+            result_strides[axis] += factor * stride
     shape = tensor_type(op.results[0]).get_shape()
-    pairs = list(zip(seen, shape, strict=True))
+    pairs = list(zip(result_strides, shape, strict=True))
     if any(stride == 0 and extent > 1 for stride, extent in pairs):
         return None
     return tuple(stride or 1 for stride, _ in pairs)
@@ -162,14 +165,14 @@ def _axes_by_iterator(op: TilingInterface, accesses: Accesses) -> dict[int, int]
 
 
 def copy_body(element: Attribute) -> Region:
-    """A body that yields its element."""
+    """Build a body that yields its argument."""
     body = Block(arg_types=[element])
     body.add_op(mem.YieldOp([body.args[0]]))
     return Region(body)
 
 
 def reduction_body(op: ReductionInterface) -> Region:
-    """Combine an element, widened to the accumulator's type, with the total."""
+    """Build a body that combines an element, promoted to the accumulator type."""
     element = tensor_type(op.operands[0]).element_type
     total = op.accumulator_type
     body = Block(arg_types=[element, total])
@@ -199,8 +202,8 @@ def _promote_element(
 @dataclass(frozen=True)
 class StructuredAccumulation:
     """
-    A reduction or contraction: its domain, its maps, and the shape in which its output
-    is seen so that every axis of it is one dimension of the domain.
+    A reduction or contraction: its iteration domain, indexing maps, and output shape.
+    Each axis of the output shape is one dim of the domain.
     """
 
     domain: tuple[int, ...]
@@ -212,7 +215,7 @@ class StructuredAccumulation:
 def structured_accumulation(
     op: ReductionInterface | ContractionInterface,
 ) -> StructuredAccumulation:
-    """The structured compute of an accumulating operation."""
+    """Return the structured form of an accumulating operation."""
     domain = tuple(iterator.extent for iterator in op.iteration_domain())
     rank = len(domain)
     inputs = op.indexing_maps()[: len(op.inputs)]
@@ -239,7 +242,7 @@ def structured_accumulation(
 def _split_output(
     op: TilingInterface, domain: Sequence[int]
 ) -> tuple[tuple[AffineExpr, ...], tuple[int, ...]]:
-    """Split output axes that several iterators index into one axis for each."""
+    """Split output axes indexed by several iterators into one axis per iterator."""
     accesses = op.result_indexing_maps()[0]
     shape = tensor_type(op.results[0]).get_shape()
     expressions: list[AffineExpr] = []

@@ -1,4 +1,4 @@
-"""Ranges of integers implied by a boolean condition that holds."""
+"""Ranges of integers implied by a boolean condition that is true."""
 
 from __future__ import annotations
 
@@ -25,16 +25,18 @@ SWAPPED_RELATIONS: Mapping[Relation, Relation] = {
     Relation.GT: Relation.LT,
     Relation.GE: Relation.LE,
 }
-"""For each relation, the one that holds with its operands swapped."""
+"""The equivalent of each relation with its operands swapped."""
 
 
 def range_under_condition(
     condition: SSAValue, value: SSAValue
 ) -> tuple[float, float] | None:
     """
-    Return the range of integers that a condition implies where it holds, by its
-    comparisons with constants: them, or the floats that they are without their
-    fractions. Infinite where it tells nothing; None where it cannot hold.
+    Return the range of an integer tensor that a condition implies where it is true.
+
+    Comparisons of the tensor with constants bound the range, as do comparisons of the
+    floats that the tensor is truncated from. Unbounded sides are infinite; None if the
+    condition cannot be true.
     """
     source, is_cut = _float_source_of(value)
     least, most = -inf, inf
@@ -47,7 +49,10 @@ def range_under_condition(
 
 
 def _float_source_of(value: SSAValue) -> tuple[SSAValue, bool]:
-    """Return the floats that an integer tensor is cast from, and whether it is cast."""
+    """
+    Return the floats that an integer tensor is cast from and True, or the tensor itself
+    and False.
+    """
     op = value.owner
     if isinstance(op, graph.CastOp) and is_float(element_of(op.operand)):
         return op.operand, True
@@ -58,9 +63,9 @@ def _implied_comparisons(
     condition: SSAValue,
 ) -> Iterator[tuple[SSAValue, Relation, Scalar]]:
     """Yield the comparisons with constants that a condition implies."""
-    pending, looked = [condition], 0
-    while pending and looked < MAX_CONJUNCTS:
-        looked += 1
+    pending, count = [condition], 0
+    while pending and count < MAX_CONJUNCTS:
+        count += 1
         op = pending.pop().owner
         if isinstance(op, graph.AndOp):
             pending += op.operands
@@ -72,7 +77,7 @@ def _comparisons_with_constants(
     op: graph.CompareOp,
 ) -> Iterator[tuple[SSAValue, Relation, Scalar]]:
     """
-    Yield an operand that a comparison compares with a constant, as left-hand side.
+    Yield a comparison as (operand, relation, constant), once for each constant side.
     """
     relation = op.relation.data
     if (number := splat_of(op.rhs)) is not None:
@@ -85,8 +90,8 @@ def _range_of_relation(
     relation: Relation, number: float, is_cut: bool
 ) -> tuple[float, float]:
     """
-    Return the range of integers in a relation to a constant; with `is_cut`, of floats
-    whose fractions are truncated.
+    Return the range of integers in a relation to a constant; with `is_cut`, the range
+    of truncated floats in that relation.
     """
     if relation is Relation.NE:
         return -inf, inf
@@ -98,11 +103,14 @@ def _range_of_relation(
 
 
 def _min_integer_above(number: float, is_strict: bool, is_cut: bool) -> float:
-    """Return the smallest integer at or above a number, or strictly above it."""
+    """
+    Return the smallest integer at or above a number, or strictly above it; with
+    `is_cut`, the smallest truncated float of that range.
+    """
     if number in (-inf, inf):
         return -inf
     if is_cut:
-        # Nothing is cut off a whole number; others are cut towards 0.
+        # Truncation keeps integers and rounds other floats towards 0.
         is_next = is_strict and number < 0 and number == floor(number)
         return trunc(number) + is_next
     return floor(number) + 1 if is_strict else ceil(number)

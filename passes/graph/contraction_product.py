@@ -39,8 +39,8 @@ def axes_of_projection(accesses: Accesses | None) -> Axes | None:
 @dataclass(frozen=True)
 class Product:
     """
-    A contraction without windows in Einsum form: operands, and the iterators of each
-    axis.
+    A contraction without windows in Einsum form: two operands, and the iterator along
+    each axis.
     """
 
     op: ContractionInterface
@@ -51,8 +51,8 @@ class Product:
     @staticmethod
     def of(op: Operation) -> Product | None:
         """
-        Return an operation as a product; None if it is none, or accumulates into a
-        tensor.
+        Return an operation as a product; None if it is not a product, or accumulates
+        into a tensor.
         """
         if not isinstance(op, ContractionInterface):
             return None
@@ -61,29 +61,31 @@ class Product:
     @staticmethod
     def of_unit_windows(op: Operation) -> Product | None:
         """
-        Return an operation as a product in which axes of one element that no iterator
-        runs along, such as those of windows of one element, have one each. What it is
-        built of runs along its operands alone.
+        Return an operation as a product with a new iterator for each unit axis without
+        one, such as the axes of windows of one element; else None. Every iterator of
+        the product runs along an operand.
         """
         if not isinstance(op, ContractionInterface):
             return None
         extents = [iterator.extent for iterator in op.iteration_domain()]
         new = count(len(extents))
         pairs = zip(op.operands[:2], op.indexing_maps()[:2], strict=True)
-        found = _product_of_accesses(
+        product = _product_of_accesses(
             op, [_with_unit_iterators(value, each, new) for value, each in pairs]
         )
-        if found is None:
+        if product is None:
             return None
-        used = sorted({*found.axes[0], *found.axes[1]})
-        left = set(range(len(extents))).difference(used)
-        if not {*found.result} <= {*used} or any(extents[each] > 1 for each in left):
+        used = sorted({*product.axes[0], *product.axes[1]})
+        unused = set(range(len(extents))).difference(used)
+        if not {*product.result} <= {*used} or any(
+            extents[each] > 1 for each in unused
+        ):
             return None
         lhs, rhs, result = (
             tuple(used.index(each) for each in axes)
-            for axes in (*found.axes, found.result)
+            for axes in (*product.axes, product.result)
         )
-        return Product(op, found.values, (lhs, rhs), result)
+        return Product(op, product.values, (lhs, rhs), result)
 
     def has_all_iterators(self) -> bool:
         """Return `True` if every iterator runs along an operand."""
@@ -100,21 +102,21 @@ class Product:
             AffineMap(iterators, 0, tuple(AffineExpr.dimension(axis) for axis in axes))
             for axes in (*self.axes, self.result)
         ]
-        made = graph.ContractOp(
+        contract = graph.ContractOp(
             *self.values,
             maps,
             acc=self.op.properties.get("acc"),
             precision=self.op.precision,
             element=element or tensor_type(self.op.results[0]).element_type,
         )
-        made.location = self.op.location
-        return made
+        contract.location = self.op.location
+        return contract
 
 
 def _product_of_accesses(
     op: ContractionInterface, operands: Sequence[Accesses | None]
 ) -> Product | None:
-    """The product of the two operands as they are read."""
+    """Return the product with the given accesses to its two operands, or None."""
     if op.init_value is not None or is_in_planned_group(op):
         return None
     lhs, rhs = map(axes_of_projection, operands)
@@ -127,7 +129,7 @@ def _product_of_accesses(
 def _with_unit_iterators(
     value: SSAValue, accesses: Accesses | None, new: Iterator[int]
 ) -> Accesses | None:
-    """Accesses, with a new iterator along each axis that has one element and none."""
+    """Return accesses with a new iterator for each unit axis without one."""
     if accesses is None:
         return None
     return tuple(

@@ -1,4 +1,4 @@
-"""Pass `tlf-cse`: common subexpression elimination that compares regions, too."""
+"""Pass `tlf-cse`: common subexpression elimination, also of operations with regions."""
 
 from collections.abc import Generator, Hashable
 from contextlib import contextmanager
@@ -27,14 +27,14 @@ Numbering = dict[SSAValue | Block, int]
 
 def structural_key(op: Operation) -> Hashable:
     """
-    Return a key that is equal for operations that compute the same: names, operands,
-    attributes and types agree, and regions agree up to the naming of their values.
+    Return a key that equivalent operations share: equal names, operands, attributes and
+    types, and regions that are equal up to the names of their values.
     """
     return _op_key(op, {})
 
 
 def body_key(op: Operation) -> Hashable:
-    """Return a key that is equal for operations whose regions compute the same."""
+    """Return a key that operations with equivalent regions share."""
     return tuple(_region_key(region, {}) for region in op.regions)
 
 
@@ -69,7 +69,7 @@ def _region_key(region: Region, local: Numbering) -> Hashable:
 
 @dataclass
 class _Driver:
-    """A walk over a program with the expressions available so far, by their keys."""
+    """Walk over a program, with the available expressions by structural key."""
 
     available: dict[Hashable, Operation] = field(
         default_factory=dict[Hashable, Operation]
@@ -78,13 +78,13 @@ class _Driver:
         default_factory=list[tuple[Hashable, "Operation | None"]]
     )
     """
-    Log of the keys added to `available`, and the entries that they replaced, to undo
-    scopes.
+    Keys added to `available` with the entries that they replaced, to restore the outer
+    scope.
     """
     visited: set[Operation] = field(default_factory=set[Operation])
-    """The operations that the walk is done with."""
+    """Operations that the walk has simplified."""
     write_count: int = 0
-    """Number of operations so far that may write."""
+    """Number of visited operations that may write."""
 
     def simplify_regions(self, op: Operation) -> None:
         for region in op.regions:
@@ -95,8 +95,8 @@ class _Driver:
     @contextmanager
     def _scope(self) -> Generator[None]:
         """
-        Drop on exit the expressions that became available inside: they are not visible
-        outside.
+        Restore on exit the expressions that were available on entry: values of a block
+        are not visible outside of it.
         """
         outer = len(self.scope_log)
         yield
@@ -130,7 +130,7 @@ class _Driver:
             self.available[key] = op
             self.scope_log.append((key, existing))
             return
-        _remark_whole_tensor(existing, "computed once for all that need it")
+        _remark_whole_tensor(existing, "computed once for all users")
         for old, new in zip(op.results, existing.results, strict=True):
             old.replace_all_uses_with(new)
             new.name_hint = new.name_hint or old.name_hint
@@ -138,9 +138,8 @@ class _Driver:
 
     def _equivalence_key(self, op: Operation) -> Hashable | None:
         """
-        Return the key of what `op` computes; `None` if another operation may not
-        replace it. An operation that reads is equal only to those in the same block
-        with no write in between.
+        Return the key of `op`; `None` if no other operation may replace it. Operations
+        that read share a key only in the same block without a write between them.
         """
         effects = get_effects(op)
         kinds = None if effects is None else {effect.kind for effect in effects}
@@ -164,15 +163,16 @@ def _remark_whole_tensor(op: Operation, text: str) -> None:
 @dataclass(frozen=True)
 class CsePass(ModulePass):
     """
-    Let one operation stand for all that compute the same, and drop what is unused.
+    Merge equivalent operations, and erase unused ones.
 
     Operations with regions are compared by their bodies. Operations that allocate or
-    write stay, those that read are merged within a block if nothing may write between
-    them. What is brought to another memory is shared with what needs it while it is
-    there: kept for later, it would take room that plans have given to others. A value
-    is reused where it is visible: later in its block and inside regions there, not
-    through operations isolated from above, nor from one block of a control-flow graph
-    in another. Remarks tell what became of whole tensors.
+    write are not merged; operations that read are merged within a block if no operation
+    between them may write. Copies in another memory are merged only where the live
+    range of the first does not grow, because plans may have allocated its memory to
+    other buffers. A value is reused where it is visible: later in its block and in
+    regions nested there, but not inside of operations isolated from above, nor in
+    another block of a control-flow graph. Remarks name the operations on whole tensors
+    that are merged or erased.
     """
 
     name = "tlf-cse"

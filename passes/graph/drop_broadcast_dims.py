@@ -30,21 +30,23 @@ def _broadcast_axes_of(op: ContractionInterface, side: int) -> set[int]:
 
 
 def _drop_axes(value: SSAValue, axes: Collection[int], builder: Builder) -> SSAValue:
-    """Return a value without some unit axes, transposed as before."""
-    shape, moved = tensor_type(value).get_shape(), value.owner
-    left = [axis for axis in range(len(shape)) if axis not in axes]
-    if len(left) == len(shape):
+    """
+    Return a value without some unit axes; a transposed value remains a transpose.
+    """
+    shape, producer = tensor_type(value).get_shape(), value.owner
+    remaining = [axis for axis in range(len(shape)) if axis not in axes]
+    if len(remaining) == len(shape):
         return value
-    if not isinstance(moved, graph.TransposeOp):
-        return reshape_to(value, [shape[axis] for axis in left], builder)
-    before = tensor_type(moved.operand).get_shape()
-    kept = [moved.axis_list[axis] for axis in left]
-    order = sorted(kept)
-    source = reshape_to(moved.operand, [before[axis] for axis in order], builder)
-    places = [order.index(axis) for axis in kept]
-    made = builder.insert(graph.TransposeOp(source, places))
-    made.location = moved.location
-    return made.result
+    if not isinstance(producer, graph.TransposeOp):
+        return reshape_to(value, [shape[axis] for axis in remaining], builder)
+    before = tensor_type(producer.operand).get_shape()
+    source_axes = [producer.axis_list[axis] for axis in remaining]
+    order = sorted(source_axes)
+    source = reshape_to(producer.operand, [before[axis] for axis in order], builder)
+    permutation = [order.index(axis) for axis in source_axes]
+    transpose = builder.insert(graph.TransposeOp(source, permutation))
+    transpose.location = producer.location
+    return transpose.result
 
 
 def _remaining_axes(
@@ -60,8 +62,8 @@ def _product_without_axes(
     op: ContractionInterface, dropped: Sequence[Collection[int]]
 ) -> Product | None:
     """
-    Return a contraction as a product without some axes of operands, which still have
-    them; None if it has windows.
+    Return a contraction as a product that ignores the dropped axes of its operands;
+    None if it has windows. The operands still have these axes.
     """
     lhs, rhs = (_remaining_axes(op, side, axes) for side, axes in enumerate(dropped))
     result = axes_of_projection(op.result_indexing_maps()[0])
@@ -74,8 +76,8 @@ def _product_without_axes(
 @dataclass
 class DropBroadcastDimsPattern(RewritePattern):
     """
-    Drop the unit axes along which a contraction's operand is broadcast, as over heads
-    or a batch.
+    Drop the unit axes along which an operand of a contraction is broadcast, such as
+    heads or a batch.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -93,5 +95,5 @@ class DropBroadcastDimsPattern(RewritePattern):
         )
         text = f"{op.name.removeprefix('graph.')} is without axes of extent 1"
         graph.add_remark(op, "graph-fold-transposes", "passed", text)
-        made = Product(op, (lhs, rhs), product.axes, product.result)
-        rewriter.replace(op, made.build_contract())
+        narrowed = Product(op, (lhs, rhs), product.axes, product.result)
+        rewriter.replace(op, narrowed.build_contract())

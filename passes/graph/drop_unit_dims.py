@@ -30,8 +30,8 @@ def _has_added_unit_axes(value: SSAValue) -> bool:
 
 def _removable_iterators(product: Product, side: int) -> set[int]:
     """
-    Return the unit iterators along one operand and the result alone, where longer ones
-    run along these alone, too: the product has rows, or columns, without them.
+    Return the unit iterators along the result and only this operand, if other iterators
+    along them are longer: the product has rows, or columns, without the unit iterators.
     """
     if not _has_added_unit_axes(product.values[side]):
         return set()
@@ -80,11 +80,11 @@ class DropUnitDimsPattern(RewritePattern):
         if not dropped:
             return
         builder = Builder(InsertPoint.before(op))
-        made = builder.insert(
+        contract = builder.insert(
             _drop_iterators(product, dropped, builder).build_contract()
         )
         shape = tensor_type(op.results[0]).get_shape()
         mnemonic = op.name.removeprefix("graph.")
         text = f"{mnemonic} is without axes of extent 1"
         graph.add_remark(op, "graph-fold-transposes", "passed", text)
-        rewriter.replace(op, graph.ReshapeOp(made, shape))
+        rewriter.replace(op, graph.ReshapeOp(contract, shape))

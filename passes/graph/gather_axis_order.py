@@ -16,14 +16,14 @@ from tlf.dialects.op_replacement import is_in_planned_group
 from tlf.dialects.types import tensor_type
 
 MIN_REUSE = 2
-"""Minimum ratio of the elements gathered of a tensor to those that it has."""
+"""Minimum ratio of gathered elements to elements of the source tensor."""
 
 
 class ContiguousUnfoldPattern(RewritePattern):
     """
-    Make the gathered axis of an `unfold` innermost in its operand, where the gather
-    reuses elements: few are moved for that, as of a table of biases by distance and
-    head, of which scores of one head take many.
+    Make the gathered axis of an `unfold` innermost in its operand, if the gather reuses
+    elements, so that the transpose moves fewer bytes than the gather. Example: a table
+    of biases by distance and head, gathered by the scores of each head.
     """
 
     @op_type_rewrite_pattern
@@ -35,12 +35,12 @@ class ContiguousUnfoldPattern(RewritePattern):
         (accesses,) = op.indexing_maps()
         order = [each for each in range(len(accesses)) if each != axis]
         order.append(axis)
-        moved = graph.TransposeOp(op.operand, order)
+        transposed = graph.TransposeOp(op.operand, order)
         shape = tensor_type(op.result).get_shape()
         map_ = to_affine_map(tuple(accesses[each] for each in order), len(shape))
-        gathered = graph.UnfoldOp(moved, map_.data, shape, op.fill_value)
-        moved.location = op.location
-        rewriter.replace(op, [moved, gathered])
+        gathered = graph.UnfoldOp(transposed, map_.data, shape, op.fill_value)
+        transposed.location = op.location
+        rewriter.replace(op, [transposed, gathered])
 
 
 def _axis_to_make_innermost(op: graph.UnfoldOp) -> int | None:
@@ -56,50 +56,51 @@ def _axis_to_make_innermost(op: graph.UnfoldOp) -> int | None:
     last = max((axis for axis, extent in enumerate(result) if extent > 1), default=None)
     if last is None:
         return None
-    along = [n for n, access in enumerate(accesses) if access.depends_on({last})]
-    if len(along) != 1:
+    operand_axes = [n for n, access in enumerate(accesses) if access.depends_on({last})]
+    if len(operand_axes) != 1:
         return None
-    behind = [extent for extent in shape[along[0] + 1 :] if extent > 1]
-    return along[0] if behind else None
+    inner_extents = [extent for extent in shape[operand_axes[0] + 1 :] if extent > 1]
+    return operand_axes[0] if inner_extents else None
 
 
 class HoistTransposeAboveTakePattern(RewritePattern):
     """
-    Transpose the operand of a `take` instead of its result, where the axes of the
-    indices stay together.
+    Transpose the operand of a `take` instead of its result, if the axes of the indices
+    remain adjacent and in order.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(
         self, op: graph.TransposeOp, rewriter: PatternRewriter, /
     ) -> None:
-        taken = op.operand.owner
+        take = op.operand.owner
         if (
-            not isinstance(taken, graph.TakeOp)
+            not isinstance(take, graph.TakeOp)
             or is_in_planned_group(op)
-            or is_in_planned_group(taken)
+            or is_in_planned_group(take)
         ):
             return
-        if taken.result.uses.get_length() > 1 or not _has_element_reuse(taken):
+        if take.result.uses.get_length() > 1 or not _has_element_reuse(take):
             return
-        axis, count = taken.axis.value.data, tensor_type(taken.indices).get_num_dims()
-        places = [op.axis_list.index(axis + each) for each in range(count)]
-        if not places or places != [*range(places[0], places[0] + count)]:
+        axis, count = take.axis.value.data, tensor_type(take.indices).get_num_dims()
+        positions = [op.axis_list.index(axis + each) for each in range(count)]
+        if not positions or positions != [*range(positions[0], positions[0] + count)]:
             return
-        others = [each for each in op.axis_list if not axis <= each < axis + count]
-        order = [each if each < axis else each - count + 1 for each in others]
-        order.insert(places[0], axis)
-        moved = graph.TransposeOp(taken.operand, order)
-        moved.location = op.location
-        rewriter.replace(op, [moved, graph.TakeOp(moved, taken.indices, places[0])])
+        remaining = [each for each in op.axis_list if not axis <= each < axis + count]
+        order = [each if each < axis else each - count + 1 for each in remaining]
+        order.insert(positions[0], axis)
+        transposed = graph.TransposeOp(take.operand, order)
+        transposed.location = op.location
+        rewriter.replace(
+            op, [transposed, graph.TakeOp(transposed, take.indices, positions[0])]
+        )
 
 
 def _has_element_reuse(op: graph.UnfoldOp | graph.TakeOp) -> bool:
     """
-    Return `True` if at least `MIN_REUSE` times as many elements are gathered of a
-    tensor as it has.
+    Return `True` if at least `MIN_REUSE` elements are gathered per source element.
     """
-    gathered, there = (
+    gathered, available = (
         prod(tensor_type(each).get_shape()) for each in (op.result, op.operand)
     )
-    return gathered >= MIN_REUSE * there
+    return gathered >= MIN_REUSE * available

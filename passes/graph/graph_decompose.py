@@ -34,7 +34,9 @@ from tlf.dialects.types import tensor_type, type_like
 from tlf.planner.cost.npu.indexed_costs import IndexedCosts
 
 NativeOperations: TypeAlias = Sequence[tuple[Callable[[Operation], bool], str]]
-"""Predicates of operations that the target performs natively, each with how it does."""
+"""
+Predicates of operations that the target performs natively, each with its description.
+"""
 
 
 def _mnemonic(op: Operation) -> str:
@@ -43,7 +45,8 @@ def _mnemonic(op: Operation) -> str:
 
 def _reason_to_keep(op: Operation, keep: tuple[str, ...]) -> str | None:
     """
-    Return why an operation is not decomposed: it is named in `keep`, or has a plan.
+    Return the reason why an operation is not decomposed: it is named in `keep`, or its
+    group has a plan; else None.
     """
     if is_in_planned_group(op):
         return "its group has a plan"
@@ -52,8 +55,7 @@ def _reason_to_keep(op: Operation, keep: tuple[str, ...]) -> str | None:
 
 def _describe_operation_count(steps: Sequence[Operation]) -> str:
     """
-    Return the text for the number of operations that compute something, constants
-    apart.
+    Return a phrase for the number of operations other than constants.
     """
     count = sum(not isinstance(each, ConstantInterface) for each in steps)
     if not count:
@@ -63,7 +65,8 @@ def _describe_operation_count(steps: Sequence[Operation]) -> str:
 
 def _has_narrow_result(op: Operation) -> bool:
     """
-    Return `True` if an accumulating operation rounds its accumulator to its result.
+    Return `True` if the result of an accumulating operation is narrower than its
+    accumulator.
     """
     if not isinstance(op, AccumulatingInterface):
         return False
@@ -78,21 +81,21 @@ def _native_operations_of(op: ModuleOp) -> NativeOperations:
     if not TargetSpec.is_attached_to(op):
         return ()
     target = TargetSpec.of(op)
-    found: list[tuple[Callable[[Operation], bool], str]] = []
+    native: list[tuple[Callable[[Operation], bool], str]] = []
     if target.has_indexed_loads:
-        found.append(
+        native.append(
             (make_type_predicate(IndexedInterface), "loads follow its indices")
         )
     if (indexed := IndexedCosts.of(target)) is not None:
-        found.append((indexed.is_move_cheaper, "moves follow its indices"))
+        native.append((indexed.is_move_cheaper, "moves follow its indices"))
     if target.can_concat_in_place:
-        found.append(
+        native.append(
             (
                 make_type_predicate(ConcatLikeInterface),
-                "its operands are made next to each other",
+                "its operands are written next to each other",
             )
         )
-    return found
+    return native
 
 
 def make_type_predicate(kind: type[Operation]) -> Callable[[Operation], bool]:
@@ -101,8 +104,10 @@ def make_type_predicate(kind: type[Operation]) -> Callable[[Operation], bool]:
 
 
 def _native_reason(op: Operation, native: NativeOperations) -> str | None:
-    """Return how the target performs an operation natively, or None."""
-    return next((how for does, how in native if does(op)), None)
+    """Return a description of how the target performs an operation, or None."""
+    return next(
+        (description for is_native, description in native if is_native(op)), None
+    )
 
 
 @dataclass
@@ -129,7 +134,7 @@ class DecomposePattern(RewritePattern):
 @dataclass
 class PromoteAccumulatorPattern(RewritePattern):
     """
-    Let an accumulating operation return its accumulator's type, and cast it afterwards.
+    Let an accumulating operation return its accumulator's type, and cast the result.
     """
 
     keep: tuple[str, ...]
@@ -162,7 +167,7 @@ class PromoteAccumulatorPattern(RewritePattern):
 @dataclass
 class PromoteIndexedWritePattern(RewritePattern):
     """
-    Let indexed writes accumulate in a type that moves can add, and cast it afterwards.
+    Let indexed writes accumulate in a type that moves can add, and cast the result.
     """
 
     native: NativeOperations
@@ -170,7 +175,7 @@ class PromoteIndexedWritePattern(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, IndexedWriteInterface) or is_in_planned_group(op):
             return
-        if not any(does(op) for does, _ in self.native):
+        if not any(is_native(op) for is_native, _ in self.native):
             return
         wide = op.move_element_type
         if wide in (None, tensor_type(op.results[0]).element_type):
@@ -200,25 +205,26 @@ def _remark_kept(
 @dataclass(frozen=True)
 class GraphDecomposePass(ModulePass):
     """
-    Replace composites by the operations they are made of: softmax, means,
-    normalizations and activations become reductions and elementwise operations, in f32
-    where elements are narrower and rounded once at the end. Contractions and reductions
-    with a result narrower than their accumulator get a result of the accumulator's type
-    and a `graph.cast`.
+    Replace composite operations by their decompositions.
 
-    A movement that finds its elements by indices stays where the target has indexed
-    loads, or moves that follow indices in less time than comparisons of all of them
-    with all places take; elsewhere, and without a target, it becomes these. So does
-    what writes at indices, or adds, in a type that such moves can add.
-    What joins tensors stays where tiles move into parts of buffers.
-    Operations of a group that has a plan stay, because the plan counts their iterators.
-    Functions get remarks about what became of operations, and why others stayed.
+    Softmax, means, normalizations and activations become reductions and elementwise
+    operations; narrower elements are computed in f32 and rounded once at the end.
+    Contractions and reductions with a result narrower than their accumulator return the
+    accumulator's type, followed by a `graph.cast`.
+
+    Indexed movements such as gathers are kept if the target has indexed loads, or if
+    its indexed moves take less time than comparing all indices with all positions;
+    otherwise, and without a target, they become these comparisons. The same applies to
+    indexed writes and additions, in an element type that the moves can add.
+    Concatenations are kept if the target writes tiles into slices of buffers.
+    Operations of a group with a plan are kept, because the plan refers to their
+    iterators by index. Remarks name the replaced operations, and why others are kept.
     """
 
     name = "graph-decompose"
 
     keep: tuple[str, ...] = ()
-    """Names of operations that stay as they are, such as `softmax`."""
+    """Names of operations that are not decomposed, such as `softmax`."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         known = {each.name.removeprefix("graph.") for each in graph.Graph.operations}

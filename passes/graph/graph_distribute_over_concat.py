@@ -1,5 +1,5 @@
 """
-Pass `graph-distribute-over-concat`: computes on concat operands instead of the result.
+Pass `graph-distribute-over-concat`: distributes operations over the concat operands.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NAME = "graph-distribute-over-concat"
 @dataclass
 class _ConcatSlices:
     """
-    Values computed from a concatenated tensor, as one slice for each concat operand.
+    Values computed from a concatenated tensor, with a slice for each concat operand.
     """
 
     concat: graph.ConcatOp
@@ -48,35 +48,35 @@ class _ConcatSlices:
 
     @property
     def axis(self) -> int:
-        """The concat axis, counted from the last one, which is -1."""
+        """The concat axis as a negative index: -1 is the last axis."""
         rank = len(tensor_type(self.concat.result).get_shape())
         return self.concat.axis.value.data - rank
 
     @property
     def offsets(self) -> list[int]:
         """
-        Offsets of the concat operands along the axis, and the end of the last one.
+        Offsets of the concat operands along the axis, then the total extent.
         """
         extents = (tensor_type(v).get_shape()[self.axis] for v in self.concat.inputs)
         return list(accumulate(extents, initial=0))
 
     def collect_users(self) -> list[Operation] | None:
         """
-        Return the operations to split, in program order; None if one cannot be split.
+        Return the operations to split, in program order; None if any cannot be split.
         """
-        values, found = list[SSAValue]([self.concat.result]), dict[Operation, None]()
+        values, users = list[SSAValue]([self.concat.result]), dict[Operation, None]()
         while values:
             for use in values.pop().uses:
                 op = use.operation
-                if op in found:
+                if op in users:
                     continue
                 if not self._is_splittable(op):
                     return None
-                found[op] = None
+                users[op] = None
                 values += op.results if is_pointwise(op) else ()
         block = self.concat.parent
         assert block is not None
-        return [op for op in block.ops if op in found]
+        return [op for op in block.ops if op in users]
 
     def _is_splittable(self, op: Operation) -> bool:
         if op.parent is not self.concat.parent or is_in_planned_group(op):
@@ -105,17 +105,17 @@ class _ConcatSlices:
         before = op.prev_op
         match op:
             case graph.ReduceOp():
-                made = self._reduce_slices(op, builder)
+                result = self._reduce_slices(op, builder)
             case graph.SliceOp():
-                made = self._slice_operand(op, builder)
+                result = self._slice_operand(op, builder)
             case _:
-                made = None
+                result = None
                 self._rebuild_on_slices(op, builder)
         for new in operations_between(before, op):
             new.location = op.location
-        if made is not None:
-            made.name_hint = op.results[0].name_hint
-            replace_op(op, [], [made])
+        if result is not None:
+            result.name_hint = op.results[0].name_hint
+            replace_op(op, [], [result])
 
     def _slices_of(self, value: SSAValue, builder: Builder) -> list[SSAValue]:
         """Return the slices of an operand, one for each concat operand."""
@@ -125,27 +125,27 @@ class _ConcatSlices:
         count = len(self.offsets) - 1
         if not is_varying_along(value, self.axis):
             return [value] * count
-        found: list[SSAValue] = []
+        slices: list[SSAValue] = []
         for first, last in pairwise(self.offsets):
             offsets, sizes = [0] * len(shape), list(shape)
             offsets[self.axis], sizes[self.axis] = first, last - first
-            found.append(builder.insert(graph.SliceOp(value, offsets, sizes)).result)
-        self.slices[value] = found
-        return found
+            slices.append(builder.insert(graph.SliceOp(value, offsets, sizes)).result)
+        self.slices[value] = slices
+        return slices
 
     def _reduce_slices(self, op: graph.ReduceOp, builder: Builder) -> SSAValue:
         total: SSAValue | None = None
-        for part in self._slices_of(op.operand, builder):
+        for slice_ in self._slices_of(op.operand, builder):
             keeps = op.keepdims is not None
-            one = graph.ReduceOp(
-                part,
+            partial = graph.ReduceOp(
+                slice_,
                 op.combination,
                 op.axis_list,
                 keeps,
                 acc=op.properties.get("acc"),
                 element=tensor_type(op.results[0]).element_type,
             )
-            value = builder.insert(one).results[0]
+            value = builder.insert(partial).results[0]
             if total is not None:
                 value = builder.insert(build_combination(op, total, value)).result
             total = value
@@ -157,21 +157,21 @@ class _ConcatSlices:
         assert number is not None
         offsets = list(op.offsets.get_values())
         offsets[self.axis] -= self.offsets[number]
-        part = self._slices_of(op.operand, builder)[number]
+        source = self._slices_of(op.operand, builder)[number]
         sizes, strides = tensor_type(op.result).get_shape(), op.strides.get_values()
-        return builder.insert(graph.SliceOp(part, offsets, sizes, strides)).result
+        return builder.insert(graph.SliceOp(source, offsets, sizes, strides)).result
 
     def _rebuild_on_slices(self, op: Operation, builder: Builder) -> None:
         assert isinstance(op, ElementwiseInterface)
         operands = [self._slices_of(each, builder) for each in op.operands]
-        shape, found = tensor_type(op.results[0]).get_shape(), list[SSAValue]()
-        for parts, (first, last) in zip(
+        shape, slices = tensor_type(op.results[0]).get_shape(), list[SSAValue]()
+        for inputs, (first, last) in zip(
             zip(*operands, strict=True), pairwise(self.offsets), strict=True
         ):
             sizes = list(shape)
             sizes[self.axis] = last - first
-            found.append(rebuild_elementwise(op, parts, sizes, builder))
-        self.slices[op.results[0]] = found
+            slices.append(rebuild_elementwise(op, inputs, sizes, builder))
+        self.slices[op.results[0]] = slices
 
 
 def _decompose_users(joined: graph.ConcatOp) -> None:
@@ -179,28 +179,28 @@ def _decompose_users(joined: graph.ConcatOp) -> None:
     Decompose the users of a concatenated tensor into elementwise operations and
     reductions.
     """
-    pending, seen = list[SSAValue]([joined.result]), set[SSAValue]()
+    pending, visited = list[SSAValue]([joined.result]), set[SSAValue]()
     while pending:
         value = pending.pop()
-        seen.add(value)
+        visited.add(value)
         for user in [use.operation for use in value.uses]:
             if isinstance(user, WholeAxesOperation) and not is_in_planned_group(user):
                 replace_by_program(user, rewriter_at(user), user.decompose)
         users = [use.operation for use in value.uses if is_pointwise(use.operation)]
-        pending += (r for user in users for r in user.results if r not in seen)
+        pending += (r for user in users for r in user.results if r not in visited)
 
 
 def split_concat(joined: graph.ConcatOp) -> bool:
     """
-    Distribute the users of a concat over its operands, if all of them can be. Returns
-    whether that is so.
+    Distribute the users of a concat over its operands, if possible for all of them.
+    Return `True` on success.
     """
     _decompose_users(joined)
-    parts = _ConcatSlices(joined, {joined.result: list(joined.inputs)})
-    if not (users := parts.collect_users()):
+    split = _ConcatSlices(joined, {joined.result: list(joined.inputs)})
+    if not (users := split.collect_users()):
         return False
     for op in users:
-        parts.split_user(op)
+        split.split_user(op)
     for op in (*reversed(users), joined):
         if op.parent is not None:
             Rewriter.erase_op(op)
@@ -208,27 +208,29 @@ def split_concat(joined: graph.ConcatOp) -> bool:
 
 
 def _split_concats_in(block: Block, last: Operation) -> None:
-    known = invariant_values(block)
+    invariant = invariant_values(block)
     for joined in [each for each in block.ops if isinstance(each, graph.ConcatOp)]:
         count = len(joined.inputs)
         if (
-            joined.result not in known
+            joined.result not in invariant
             and not is_in_planned_group(joined)
             and split_concat(joined)
         ):
-            text = f"{count} joined tensors are computed with one by one"
+            text = f"{count} concat operands are computed separately"
             graph.add_remark(last, NAME, "passed", text)
 
 
 @dataclass(frozen=True)
 class GraphDistributeOverConcatPass(ModulePass):
     """
-    Compute with tensors one by one, where they are joined only to be reduced along the
-    axis they are joined along, or cut apart again, with elementwise operations before:
-    the maximum of joined rows is the greater one of those of the parts. So a softmax
-    over scores and a further one, as of a token that takes what no other gets, needs no
-    longer rows. Sums are added up in another order. What is joined before a call, such
-    as the biases of products that became one, stays.
+    Distribute elementwise operations, reductions and slices over concat operands.
+
+    A concatenation is removed if all of its users are elementwise operations that lead
+    to reductions along the concat axis, or to slices of single concat operands: the
+    maximum of concatenated rows is the maximum of the maxima of their slices. A softmax
+    over scores and one further score, such as of an attention sink, then needs no
+    longer rows. Sums are reassociated. Call-invariant concatenations, such as the
+    biases of merged products, are kept.
     """
 
     name = NAME

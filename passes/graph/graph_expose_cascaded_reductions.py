@@ -1,5 +1,5 @@
 """
-Pass `graph-expose-cascaded-reductions`: reassociates sums that then fuse as a cascade.
+Pass `graph-expose-cascaded-reductions`: reassociates sums to fuse them as cascades.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from tlf.planner.fusion.producer_closure import (
 
 MIN_GAIN = 0.005
 """
-Minimum fraction of the time that a change has to save: what it prepares takes memory.
+Minimum fraction of the cycles that a change has to save, because prepared tensors take
+memory.
 """
 
 
@@ -47,30 +48,32 @@ def expose_cascades(block: Block, trial: ChangeEvaluator) -> None:
             group, operands_of(group), groups, through_views=True
         )
         if changed := _select_operations(parts, group, trial):
-            known = invariant_values(block)
+            invariant = invariant_values(block)
             for op in reversed(changed):
-                rewrite_operation(op, known)
-        done = {pending[0], *changed}
-        pending = [op for op in pending if op not in done]
+                rewrite_operation(op, invariant)
+        visited = {pending[0], *changed}
+        pending = [op for op in pending if op not in visited]
 
 
 def _select_operations(
     parts: Sequence[Part], group: Part, trial: ChangeEvaluator
 ) -> list[Operation]:
     """
-    Return the operations to rewrite, in program order: all that have a rule, or those
-    of one group alone, whichever saves more; none if neither pays.
+    Return the operations to rewrite, in program order: all operations with a rule, or
+    those of `group` only, whichever saves more cycles; none if neither pays.
     """
     operations = operations_in_order(parts)
-    every = [n for n, op in enumerate(operations) if rule_for(op) is not None]
-    own = [place for place in every if operations[place] in group]
+    all_positions = [n for n, op in enumerate(operations) if rule_for(op) is not None]
+    group_positions = [
+        position for position in all_positions if operations[position] in group
+    ]
     changes = [
-        OperationRewriting(places)
-        for places in dict.fromkeys((tuple(every), tuple(own)))
+        OperationRewriting(positions)
+        for positions in dict.fromkeys((tuple(all_positions), tuple(group_positions)))
     ]
     saved = [trial.saved_cycles(parts, change) for change in changes]
-    best, time = max(saved), trial.cycles_of(parts) or 0
-    if best <= MIN_GAIN * time:
+    best, cycles = max(saved), trial.cycles_of(parts) or 0
+    if best <= MIN_GAIN * cycles:
         return []
     return changes[saved.index(best)].select_operations(operations)
 
@@ -78,17 +81,19 @@ def _select_operations(
 @dataclass(frozen=True)
 class GraphExposeCascadedReductionsPass(ModulePass):
     """
-    Sum the factors of products of matrices instead of the products, split sums of
-    several terms, some of them multiplied by results of other sums or maxima, into sums
-    of each term, and let sums find what is gathered from products, where that takes
-    less time by the model of the target, such as where more runs in one loop then.
+    Reassociate sums where the cost model of the target estimates fewer cycles, such as
+    where more operations then run in one loop.
 
-    So the rows of a layer normalization are added up in the loop of the product that
-    follows, the difference of two softmaxes becomes two attentions in one loop, a mean
-    or average pooling behind a linear layer is one of what the layer reads, and
-    variances are computed in one pass, from the distances from where rows begin. Sums
-    are rounded at other points by this. Without a target, or without a model of its
-    time, nothing happens.
+    Sums of matrix products become products of sums, sums of several terms (some
+    multiplied by results of other sums or maxima) are split into a sum per term, and
+    elements gathered from products become sums.
+
+    Examples: the rows of a layer normalization are summed in the loop of the following
+    product, the difference of two softmaxes becomes two attentions in one loop, a mean
+    or average pooling of a linear layer is applied to the input of the layer, and
+    variances are computed in one pass, from the differences to the first element of
+    each row. Rounding changes. Without a target, or without a cost model of the target,
+    the pass does nothing.
     """
 
     name = PASS_NAME

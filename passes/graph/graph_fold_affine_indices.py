@@ -1,5 +1,5 @@
 """
-Pass `graph-fold-affine-indices`: tabulates values that depend on one affine index.
+Pass `graph-fold-affine-indices`: tabulates functions of a linear index combination.
 """
 
 from __future__ import annotations
@@ -41,24 +41,24 @@ MAX_OPERATIONS = 64
 @dataclass
 class IndexCombination:
     """
-    A tensor that depends on its indices only by `sum(coefficients[axis] *
-    index[axis])`, with the operations that compute it and their leaves.
+    A tensor that is a function of `sum(coefficients[axis] * index[axis])` only, with
+    the operations that compute it and their leaves.
     """
 
     coefficients: tuple[int, ...]
-    """Without a common divisor."""
+    """Coefficient of the index of each axis; the greatest common divisor is 1."""
     shape: tuple[int, ...]
     affine_leaves: dict[SSAValue, AffineTensor] = field(
         default_factory=dict[SSAValue, AffineTensor]
     )
     splat_constants: set[SSAValue] = field(default_factory=set[SSAValue])
-    """Constants, all of whose elements are one."""
+    """Constants whose elements are all equal."""
     operations: list[ElementwiseInterface] = field(
         default_factory=list[ElementwiseInterface]
     )
-    """In the order in which they are computed."""
+    """Elementwise operations that compute the tensor, in order of dependence."""
     examined_count: int = 0
-    """Number of operations examined, these and others."""
+    """Number of operations examined, including the rejected ones."""
 
     @property
     def as_affine(self) -> AffineTensor:
@@ -80,20 +80,23 @@ class IndexCombination:
         pays; else None.
         """
         shape = tuple(tensor_type(value).get_shape())
-        found = IndexCombination((0,) * len(shape), shape)
+        combination = IndexCombination((0,) * len(shape), shape)
         if (
-            not found._collect_operations(value)
-            or sum(map(bool, found.coefficients)) < 2
+            not combination._collect_operations(value)
+            or sum(map(bool, combination.coefficients)) < 2
         ):
             return None
-        if MIN_REUSE * found.extent > prod(shape):
+        if MIN_REUSE * combination.extent > prod(shape):
             return None
-        times = map(found._multiple_of_combination, found.affine_leaves.values())
-        return None if None in times else found
+        factors = map(
+            combination._multiple_of_combination, combination.affine_leaves.values()
+        )
+        return None if None in factors else combination
 
     def _collect_operations(self, value: SSAValue) -> bool:
         """
-        Collect the operations that compute a value. Return `True` if all are known.
+        Collect the operations that compute a value. Return `True` if all of them are
+        supported.
         """
         if value in self.affine_leaves or value in self.splat_constants:
             return True
@@ -101,11 +104,13 @@ class IndexCombination:
         if isinstance(op, ConstantInterface) and op.splat_value() is not None:
             self.splat_constants.add(value)
             return True
-        if (ramp := affine_tensor_of(value)) is not None:
-            self.affine_leaves[value] = ramp = ramp.broadcast_to(self.shape)
-            if any(ramp.coefficients) and not any(self.coefficients):
-                divisor = gcd(*ramp.coefficients)
-                self.coefficients = tuple(each // divisor for each in ramp.coefficients)
+        if (affine := affine_tensor_of(value)) is not None:
+            self.affine_leaves[value] = affine = affine.broadcast_to(self.shape)
+            if any(affine.coefficients) and not any(self.coefficients):
+                divisor = gcd(*affine.coefficients)
+                self.coefficients = tuple(
+                    each // divisor for each in affine.coefficients
+                )
             return True
         if op in self.operations:
             return True
@@ -121,7 +126,7 @@ class IndexCombination:
         return True
 
     def _multiple_of_combination(self, ramp: AffineTensor) -> int | None:
-        """Return the multiple of the combination that an affine tensor is, or None."""
+        """Return the factor between an affine tensor and the combination, or None."""
         axis = next(n for n, factor in enumerate(self.coefficients) if factor)
         times, rest = divmod(ramp.coefficients[axis], self.coefficients[axis])
         is_multiple = (
@@ -130,21 +135,21 @@ class IndexCombination:
         return times if is_multiple else None
 
     def build_table(self, value: SSAValue, builder: Builder) -> SSAValue:
-        """Build the table of a value: one entry for each value of the combination."""
-        made: dict[SSAValue, SSAValue] = {}
+        """Build the table of a value: an entry for each value of the combination."""
+        tables: dict[SSAValue, SSAValue] = {}
         least, _ = self.as_affine.value_range
         for leaf, ramp in self.affine_leaves.items():
             times = self._multiple_of_combination(ramp)
             assert times is not None
-            one = AffineTensor.from_coefficients(
+            tabulated = AffineTensor.from_coefficients(
                 ramp.start + times * least, [times], [self.extent]
             )
-            made[leaf] = _build_affine_tensor(one, leaf, builder)
-        for number in self.splat_constants:
-            made[number] = _scalar_constant(number, builder)
+            tables[leaf] = _build_affine_tensor(tabulated, leaf, builder)
+        for constant in self.splat_constants:
+            tables[constant] = _scalar_constant(constant, builder)
         for step in self.operations:
-            made[step.results[0]] = self._build_operation(step, made, builder)
-        return made[value]
+            tables[step.results[0]] = self._build_operation(step, tables, builder)
+        return tables[value]
 
     def _build_operation(
         self,
@@ -156,14 +161,14 @@ class IndexCombination:
         ranks = [tensor_type(each).get_num_dims() for each in operands]
         model = tensor_type(step.results[0])
         shape = [self.extent] if any(ranks) else []
-        new = type(step).create(
+        rebuilt = type(step).create(
             operands=operands,
             result_types=[type_like(model, shape, model.element_type)],
             properties=dict(step.properties),
             attributes=dict(step.attributes),
         )
-        new.location = step.location
-        return builder.insert(new).results[0]
+        rebuilt.location = step.location
+        return builder.insert(rebuilt).results[0]
 
     def table_access(self, axis: int) -> IndexAccess:
         """
@@ -208,23 +213,26 @@ def _fill_constant(number: Scalar, model: SSAValue, builder: Builder) -> SSAValu
 
 def fold_take(op: graph.TakeOp) -> None:
     """
-    Take slices once for each value of an index combination, and gather them by a map.
+    Take slices once for each value of an index combination, and gather these by a map.
     """
     if (found := IndexCombination.of(op.indices)) is None:
         return
     builder = Builder(InsertPoint.before(op))
     axis, shape = op.axis.value.data, tensor_type(op.result).get_shape()
-    taken = graph.TakeOp(op.operand, found.build_table(op.indices, builder), axis)
-    taken.location = op.location
-    builder.insert(taken)
-    rank = tensor_type(taken.result).get_num_dims()
-    own, behind = identity_accesses(len(shape)), len(shape) - (rank - axis - 1)
-    accesses = (*own[:axis], found.table_access(axis), *own[behind:])
-    _replace_by_gather(op, taken.result, accesses, builder)
+    take = graph.TakeOp(op.operand, found.build_table(op.indices, builder), axis)
+    take.location = op.location
+    builder.insert(take)
+    rank = tensor_type(take.result).get_num_dims()
+    identity, inner = identity_accesses(len(shape)), len(shape) - (rank - axis - 1)
+    accesses = (*identity[:axis], found.table_access(axis), *identity[inner:])
+    _replace_by_gather(op, take.result, accesses, builder)
 
 
 def fold_elementwise(op: ElementwiseInterface) -> None:
-    """Compute once for each value of an index combination, and gather that by a map."""
+    """
+    Compute the result once for each value of an index combination, and gather it by a
+    map.
+    """
     if (found := IndexCombination.of(op.results[0])) is None:
         return
     work = sum(
@@ -233,8 +241,8 @@ def fold_elementwise(op: ElementwiseInterface) -> None:
     if work < FUNCTION_COST:
         return
     builder = Builder(InsertPoint.before(op))
-    computed = found.build_table(op.results[0], builder)
-    _replace_by_gather(op, computed, (found.table_access(0),), builder)
+    table = found.build_table(op.results[0], builder)
+    _replace_by_gather(op, table, (found.table_access(0),), builder)
 
 
 def _replace_by_gather(
@@ -243,21 +251,23 @@ def _replace_by_gather(
     """Replace an operation by a gather with a map."""
     shape = tensor_type(op.results[0]).get_shape()
     map_ = to_affine_map(tuple(accesses), len(shape)).data
-    made = builder.insert(graph.UnfoldOp(source, map_, shape))
-    made.location = op.location
-    made.result.name_hint = op.results[0].name_hint
+    gather = builder.insert(graph.UnfoldOp(source, map_, shape))
+    gather.location = op.location
+    gather.result.name_hint = op.results[0].name_hint
     graph.add_remark(op, NAME, "passed", "computed once for each sum of indices")
-    op.results[0].replace_all_uses_with(made.result)
+    op.results[0].replace_all_uses_with(gather.result)
     Rewriter.erase_op(op)
 
 
 @dataclass(frozen=True)
 class GraphFoldAffineIndicesPass(ModulePass):
     """
-    Compute what depends on indices by a sum of them alone, such as by the distance of
-    rows and columns, once for each value of that sum, and gather it by a map: what is
-    taken of a table at such places, and functions that cost more than that. So there
-    are as many buckets of relative positions as there are distances.
+    Tabulate functions of a linear combination of indices, such as the distance between
+    row and column, and gather the entries by an indexing map.
+
+    Applies to elements taken from a table at such indices, and to elementwise functions
+    that cost more than the gather. Buckets of relative positions, for example, are
+    computed once per distance.
     """
 
     name = NAME
@@ -271,18 +281,18 @@ class GraphFoldAffineIndicesPass(ModulePass):
 
 
 def _fold_block(block: Block) -> None:
-    known = constant_values(block)
+    constants = constant_values(block)
     for op in reversed(list(block.ops)):
-        if isinstance(op, graph.TakeOp) and op.indices in known:
+        if isinstance(op, graph.TakeOp) and op.indices in constants:
             fold_take(op)
-        elif isinstance(op, ElementwiseInterface) and _is_constant_root(op, known):
+        elif isinstance(op, ElementwiseInterface) and _is_constant_root(op, constants):
             fold_elementwise(op)
 
 
 def _is_constant_root(op: ElementwiseInterface, known: Collection[SSAValue]) -> bool:
     """
-    Return `True` if a value is computed from constants and used by an operation that is
-    not.
+    Return `True` if an operation is computed from constants and used by an operation
+    that is not.
     """
     (value,) = op.results
     users = (use.operation for use in value.uses)

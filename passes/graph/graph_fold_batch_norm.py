@@ -57,7 +57,7 @@ def find_folding(
         shifts += [] if step.shift is None else [step.shift]
     op = value.owner
     if not isinstance(op, ContractionInterface) or op.init_value is not None:
-        return "what it normalizes is not the result of a contraction"
+        return "its operand is not the result of a contraction"
     if not value.has_one_use():
         return "the contraction before it has other users"
     if is_in_planned_group(op):
@@ -71,28 +71,29 @@ def find_folding(
 
 
 class _FoldableStep(NamedTuple):
-    """An operation that may lie between a contraction and a batch normalization."""
+    """An operation between a contraction and a batch normalization."""
 
     source: SSAValue
     shift: SSAValue | None
-    """Value that is added, if any."""
+    """The value that the operation adds, if any."""
 
 
 def _foldable_step_of(
     value: SSAValue, invariant: set[SSAValue]
 ) -> _FoldableStep | None:
     """
-    Return the step that computes a value, if it adds a known value per channel, rounds,
-    or reshapes the axes behind the channels, and has no other user; else None.
+    Return the step that computes a value, if it has one use and its operation adds an
+    invariant value per channel, rounds to 16 bits, or reshapes the axes after the
+    channels; else None.
     """
     if not value.has_one_use():
         return None
     match value.owner:
         case graph.AddOp() as add:
-            known = [n for n in range(2) if _is_channel_shift(add, n, invariant)]
-            if not known:
+            shifts = [n for n in range(2) if _is_channel_shift(add, n, invariant)]
+            if not shifts:
                 return None
-            return _FoldableStep(add.operands[1 - known[0]], add.operands[known[0]])
+            return _FoldableStep(add.operands[1 - shifts[0]], add.operands[shifts[0]])
         case graph.CastOp() as cast:
             types = [tensor_type(each).element_type for each in (cast.operand, value)]
             rounds = types[0] == f32 and is_16_bit_float(types[1])
@@ -130,14 +131,14 @@ def _is_channel_shift(add: graph.AddOp, side: int, invariant: set[SSAValue]) -> 
 def build_folded_contraction(
     norm: graph.BatchNormOp, folding: BatchNormFolding, builder: PatternRewriter
 ) -> Sequence[SSAValue]:
-    """Build the contraction with a scaled weight, and the shift added to it."""
+    """Build the contraction with a scaled weight, and the addition of the shift."""
     program = TensorBuilder.for_operand(builder, norm.operand)
-    known = {name: program.promote(each) for name, each in norm.parameters.items()}
+    parameters = {name: program.promote(each) for name, each in norm.parameters.items()}
     epsilon = program.constant(norm.epsilon.value.data)
-    scale = program.rsqrt(program.add(known["variance"], epsilon))
-    if "weight" in known:
-        scale = program.mul(scale, known["weight"])
-    offset = known["mean"]
+    scale = program.rsqrt(program.add(parameters["variance"], epsilon))
+    if "weight" in parameters:
+        scale = program.mul(scale, parameters["weight"])
+    offset = parameters["mean"]
     for shift in folding.shifts:
         flat = program.reshape(shift, (tensor_type(shift).element_count(),))
         offset = program.sub(offset, program.promote(flat))
@@ -148,8 +149,8 @@ def build_folded_contraction(
         contraction = program.reshape(contraction, shape)
     rank = len(shape)
     column = (tensor_type(scale).get_shape()[0], *(1,) * (rank - 2))
-    if "bias" in known:
-        added = program.sub(known["bias"], offset)
+    if "bias" in parameters:
+        added = program.sub(parameters["bias"], offset)
         steps = [contraction, program.reshape(added, column)]
         return [program.build_result(graph.AddOp, steps, norm.result.type)]
     steps = [contraction, program.reshape(offset, column)]
@@ -160,7 +161,7 @@ def _scale_weight(
     folding: BatchNormFolding, scale: SSAValue, program: TensorBuilder
 ) -> SSAValue:
     """
-    Return the contraction with its weight times `scale`, in the program's element type.
+    Build the contraction with its weight times `scale`, in the program's element type.
     """
     op = folding.op
     weight = op.operands[folding.side]
@@ -175,18 +176,18 @@ def _scale_weight(
     element = result.element_type
     if op.accumulator_type == program.element:
         element = program.element
-    made = type(op).create(
+    contraction = type(op).create(
         operands=operands,
         result_types=[type_like(result, result.get_shape(), element)],
         properties=dict(op.properties),
         attributes=dict(op.attributes),
     )
-    made.location = op.location
-    return program.promote(program.insert(made))
+    contraction.location = op.location
+    return program.promote(program.insert(contraction))
 
 
 def _replace_norm(norm: graph.BatchNormOp, found: BatchNormFolding) -> None:
-    """Put the folded contraction in the place of the normalization."""
+    """Replace the normalization by the folded contraction."""
     unused: list[Operation] = []
     value = norm.operand
     while isinstance(op := value.owner, Operation) and op is not found.op:
@@ -210,8 +211,8 @@ def _fold_block(block: Block) -> None:
         if isinstance(found, str):
             graph.add_remark(norm, NAME, "missed", found)
             continue
-        into = module_path_of(found.op) or found.op.name
-        graph.add_remark(norm, NAME, "passed", f"folded into the weight of {into}")
+        target = module_path_of(found.op) or found.op.name
+        graph.add_remark(norm, NAME, "passed", f"folded into the weight of {target}")
         _replace_norm(norm, found)
 
 
@@ -219,13 +220,13 @@ def _fold_block(block: Block) -> None:
 class GraphFoldBatchNormPass(ModulePass):
     """
     Fold batch normalizations into the convolutions, matrix products and contractions
-    before them, with what is added between: the weight is scaled for each channel, and
-    one value for each channel is added. That takes that weight, statistics and
-    parameters are known before a call: arguments with the attribute `tlf.parameter`,
-    constants, and what is computed from them.
+    before them, including additions in between: the weight is scaled per channel, and
+    one value per channel is added. Requires that the weight, statistics and parameters
+    are call-invariant: arguments with the attribute `tlf.parameter`, constants, and
+    values computed from them.
 
-    The weight is scaled in f32 and rounded once to its type; the sum is rounded once,
-    wherever it was rounded in between.
+    The weight is scaled in f32 and rounded once to its type. The sum is rounded once,
+    even if the original program rounds intermediate results.
     """
 
     name = NAME

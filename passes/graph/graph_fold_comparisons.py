@@ -22,25 +22,25 @@ from tlf.dialects.types import tensor_type
 from tlf.passes.graph.integer_bounds import BOOLEAN_RANGES, IntegerBounds
 
 FOLDABLE_TO_CONSTANT = (graph.CompareOp, graph.AndOp, graph.OrOp, graph.NotOp)
-"""Operations that become a constant where their result is known."""
+"""Operations that fold to a constant if their result is known."""
 
 FOLDABLE_TO_OPERAND = (graph.AndOp, graph.OrOp, graph.SelectOp)
-"""Operations that become one of their operands where another one is known."""
+"""Operations that fold to one of their operands if another operand is known."""
 
 
 @dataclass(frozen=True)
 class GraphFoldComparisonsPass(ModulePass):
     """
-    Leave out comparisons of whole numbers that always have the same result, and what
-    would be chosen by the other one: whether an index is negative that is chosen where
-    it is not, or inside of an axis that nothing beyond is computed for. Constants,
-    iotas and the conditions of choices tell how large numbers get.
+    Fold integer comparisons whose result is implied by the ranges of their operands,
+    and the boolean operations and selects that depend on them. Examples: a test for
+    negative indices that are never negative, and a bounds check of an axis that is
+    never exceeded. Ranges follow from constants, iotas and the conditions of selects.
     """
 
     name = "graph-fold-comparisons"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        bounds, found = IntegerBounds(), False
+        bounds, has_changed = IntegerBounds(), False
         for each in list(op.walk()):
             if not isinstance(
                 each, FOLDABLE_TO_CONSTANT + FOLDABLE_TO_OPERAND
@@ -52,27 +52,28 @@ class GraphFoldComparisonsPass(ModulePass):
                     new.location = each.location
                 each.results[0].replace_all_uses_with(known)
                 Rewriter.erase_op(each)
-                found = True
-        if found:
-            # What only led to what was left out goes, too.
+                has_changed = True
+        if has_changed:
+            # Erase operations whose only users were folded.
             for each in dead_operations(op):
                 Rewriter.erase_op(each)
 
 
 def _fold_to_value(op: Operation, bounds: IntegerBounds) -> SSAValue | None:
     """
-    Return the value that an operation folds to, built before it if need be; else None.
+    Return the value that an operation folds to, built before it if necessary; None if
+    it does not fold.
     """
     builder = Builder(InsertPoint.before(op))
     result = op.results[0]
     if (
         isinstance(op, FOLDABLE_TO_CONSTANT)
-        and (found := bounds.of(result)) in BOOLEAN_RANGES
+        and (range_ := bounds.of(result)) in BOOLEAN_RANGES
     ):
-        return build_splat(builder, found[0], tensor_type(result))
+        return build_splat(builder, range_[0], tensor_type(result))
     if isinstance(op, FOLDABLE_TO_OPERAND) and any(
         splat_of(e) is not None for e in op.operands
     ):
-        known = op.best_simplification()
-        return None if known is None else known.build(builder)
+        simplification = op.best_simplification()
+        return None if simplification is None else simplification.build(builder)
     return None

@@ -1,4 +1,4 @@
-"""Pass `graph-fold-constants`: evaluates what depends on constants alone."""
+"""Pass `graph-fold-constants`: evaluates operations on constants."""
 
 from __future__ import annotations
 
@@ -27,28 +27,27 @@ from tlf.dialects.types import tensor_type
 NAME = "graph-fold-constants"
 
 INTERMEDIATE_FACTOR = 16
-"""Factor by which an intermediate value of a constant may exceed the limit."""
+"""Ratio of the size limit of intermediate values to the limit of constants."""
 
 
 def constant_values(block: Block) -> set[SSAValue]:
     """
-    Return the values that a block computes from constants that are written out in the
-    program.
+    Return the values that a block computes from constants inline in the program.
     """
-    found = set[SSAValue]()
+    constants = set[SSAValue]()
     for op in block.ops:
         is_file = isinstance(op, graph.ConstantOp) and isinstance(
             op.value, graph.FileAttr
         )
-        known = all(operand in found for operand in op.operands)
-        if known and not is_file and is_hoistable(op):
-            found.update(op.results)
-    return found
+        is_constant = all(operand in constants for operand in op.operands)
+        if is_constant and not is_file and is_hoistable(op):
+            constants.update(op.results)
+    return constants
 
 
 @dataclass
 class _ConstantFolder:
-    """Constant folding in a block, with the arrays evaluated so far."""
+    """Constant folding in a block, with the evaluated arrays."""
 
     limit: int
     constants: set[SSAValue]
@@ -71,7 +70,10 @@ class _ConstantFolder:
             self._replace_by_constant(op, value)
 
     def _largest_size(self, value: SSAValue) -> int:
-        """Return the number of bytes that is compared with the limit."""
+        """
+        Return the size in bytes to compare with the limit: the size of the value, or
+        1 / `INTERMEDIATE_FACTOR` of its largest intermediate value.
+        """
         steps = [
             size_in_bytes(op.results) // INTERMEDIATE_FACTOR
             for op in producers_of(value, self.constants)
@@ -88,7 +90,7 @@ class _ConstantFolder:
         self.constants.add(constant.result)
 
     def _evaluate(self, value: SSAValue) -> Array:
-        """Return the elements of a value, after those that it depends on."""
+        """Return the elements of a value, evaluated after the values it depends on."""
         pending = [value]
         while pending:
             op = pending[-1].owner
@@ -110,19 +112,18 @@ class _ConstantFolder:
 @dataclass(frozen=True)
 class GraphFoldConstantsPass(ModulePass):
     """
-    Compute when compiling what follows from constants alone, such as an encoding of
-    positions, and put a constant in its place.
+    Evaluate operations on constants at compile time, such as positional encodings.
 
-    That is done where reading the constant costs less than computing it, as with
-    functions like the sine, and for small tensors. Positions and comparisons of them,
-    such as a causal mask, stay: they cost less than reading them. Constants in side
-    files stay where they are.
+    A value is folded if reading a constant costs less than computing the value, as for
+    functions like the sine, or if it is small. Positions and comparisons of positions,
+    such as a causal mask, are not folded, because computing them costs less than
+    reading them. Constants in side files are not folded.
     """
 
     name = NAME
 
     limit: int = 1 << 20
-    """The largest constant to make, in bytes."""
+    """Maximum size of a folded constant, in bytes."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.walk():

@@ -40,44 +40,45 @@ from tlf.passes.graph.permutations import (
 
 def permutation_axes(op: Operation) -> tuple[Axes, Axes] | None:
     """
-    Return the iterators along the operand and along the result of a movement that only
-    permutes whole axes; None for an operation that slices, pads or does more.
+    Return the iterators along the operand and along the result of a movement that
+    permutes or adds whole axes; None if it also slices or pads.
     """
     if not isinstance(op, MovementInterface) or len(op.operands) != 1:
         return None
     source = axes_of_projection(op.indexing_maps()[0])
-    moved = axes_of_projection(op.result_indexing_maps()[0])
-    if source is None or moved is None or op.padding_value(0) is not None:
+    result = axes_of_projection(op.result_indexing_maps()[0])
+    if source is None or result is None or op.padding_value(0) is not None:
         return None
-    extents = dict(zip(moved, tensor_type(op.results[0]).get_shape(), strict=True))
-    whole = tuple(extents.get(axis) for axis in source)
-    is_whole = whole == tensor_type(op.operands[0]).get_shape()
-    return (source, moved) if is_whole and not is_in_planned_group(op) else None
+    extents = dict(zip(result, tensor_type(op.results[0]).get_shape(), strict=True))
+    source_shape = tuple(extents.get(axis) for axis in source)
+    is_whole = source_shape == tensor_type(op.operands[0]).get_shape()
+    return (source, result) if is_whole and not is_in_planned_group(op) else None
 
 
 def fold_operand_movement(product: Product, side: int) -> Product | None:
     """
     Return the product that reads the operand of a movement instead of its result, if
-    each axis of that operand is one of the result's; else None.
+    the movement permutes whole axes and every iterator still runs along an operand;
+    else None.
     """
     movement = product.values[side].owner
     if (
         not isinstance(movement, Operation)
-        or (found := permutation_axes(movement)) is None
+        or (permutation := permutation_axes(movement)) is None
     ):
         return None
-    source, moved = found
+    source, moved = permutation
     iterator = dict(zip(moved, product.axes[side], strict=True))
     axes = tuple(iterator[axis] for axis in source)
     values, sides = list(product.values), list(product.axes)
     values[side], sides[side] = movement.operands[0], axes
-    changed = Product(
+    folded = Product(
         product.op,
         cast(tuple[SSAValue, SSAValue], tuple(values)),
         cast(tuple[Axes, Axes], tuple(sides)),
         product.result,
     )
-    return changed if changed.has_all_iterators() else None
+    return folded if folded.has_all_iterators() else None
 
 
 def _mnemonic(op: Operation) -> str:
@@ -85,7 +86,7 @@ def _mnemonic(op: Operation) -> str:
 
 
 def _remark_folded(op: Operation, what: str, movement: Operation) -> None:
-    """Note that a contraction `reads` or `writes` through a movement."""
+    """Emit a remark that a contraction `reads` or `writes` through a movement."""
     text = f"{_mnemonic(op)} {what} through a {_mnemonic(movement)}"
     graph.add_remark(op, GraphFoldTransposesPass.name, "passed", text)
 
@@ -97,23 +98,23 @@ class FoldOperandTransposePattern(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if (product := Product.of(op)) is None:
             return
-        found = product
+        current = product
         for side in range(2):
-            if (changed := fold_operand_movement(found, side)) is not None:
-                _remark_folded(op, "reads", cast(Operation, found.values[side].owner))
-                found = changed
-        if found is not product:
-            rewriter.replace(op, found.build_contract())
+            if (folded := fold_operand_movement(current, side)) is not None:
+                _remark_folded(op, "reads", cast(Operation, current.values[side].owner))
+                current = folded
+        if current is not product:
+            rewriter.replace(op, current.build_contract())
 
 
 @dataclass
 class FoldResultTransposePattern(RewritePattern):
-    """Fold a transpose that is the only user of a contraction into it."""
+    """Fold a transpose into a contraction of which it is the only user."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if (found := permutation_axes(op)) is None:
+        if (permutation := permutation_axes(op)) is None:
             return
-        source, moved = found
+        source, moved = permutation
         owner = op.operands[0].owner
         if sorted(source) != sorted(moved) or not isinstance(owner, Operation):
             return
@@ -122,15 +123,15 @@ class FoldResultTransposePattern(RewritePattern):
         if (product := Product.of(owner)) is None:
             return
         iterator = dict(zip(source, product.result, strict=True))
-        written = tuple(iterator[axis] for axis in moved)
-        changed = Product(product.op, product.values, product.axes, written)
+        result = tuple(iterator[axis] for axis in moved)
+        folded = Product(product.op, product.values, product.axes, result)
         _remark_folded(owner, "writes", op)
-        rewriter.replace(op, changed.build_contract())
+        rewriter.replace(op, folded.build_contract())
         rewriter.erase(product.op)
 
 
 def transpose_patterns() -> Sequence[RewritePattern]:
-    """The rewrites of the pass."""
+    """Return the rewrite patterns of the pass."""
     return (
         FoldOperandTransposePattern(),
         FoldResultTransposePattern(),
@@ -144,7 +145,7 @@ def transpose_patterns() -> Sequence[RewritePattern]:
 
 
 def _reason_not_foldable(op: ContractionInterface) -> str | None:
-    """Return why a contraction cannot absorb movements, or None if it can."""
+    """Return the reason why a contraction cannot absorb movements; None if it can."""
     if is_in_planned_group(op):
         return "the group has a plan"
     if op.init_value is not None:
@@ -153,7 +154,9 @@ def _reason_not_foldable(op: ContractionInterface) -> str | None:
 
 
 def _reason_not_permutation(movement: MovementInterface) -> str | None:
-    """Return why a movement is not a permutation of whole axes, or None if it is."""
+    """
+    Return the reason why a movement is not a permutation of whole axes; None if it is.
+    """
     if is_in_planned_group(movement):
         return "the group has a plan"
     if permutation_axes(movement) is not None:
@@ -161,7 +164,7 @@ def _reason_not_permutation(movement: MovementInterface) -> str | None:
     accesses = movement.indexing_maps()[0] or ()
     if any(not access.terms for access in accesses):
         return "an axis of extent 1 is repeated"
-    return "an axis is cut, padded or a window"
+    return "an axis is sliced, padded or a window"
 
 
 def _movement_of(op: object) -> MovementInterface | None:
@@ -199,19 +202,19 @@ def _remark_result_movement(op: Operation) -> None:
 @dataclass(frozen=True)
 class GraphFoldTransposesPass(ModulePass):
     """
-    Let contractions read and write through the movements around them: a transposition
-    becomes the order of axes in a map of `graph.contract`, and what a broadcast repeats
-    along new axes is read without them, as are axes of extent 1 that stand for all
-    heads or a whole batch, and those that a reshape adds beside longer ones of the
-    result alone. So the heads of an attention are split and merged without moving data.
-    Of what a gather by a map repeats, the axis that it runs along side by side becomes
-    the last one.
+    Fold movements into the operands and results of contractions.
 
-    A movement stays where an axis is padded, cut or a window, where a broadcast repeats
-    an axis of extent 1, and where the result of a contraction has other users.
-    Operations of a group that has a plan stay, because the plan counts their iterators.
-    Functions get remarks about what was read and written through, and why other
-    movements stayed; those that are views of the same bytes need no remark.
+    A transpose becomes the order of axes in an indexing map of `graph.contract`. A
+    broadcast along new axes is read without these axes. Unit axes are dropped if they
+    are broadcast over heads or a batch, or if a reshape adds them next to longer axes
+    of one operand. The heads of an attention are then split and merged without moving
+    data. If a gather by a map reuses elements, the source axis along which the
+    innermost axis of the result runs becomes the innermost one.
+
+    A movement is kept if an axis is padded, sliced or a window, if a broadcast repeats
+    a unit axis, or if the result of the contraction has other users. Operations of a
+    group with a plan are kept, because the plan refers to their iterators by index.
+    Remarks name the folded movements, and why others are kept; views get no remark.
     """
 
     name = "graph-fold-transposes"

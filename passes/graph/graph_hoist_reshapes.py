@@ -1,4 +1,4 @@
-"""Pass `graph-hoist-reshapes`: splits axes before operations instead of afterwards."""
+"""Pass `graph-hoist-reshapes`: hoists reshapes that split axes above operations."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ from tlf.passes.graph.split_axis_reductions import (
 
 
 def _remark_missed_split(op: Operation) -> None:
-    """Emit a remark on why axes that are computed with were not split before."""
+    """Emit a remark on why a reshape was not hoisted above the operation before it."""
     if not isinstance(op, graph.ReshapeOp) or not _has_compute_user(op.result):
         return
     shapes = [tensor_type(value).get_shape() for value in (op.operand, op.result)]
@@ -84,9 +84,9 @@ def _remark_missed_split(op: Operation) -> None:
 
 def _has_compute_user(value: SSAValue, near: bool = False) -> bool:
     """
-    Return `True` if an elementwise operation or a reduction reads a value, through
-    views and transposes; with `near` also if a contraction does, or if one of them
-    reads a slice of it.
+    Return `True` if an elementwise operation or a reduction reads a value, directly or
+    through views and transposes; with `near` also if a contraction reads the value, or
+    if one of these operations reads a slice of it.
     """
     readers = (
         ElementwiseInterface,
@@ -105,8 +105,8 @@ def _has_compute_user(value: SSAValue, near: bool = False) -> bool:
 @dataclass
 class SplitElementwisePattern(RewritePattern):
     """
-    Split the operands of elementwise operations instead of their results, where the
-    split results are computed with further.
+    Split the operands of elementwise operations instead of their results, if other
+    operations compute with the split results, or if a reshape cancels out.
     """
 
     has_residency: bool = False
@@ -134,15 +134,15 @@ class SplitElementwisePattern(RewritePattern):
         element = tensor_type(before.results[0]).element_type
         shape = tensor_type(op.result).get_shape()
         type_ = type_like(tensor_type(op.result), shape, element)
-        made = before.tiled_implementation(operands, [type_])
-        made.location = before.location
-        rewriter.insert(made)
-        replace_with_split(op, made.results[0], factors, rewriter)
+        rebuilt = before.tiled_implementation(operands, [type_])
+        rebuilt.location = before.location
+        rewriter.insert(rebuilt)
+        replace_with_split(op, rebuilt.results[0], factors, rewriter)
         rewriter.erase(before)
 
 
 def _broadcast_shape(operand: SSAValue, factors: AxisFactors) -> list[int]:
-    """The shape of an operand that is broadcast along split axes."""
+    """Return the shape of a possibly broadcast operand with its axes split."""
     shape = tensor_type(operand).get_shape()
     first = len(factors) - len(shape)
     return [
@@ -155,8 +155,9 @@ def _broadcast_shape(operand: SSAValue, factors: AxisFactors) -> list[int]:
 @dataclass
 class SplitContractionPattern(RewritePattern):
     """
-    Split the operands of contractions instead of their results, where the split results
-    are computed with further or permuted, or where that undoes a reshape of an operand.
+    Split the operands of contractions instead of their results, if other operations
+    permute or compute with the split results, or if a reshape of an operand cancels
+    out.
     """
 
     has_residency: bool = False
@@ -172,23 +173,25 @@ class SplitContractionPattern(RewritePattern):
             return
         if (product := Product.of(before)) is None:
             return
-        parts = dict(zip(product.result, factors, strict=True))
+        splits = dict(zip(product.result, factors, strict=True))
         is_permuted = isinstance(single_user_of(op.result), graph.TransposeOp)
         is_used = is_permuted or _has_compute_user(op.result, self.has_residency)
-        if not (is_used or _undoes_operand_reshape(product, parts)):
+        if not (is_used or _undoes_operand_reshape(product, splits)):
             return
         remark_split(before)
         rewriter.insertion_point = InsertPoint.before(before)
-        made = rewriter.insert(split_product(product, parts, rewriter).build_contract())
-        replace_with_split(op, made.results[0], factors, rewriter)
+        contract = rewriter.insert(
+            split_product(product, splits, rewriter).build_contract()
+        )
+        replace_with_split(op, contract.results[0], factors, rewriter)
         rewriter.erase(before)
 
 
 @dataclass
 class SplitBeforeTransposePattern(RewritePattern):
     """
-    Hoist a reshape that splits axes above a transpose, if something computes with them:
-    of a result, they are a view.
+    Hoist a reshape that splits axes above a transpose, unless the function only returns
+    the reshaped tensor, where the reshape is a view.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -202,8 +205,8 @@ class SplitBeforeTransposePattern(RewritePattern):
             return
         if all(isinstance(use.operation, func.ReturnOp) for use in op.result.uses):
             return
-        of = dict(zip(before.axis_list, factors, strict=True))
-        source = tuple(of[axis] for axis in range(len(factors)))
+        factors_by_axis = dict(zip(before.axis_list, factors, strict=True))
+        source = tuple(factors_by_axis[axis] for axis in range(len(factors)))
         split = reshape_to(before.operand, flatten_factors(source), rewriter)
         order = split_positions(source, before.axis_list)
         rewriter.replace(op, graph.TransposeOp(split, order))
@@ -213,7 +216,7 @@ class SplitBeforeTransposePattern(RewritePattern):
 @dataclass
 class SliceBeforeTransposePattern(RewritePattern):
     """
-    Hoist a slice above a transpose, where nothing needs the whole transposed tensor.
+    Hoist a slice above a transpose, if only slices use the transposed tensor.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -225,19 +228,19 @@ class SliceBeforeTransposePattern(RewritePattern):
         users = [use.operation for use in before.result.uses]
         if not all(isinstance(user, graph.SliceOp) for user in users):
             return
-        back = inverse_permutation(before.axis_list)
+        inverse = inverse_permutation(before.axis_list)
         shape = tensor_type(op.result).get_shape()
         starts, sizes, steps = (
-            [each[place] for place in back] for each in (op.starts, shape, op.steps)
+            [each[axis] for axis in inverse] for each in (op.starts, shape, op.steps)
         )
-        part = rewriter.insert(graph.SliceOp(before.operand, starts, sizes, steps))
-        rewriter.replace(op, graph.TransposeOp(part, before.axis_list))
+        slice_ = rewriter.insert(graph.SliceOp(before.operand, starts, sizes, steps))
+        rewriter.replace(op, graph.TransposeOp(slice_, before.axis_list))
 
 
 def _can_undo_reshape(op: Operation, factors: AxisFactors) -> bool:
     """
-    Return `True` if splitting the axes of an elementwise operation undoes a reshape
-    before it, or one before a contraction that it follows.
+    Return `True` if splitting the axes of an elementwise operation cancels out with a
+    reshape of its operands, or of the operands of a contraction before it.
     """
     split = flatten_factors(factors)
     for operand in op.operands:
@@ -265,16 +268,16 @@ def _can_undo_reshape(op: Operation, factors: AxisFactors) -> bool:
 
 def _undoes_operand_reshape(product: Product, parts: IteratorSplits) -> bool:
     """
-    Return `True` if splitting an operand undoes a reshape of a computed value, up to
-    unit axes.
+    Return `True` if splitting an operand cancels out with a reshape of a computed
+    value, up to unit axes.
     """
     for value, axes in zip(product.values, product.axes, strict=True):
         source = value.owner
         if not isinstance(source, ViewInterface):
             continue
-        moved = source.operands[0]
-        is_computed = isinstance(moved.owner, TilingInterface)
-        shape = _non_unit_extents(tensor_type(moved).get_shape())
+        viewed = source.operands[0]
+        is_computed = isinstance(viewed.owner, TilingInterface)
+        shape = _non_unit_extents(tensor_type(viewed).get_shape())
         if is_computed and shape == _non_unit_extents(
             operand_split_shape(value, axes, parts)
         ):
@@ -290,31 +293,31 @@ def _non_unit_extents(shape: Sequence[int]) -> list[int]:
 @dataclass(frozen=True)
 class GraphHoistReshapesPass(ModulePass):
     """
-    Split axes before they are computed with: a reshape that splits axes of a result of
-    elementwise operations and contractions becomes reshapes of their operands, which
-    often undo others. So a product and what follows it under another shape can run
-    together, and contractions can read through what is behind a reshape.
+    Hoist reshapes that split axes above elementwise operations and contractions.
 
-    Reductions of the same tensor along other axes follow: they read the split tensor,
-    and what they make gets its shape back. An axis of a contraction is split where a
-    reshape merged it of what a broadcast repeats: that is read once.
+    The reshape of a result becomes reshapes of the operands, which often cancel out
+    with other reshapes. A product and its users under another shape can then be fused,
+    and contractions can absorb the movements before a reshape.
 
-    A split stays where it is if nothing computes with its result element by element,
-    reduces or permutes it: it costs nothing there. Axes are split, and parts are cut,
-    before they are permuted, too.
+    Reductions of the same tensor along other axes read the split tensor, and their
+    results are reshaped back. An axis of a contraction is split if a reshape merged it
+    from axes along which a broadcast repeats a tensor: the tensor is read once.
 
-    Where a target brings tiles to more than one level, tensors may stay near between
-    groups, but not under another shape. There a contraction sums along several axes
-    instead of one that a reshape merged, and axes are split before parts are cut.
+    A reshape is kept if no elementwise operation, reduction or permutation reads its
+    result: it costs nothing there. Splits and slices are also hoisted above transposes.
+
+    If tiles of a target have more than one level, tensors may be resident between
+    groups, but not under another shape. Then a contraction reduces several axes instead
+    of one merged axis, and axes are split before they are sliced.
     """
 
     name = PASS_NAME
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        near = has_residency_levels(op)
+        has_residency = has_residency_levels(op)
         patterns: list[RewritePattern] = [
-            SplitElementwisePattern(near),
-            SplitContractionPattern(near),
+            SplitElementwisePattern(has_residency),
+            SplitContractionPattern(has_residency),
             SplitReductionPattern(),
             SplitBroadcastPattern(),
             SplitBatchDimsPattern(),
@@ -324,7 +327,7 @@ class GraphHoistReshapesPass(ModulePass):
             *graph.ReshapeOp.get_canonicalization_patterns(),
             *graph.TransposeOp.get_canonicalization_patterns(),
         ]
-        if near:
+        if has_residency:
             patterns += (SplitBeforeSlicePattern(), SplitReducedDimsPattern())
         applier = GreedyRewritePatternApplier(patterns, dce_enabled=True)
         rewrite_module(op, applier)

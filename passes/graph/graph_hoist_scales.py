@@ -24,7 +24,7 @@ NAME = "graph-hoist-scales"
 
 LOGARITHM_REMARK = "it takes the logarithm in its exponent as a divisor"
 SCALE_REMARK = "it takes the scale of the scores in its exponent"
-"""Remark on exponentials that were changed."""
+"""Remarks on rewritten exponentials."""
 
 
 def _sink_scales(block: Block) -> None:
@@ -34,22 +34,22 @@ def _sink_scales(block: Block) -> None:
             continue
         contraction = scaling.contraction
         invariant = invariant_values(block)
-        found = min(
+        placement = min(
             (find_placement(contraction, side, invariant) for side in (0, 1)),
             key=lambda each: each.cost,
         )
-        if found.cost >= scaling.multiplication_count:
+        if placement.cost >= scaling.multiplication_count:
             continue
         name = contraction.name.removeprefix("graph.")
         if not scaling.is_exact:
             text = (
-                f"{name} is scaled behind it: its operands would be rounded otherwise"
+                f"{name} is scaled afterwards: its operands would be rounded otherwise"
             )
             graph.add_remark(op, NAME, "missed", text)
             continue
         graph.add_remark(op, NAME, "passed", f"operands of {name} take its scale")
-        for place in found.operands:
-            scaling.scale_operand(*place)
+        for operand in placement.operands:
+            scaling.scale_operand(*operand)
         replace_op(scaling.op, [], [scaling.op.operands[scaling.side]])
 
 
@@ -61,40 +61,40 @@ def _hoist_scales(block: Block) -> None:
             product = Product.of(op)
             if product is None or product.values[side] in invariant:
                 continue
-            found = OperandScale.of(product, side)
-            if found is not None and found.is_profitable:
+            scale = OperandScale.of(product, side)
+            if scale is not None and scale.is_profitable:
                 name = op.name.removeprefix("graph.")
-                text = f"the result of {name} takes a factor of what it multiplies"
+                text = f"the result of {name} takes a factor of its operand"
                 graph.add_remark(op, NAME, "passed", text)
-                hoist_operand_scale(found)
+                hoist_operand_scale(scale)
                 break
 
 
 def _rewrite_exponentials(
     block: Block, change: Callable[[graph.ExpOp], Operation | None], text: str
 ) -> None:
-    """Rewrite the exponentials of a block that a function can change, with a remark."""
+    """Apply a rewrite to each exponential of a block, and emit a remark on success."""
     for op in [each for each in block.ops if isinstance(each, graph.ExpOp)]:
-        if (made := change(op)) is not None:
-            graph.add_remark(made, NAME, "passed", text)
+        if (rewritten := change(op)) is not None:
+            graph.add_remark(rewritten, NAME, "passed", text)
 
 
 @dataclass(frozen=True)
 class GraphHoistScalesPass(ModulePass):
     """
-    Multiply where that takes fewer products: a factor of an operand of a contraction
-    that is the same along all axes it sums over may as well be one of its result, and a
-    number that a result is multiplied by one of an operand, of what that is computed
-    from, or of a weight.
+    Move scales across contractions to where they take fewer multiplications.
 
-    So the rows of a softmax are divided by their sums behind the product with the
-    values, and the scale of an attention goes into the weights of its queries, or into
-    the exponents of its softmax, where the base of exponentials is one, too. What
-    `exp(a - log(l))` computes of a sum `l` of `exp(a)` is a quotient first. Sums of
-    products are rounded at other points by this, never by more: a number moves to
-    16-bit operands, and from 16-bit scores to an exponent in f32, only if it is a power
-    of two of at most 1, and what a contraction reads without its factor has to stay
-    finite.
+    A factor of an operand that is constant along all reduced axes is hoisted to the
+    result. A constant factor of a result is sunk into an operand, into the values that
+    the operand is computed from, or into a weight.
+
+    Examples: the rows of a softmax are divided by their sums after the product with the
+    values, and the scale of an attention is folded into the weights of its queries, or
+    into the exponents of its softmax together with the change of base to 2. If `l` is
+    the sum of `exp(a)`, `exp(a - log(l))` first becomes a quotient. Sums of products
+    are rounded at other points, but not more often: a constant moves to 16-bit
+    operands, and from 16-bit scores to an exponent in f32, only if it is a power of two
+    of at most 1, and an operand without its factor must remain finite.
     """
 
     name = NAME

@@ -20,27 +20,28 @@ from tlf.passes.graph.integer_bounds import INTEGER_RULES, IntegerBounds
 MOVEMENT_OPS = (graph.BroadcastOp, graph.ReshapeOp, graph.SliceOp, graph.TransposeOp)
 
 NARROWABLE_OPS = (*INTEGER_RULES, graph.IotaOp, graph.SelectOp, *MOVEMENT_OPS)
-"""Operations that are computed in 32 bits where operands and results are small."""
+"""Operations that are computed in 32 bits if operands and results fit."""
 
 READER_OPS = (graph.CastOp, graph.CompareOp, IndexedInterface)
-"""Operations that read 32-bit integers and return something else."""
+"""Operations that read integers, and whose results are not narrowed."""
 
 
 @dataclass(frozen=True)
 class GraphIntRangeNarrowingPass(ModulePass):
     """
-    Compute whole numbers in 32 bits instead of 64 where they are known to fit: sums,
-    differences and distances of indices along axes, and what compares them, converts
-    them, or is named by them. Constants and iotas tell how large numbers get; of
-    arguments nothing is known. Numbers that are stored keep their type.
+    Compute 64-bit integers in 32 bits if their ranges fit.
+
+    Applies to sums, differences and distances of indices, and to the comparisons, casts
+    and indexed operations that read them. Ranges follow from constants and iotas;
+    ranges of arguments are unknown. Stored integers keep their type.
     """
 
     name = "graph-int-range-narrowing"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         bounds = IntegerBounds()
-        found = [each for each in op.walk() if _is_candidate(each, bounds)]
-        for each in found:
+        candidates = [each for each in op.walk() if _is_candidate(each, bounds)]
+        for each in candidates:
             _narrow_operation(each)
 
 
@@ -53,7 +54,7 @@ def _is_candidate(op: Operation, bounds: IntegerBounds) -> bool:
         return False
     if isinstance(op, graph.CastOp) and element_of(op.result) in (i32, i64):
         return False
-    # What is not chosen may be anything: none of its bits are seen.
+    # Elements that are not selected may be out of range: they are not used.
     read = [] if isinstance(op, graph.SelectOp) else _wide_operands_of(op)
     wide = [*read, *_wide_results_of(op)]
     return bool(wide) and all(_is_i32_range(bounds.of(each)) for each in wide)
@@ -61,7 +62,8 @@ def _is_candidate(op: Operation, bounds: IntegerBounds) -> bool:
 
 def _wide_operands_of(op: Operation) -> list[SSAValue]:
     """
-    Return the 64-bit operands of an operation that are computed with, or are indices.
+    Return the 64-bit operands of an operation that can be narrowed: all operands, or
+    only the indices of an indexed operation.
     """
     is_indexed = isinstance(op, IndexedInterface)
     operands = [op.operands[op.index_operand]] if is_indexed else op.operands
@@ -82,12 +84,12 @@ def _is_i32_range(bounds: tuple[int, int] | None) -> bool:
 
 def _narrow_operation(op: Operation) -> None:
     """Rebuild an operation on 32-bit integers."""
-    builder, made = Builder(InsertPoint.before(op)), _wide_results_of(op)
+    builder, narrowed = Builder(InsertPoint.before(op)), _wide_results_of(op)
     narrow = {each: _narrow_value(each, builder) for each in _wide_operands_of(op)}
     new = type(op).create(
         operands=[narrow.get(each, each) for each in op.operands],
         result_types=[
-            _i32_type_of(each) if each in made else each.type for each in op.results
+            _i32_type_of(each) if each in narrowed else each.type for each in op.results
         ],
         properties=dict(op.properties),
         attributes=dict(op.attributes),
@@ -95,16 +97,18 @@ def _narrow_operation(op: Operation) -> None:
     new.location = op.location
     builder.insert(new)
     for old, result in zip(op.results, new.results, strict=True):
-        kept = (
-            builder.insert(graph.CastOp(result, i64)).result if old in made else result
+        replacement = (
+            builder.insert(graph.CastOp(result, i64)).result
+            if old in narrowed
+            else result
         )
-        kept.name_hint = old.name_hint
-        old.replace_all_uses_with(kept)
+        replacement.name_hint = old.name_hint
+        old.replace_all_uses_with(replacement)
     Rewriter.erase_op(op)
 
 
 def _narrow_value(value: SSAValue, builder: Builder) -> SSAValue:
-    """Return a value in 32 bits: a cast, or a constant for a constant."""
+    """Return a value in 32 bits: a narrower constant for a constant, else a cast."""
     op = value.owner
     if isinstance(op, graph.ConstantOp) and not isinstance(op.value, graph.FileAttr):
         return builder.insert(

@@ -1,4 +1,4 @@
-"""Pass `graph-merge-matmuls`: fuses products of one tensor with several weights."""
+"""Pass `graph-merge-matmuls`: merges products of one tensor with several weights."""
 
 from __future__ import annotations
 
@@ -26,27 +26,26 @@ NAME = "graph-merge-matmuls"
 @dataclass(frozen=True)
 class Projection:
     """
-    A product of a tensor with a weight that can be concatenated with others along an
-    axis.
+    A product of a tensor with a weight that can be concatenated with other weights.
     """
 
     product: Product
     side: int
     """Index of the operand that is the weight."""
     axis: int
-    """The iterator that only the weight and the result have, first in the result."""
+    """The first iterator of the result that runs along the weight only."""
 
     @staticmethod
     def of(op: Operation, invariant: set[SSAValue]) -> Projection | None:
-        """The projection that an operation is, if it is one."""
+        """Return an operation as a projection, or None."""
         if (product := Product.of(op)) is None:
             return None
         sides = [side for side in range(2) if product.values[side] in invariant]
         if len(sides) != 1:
             return None
         weight, other = product.axes[sides[0]], product.axes[1 - sides[0]]
-        own = [each for each in product.result if each in weight and each not in other]
-        return Projection(product, sides[0], own[0]) if own else None
+        free = [each for each in product.result if each in weight and each not in other]
+        return Projection(product, sides[0], free[0]) if free else None
 
     @property
     def weight(self) -> SSAValue:
@@ -55,17 +54,17 @@ class Projection:
 
     @property
     def source(self) -> SSAValue:
-        """The value that the weight is multiplied with."""
+        """The other operand of the product."""
         return self.product.values[1 - self.side]
 
     @property
     def weight_axis(self) -> int:
-        """The axis of the weight along which others may join."""
+        """The axis of the weight along which weights are concatenated."""
         return self.product.axes[self.side].index(self.axis)
 
     @property
     def result_axis(self) -> int:
-        """The same axis of the result."""
+        """The corresponding axis of the result."""
         return self.product.result.index(self.axis)
 
     def merge_key(self) -> Hashable:
@@ -97,13 +96,13 @@ class Projection:
 
 @dataclass
 class MatmulFamily:
-    """Projections of one tensor to be merged, and their values so far."""
+    """Projections of one tensor to be merged, and their current results."""
 
     members: Sequence[Projection]
     values: list[SSAValue]
-    """Replacement of the result of each member."""
+    """For each member, its result or the result of the last common step."""
     axis: int
-    """The axis along which the values join."""
+    """The axis along which the values are concatenated."""
     invariant: set[SSAValue]
 
     def total_extent(self) -> int:
@@ -112,8 +111,8 @@ class MatmulFamily:
 
     def common_next_step(self) -> list[ElementwiseInterface] | None:
         """
-        Return the elementwise operations that follow each value alone, if they are
-        alike and their further operands are invariant; else None.
+        Return the only user of each value, if these are equal elementwise operations
+        whose other operands are invariant; else None.
         """
         steps: list[ElementwiseInterface] = []
         for value in self.values:
@@ -123,19 +122,19 @@ class MatmulFamily:
             ):
                 return None
             steps.append(user)
-        first, place = steps[0], list(steps[0].operands).index(self.values[0])
+        first, index = steps[0], list(steps[0].operands).index(self.values[0])
         alike = all(
             type(step) is type(first)
             and step.properties == first.properties
-            and step.operands[place] is value
+            and step.operands[index] is value
             and _element_type_of(step.results[0]) == _element_type_of(first.results[0])
             and self._has_shape_of(step, value)
             for step, value in zip(steps, self.values, strict=True)
         )
-        others = [n for n in range(len(first.operands)) if n != place]
+        other_indices = [n for n in range(len(first.operands)) if n != index]
         is_known = alike and all(
             self._concat_axis_of([step.operands[n] for step in steps]) is not None
-            for n in others
+            for n in other_indices
         )
         return steps if is_known else None
 
@@ -146,8 +145,8 @@ class MatmulFamily:
 
     def _concat_axis_of(self, operands: Sequence[SSAValue]) -> int | None:
         """
-        Return the axis along which operands of a step have to be concatenated, -1 if
-        they are one and the same; None where they cannot be.
+        Return the axis along which to concatenate the operands of a step; -1 if all are
+        the same broadcast value, None if they cannot be concatenated.
         """
         if any(operand not in self.invariant for operand in operands):
             return None
@@ -165,7 +164,10 @@ class MatmulFamily:
         return self._operand_axis_of(operands[0], 0) if len(shapes) == 1 else None
 
     def _operand_axis_of(self, operand: SSAValue, position: int) -> int:
-        """The axis of a broadcast operand that the joined axis runs along."""
+        """
+        Return the axis of a broadcast operand that corresponds to the concat axis;
+        negative if the operand lacks this axis.
+        """
         rank = tensor_type(self.values[position]).get_num_dims()
         return self.axis - rank + tensor_type(operand).get_num_dims()
 
@@ -176,14 +178,14 @@ class MatmulFamily:
     def concat_operands(
         self, operands: Sequence[SSAValue], ops: list[Operation]
     ) -> SSAValue:
-        """Return the further operands of a step as one."""
+        """Return the concatenation of the other operands of a step."""
         axis = self._concat_axis_of(operands)
         assert axis is not None
         if axis < 0:
             return operands[0]
-        joined = graph.ConcatOp(operands, axis)
-        ops.append(joined)
-        return joined.result
+        concat = graph.ConcatOp(operands, axis)
+        ops.append(concat)
+        return concat.result
 
 
 def _element_type_of(value: SSAValue) -> Attribute:
@@ -192,8 +194,8 @@ def _element_type_of(value: SSAValue) -> Attribute:
 
 def merge_family(family: MatmulFamily) -> int:
     """
-    Replace a family, and the steps after it that are alike, by one product and slices
-    of it. Returns how many steps follow the product.
+    Replace a family and the common elementwise steps after it by one product, one
+    operation per step, and slices. Return the number of these steps.
     """
     ops, count = list[Operation](), 0
     merged = _build_merged_product(family, ops)
@@ -216,9 +218,9 @@ def merge_family(family: MatmulFamily) -> int:
     assert isinstance(last, Operation)
     slices = _slice_members(family, merged)
     Rewriter.insert_op([*ops, *slices], InsertPoint.after(last))
-    for value, part in zip(family.values, slices, strict=True):
-        part.result.name_hint = value.name_hint
-        value.replace_all_uses_with(part.result)
+    for value, slice_ in zip(family.values, slices, strict=True):
+        slice_.result.name_hint = value.name_hint
+        value.replace_all_uses_with(slice_.result)
     return count
 
 
@@ -228,8 +230,10 @@ def _build_merged_product(family: MatmulFamily, ops: list[Operation]) -> SSAValu
     values = list(first.product.values)
     values[first.side] = weight.result
     product = first.product
-    made = Product(product.op, (values[0], values[1]), product.axes, product.result)
-    ops += [weight, merged := made.build_contract()]
+    concatenated = Product(
+        product.op, (values[0], values[1]), product.axes, product.result
+    )
+    ops += [weight, merged := concatenated.build_contract()]
     return merged.result
 
 
@@ -239,24 +243,24 @@ def _slice_members(family: MatmulFamily, merged: SSAValue) -> list[graph.SliceOp
     for value in family.values:
         shape = tensor_type(value).get_shape()
         offsets = [start if axis == family.axis else 0 for axis in range(len(shape))]
-        part = graph.SliceOp(merged, offsets, shape)
+        slice_ = graph.SliceOp(merged, offsets, shape)
         assert isinstance(value.owner, Operation)
-        part.location = value.owner.location
-        slices.append(part)
+        slice_.location = value.owner.location
+        slices.append(slice_)
         start += shape[family.axis]
     return slices
 
 
 def lost_fusion_bytes(family: MatmulFamily) -> int:
     """
-    Return the bytes written and read again because users of single members cannot be
-    fused with the merged product.
+    Return the bytes written and read again because elementwise users of single members
+    cannot be fused with the merged product.
     """
     lost = 0
     for value in family.values:
-        seen = value
-        while isinstance(user := _single_user_of(seen), ViewInterface):
-            seen = user.results[0]
+        viewed = value
+        while isinstance(user := _single_user_of(viewed), ViewInterface):
+            viewed = user.results[0]
         if isinstance(user, ElementwiseInterface):
             lost += 2 * size_in_bytes([value])
     return lost
@@ -268,17 +272,17 @@ def _single_user_of(value: SSAValue) -> Operation | None:
 
 
 def find_families(block: Block, invariant: set[SSAValue]) -> list[list[Projection]]:
-    """Return the projections of a block that can be merged, two or more per list."""
-    found: dict[Hashable, list[Projection]] = {}
+    """Return lists of two or more projections of a block that can be merged."""
+    families: dict[Hashable, list[Projection]] = {}
     for op in block.ops:
         if (projection := Projection.of(op, invariant)) is not None:
-            found.setdefault(projection.merge_key(), []).append(projection)
-    return [members for members in found.values() if len(members) > 1]
+            families.setdefault(projection.merge_key(), []).append(projection)
+    return [members for members in families.values() if len(members) > 1]
 
 
 def _remark_non_weights(block: Block, invariant: set[SSAValue]) -> None:
     """
-    Emit a remark on products of one tensor whose other operand is no invariant weight.
+    Emit a remark on products of one tensor whose other operand is not invariant.
     """
     readers: dict[SSAValue, list[Operation]] = {}
     for op in block.ops:
@@ -288,9 +292,7 @@ def _remark_non_weights(block: Block, invariant: set[SSAValue]) -> None:
     for ops in readers.values():
         computed = [op for op in ops if not any(v in invariant for v in op.operands)]
         for op in computed if len(ops) > 1 else ():
-            text = (
-                "products of one tensor stay: what they multiply it with is no weight"
-            )
+            text = "products of one tensor stay: their other operands are not weights"
             graph.add_remark(op, NAME, "missed", text)
 
 
@@ -306,11 +308,11 @@ def _merge_block(block: Block) -> None:
 
 def _build_family(ops: Sequence[Operation], invariant: set[SSAValue]) -> MatmulFamily:
     """
-    Build the family of some products as they are now: an earlier merge may have made
-    their operand a slice.
+    Build the family of products from their current operands: an earlier merge may have
+    replaced an operand by a slice.
     """
-    found = [Projection.of(op, invariant) for op in ops]
-    members = [each for each in found if each is not None]
+    projections = [Projection.of(op, invariant) for op in ops]
+    members = [each for each in projections if each is not None]
     values: list[SSAValue] = [each.product.op.results[0] for each in members]
     return MatmulFamily(members, values, members[0].result_axis, invariant)
 
@@ -327,7 +329,7 @@ def _merge_if_profitable(family: MatmulFamily) -> None:
     if (lost := lost_fusion_bytes(after)) > saved:
         text = (
             f"{count} products of one tensor stay: merging them saves {saved} bytes of "
-            f"reading it, and costs {lost} between them and what follows"
+            f"reading it, and costs {lost} between them and their users"
         )
         for member in family.members:
             graph.add_remark(member.product.op, NAME, "missed", text)
@@ -343,14 +345,14 @@ def _merge_if_profitable(family: MatmulFamily) -> None:
 class GraphMergeMatmulsPass(ModulePass):
     """
     Merge products of one tensor with several weights, such as the queries, keys and
-    values of an attention, into one product with the weights side by side, together
-    with the biases and other elementwise operations that follow alike. Each former
-    result is a slice of the new one.
+    values of an attention, into one product with concatenated weights, together with
+    biases and other equal elementwise operations that follow. Each original result is a
+    slice of the merged one.
 
-    Weights are arguments with the attribute `tlf.parameter`, constants, and what is
-    computed from them, so that joining them costs nothing at a call. Products stay
-    apart where what follows would no longer run together with them, if that costs more
-    bytes than reading the tensor once saves.
+    Weights are arguments with the attribute `tlf.parameter`, constants, and values
+    computed from them, so that concatenating them costs nothing per call. Products are
+    not merged if their users could then no longer be fused with them, and that costs
+    more bytes than reading the tensor once saves.
     """
 
     name = NAME

@@ -1,6 +1,5 @@
 """
-Pass `graph-outline-prepare`: outlines weight preprocessing to a function that runs
-once.
+Pass `graph-outline-prepare`: outlines weight preprocessing into a separate function.
 """
 
 from __future__ import annotations
@@ -35,36 +34,36 @@ def outline_preparation(
     function: func.FuncOp, target: TargetSpec | None = None
 ) -> func.FuncOp | None:
     """
-    Outline the weight preprocessing of a function to a new one, which is returned; None
-    if there is none.
+    Outline the weight preprocessing of a function, and return the new function; None if
+    there is nothing to outline.
     """
     block = function.body.block
-    inside = invariant_values(block)
+    invariant = invariant_values(block)
     additions = (
         DEFAULT_ADDITIONS_PER_BYTE if target is None else additions_per_byte(target)
     )
     values = select_profitable(
-        values_used_outside(block, inside), inside, additions=additions
+        values_used_outside(block, invariant), invariant, additions=additions
     )
     if not values:
         return None
-    needed = {op for value in values for op in producers_of(value, inside)}
-    taken = [
+    needed = {op for value in values for op in producers_of(value, invariant)}
+    arguments = [
         argument
         for argument in block.args
         if any(argument in op.operands for op in needed)
     ]
-    made = _build_preparation(function, block, values, needed, taken)
-    mark_preparation(made, function, [argument.index for argument in taken])
+    preparation = _build_preparation(function, block, values, needed, arguments)
+    mark_preparation(preparation, function, [argument.index for argument in arguments])
     for value in values:
         _replace_by_argument(block, value)
     types = [argument.type for argument in block.args]
     outputs = function.function_type.outputs.data
     function.function_type = FunctionType.from_lists(types, outputs)
     if function.arg_attrs is not None:
-        nothing = [DictionaryAttr({})] * len(values)
-        function.arg_attrs = ArrayAttr([*function.arg_attrs, *nothing])
-    return made
+        no_attributes = [DictionaryAttr({})] * len(values)
+        function.arg_attrs = ArrayAttr([*function.arg_attrs, *no_attributes])
+    return preparation
 
 
 def _build_preparation(
@@ -75,8 +74,8 @@ def _build_preparation(
     taken: Sequence[SSAValue],
 ) -> func.FuncOp:
     """
-    Build the function from weights to prepared values, with clones of the operations
-    required.
+    Build the function from weights to prepared values, with clones of the needed
+    operations.
     """
     body = Block(arg_types=[argument.type for argument in taken])
     copies: dict[SSAValue, SSAValue] = {}
@@ -86,20 +85,20 @@ def _build_preparation(
     constants = {each.owner for op in needed for each in op.operands} - needed
     for op in block.ops:
         if op in needed or op in constants:
-            body.add_op(made := op.clone(copies))
-            made.location = op.location
+            body.add_op(clone := op.clone(copies))
+            clone.location = op.location
     body.add_op(func.ReturnOp(*(copies[value] for value in values)))
     types = [argument.type for argument in taken], [value.type for value in values]
     return func.FuncOp(_unique_name(function), types, Region(body))
 
 
 def _unique_name(function: func.FuncOp) -> str:
-    """Return a symbol name for the new function that no other one has."""
+    """Return an unused symbol name for the new function."""
     module = function.parent_op()
-    others = () if module is None else module.regions[0].block.ops
-    taken = {op.sym_name.data for op in others if isinstance(op, func.FuncOp)}
+    siblings = () if module is None else module.regions[0].block.ops
+    names = {op.sym_name.data for op in siblings if isinstance(op, func.FuncOp)}
     name = f"{function.sym_name.data}_prepare"
-    while name in taken:
+    while name in names:
         name += "_"
     return name
 
@@ -120,19 +119,19 @@ def _replace_by_argument(block: Block, value: SSAValue) -> None:
 @dataclass(frozen=True)
 class GraphOutlinePreparePass(ModulePass):
     """
-    Move what follows from weights alone to a function that runs once: before the first
-    call, and again when a weight changed. Weights are arguments with the attribute
+    Outline values computed only from weights into a function that runs before the first
+    call, and again after a weight changes. Weights are arguments with the attribute
     `tlf.parameter`, and constants in side files.
 
     The function `f_prepare` of a function `f` has the attribute `tlf.prepares`, and
-    `tlf.takes`, which lists the arguments of `f` that it takes. Its results become the
-    last arguments of `f`, which whoever runs `f` fills in.
+    `tlf.takes`, the list of the arguments of `f` that it takes. Its results become the
+    last arguments of `f`, passed by the caller.
 
-    A value is computed once where reading it costs less than computing it, weights to
-    be read included: weights side by side or with a normalization folded in, but not
-    weights of a wider type, or repeated along an axis. What reading costs beside
-    computing is a question of the target, if there is one: threads of a GPU load
-    themselves, while engines of an NPU move bytes beside what computes.
+    A value is outlined if reading it costs less than computing it, including the
+    weights to read: concatenated weights or weights with a folded normalization, but
+    not weights cast to a wider type, or repeated along an axis. The relative cost of
+    reading and computing depends on the target, if there is one: threads of a GPU issue
+    loads themselves, while engines of an NPU move bytes in parallel with computation.
     """
 
     name = NAME
@@ -142,20 +141,22 @@ class GraphOutlinePreparePass(ModulePass):
         for function in list(op.ops):
             if not isinstance(function, func.FuncOp) or not function.body.blocks:
                 continue
-            known = is_preparation(function) or preparation_of(function) is not None
+            is_prepared = (
+                is_preparation(function) or preparation_of(function) is not None
+            )
             if (
-                known
+                is_prepared
                 or not is_entry_function(function)
                 or len(function.body.blocks) > 1
             ):
                 continue
-            if (made := outline_preparation(function, target)) is not None:
-                Rewriter.insert_op(made, InsertPoint.before(function))
+            if (preparation := outline_preparation(function, target)) is not None:
+                Rewriter.insert_op(preparation, InsertPoint.before(function))
                 _erase_unused(function.body.block)
 
 
 def _erase_unused(block: Block) -> None:
-    """Erase the operations that the function no longer needs."""
+    """Erase unused operations on whole tensors."""
     for op in reversed(list(block.ops)):
         is_used = any(result.uses.get_length() for result in op.results)
         if op.results and op.name.startswith("graph.") and not is_used:

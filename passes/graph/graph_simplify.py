@@ -24,29 +24,29 @@ from tlf.dialects.op_replacement import dead_operations, replace_by_program
 
 @dataclass
 class SimplifyPattern(RewritePattern):
-    """Replace an operation by the first simplification that the numerics allow."""
+    """Replace an operation by its best simplification that the numerics allow."""
 
     relaxed: bool
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, SimplificationInterface):
             return
-        if (found := op.best_simplification(self.relaxed)) is not None:
-            graph.add_remark(op, GraphSimplifyPass.name, "passed", found.text)
-            replace_by_program(op, rewriter, lambda each: [found.build(each)])
+        if (simplification := op.best_simplification(self.relaxed)) is not None:
+            graph.add_remark(op, GraphSimplifyPass.name, "passed", simplification.text)
+            replace_by_program(op, rewriter, lambda each: [simplification.build(each)])
 
 
 def _remark_missed(op: Operation) -> None:
     """Emit a remark on a simplification that strict numerics forbid."""
     if not isinstance(op, SimplificationInterface):
         return
-    if (found := op.best_simplification(is_relaxed=True)) is not None:
-        text = f"{found.text} only where numerics are relaxed"
+    if (simplification := op.best_simplification(is_relaxed=True)) is not None:
+        text = f"{simplification.text} only where numerics are relaxed"
         graph.add_remark(op, GraphSimplifyPass.name, "missed", text)
 
 
 def _erase_unused(module: ModuleOp) -> None:
-    """Drop operations on whole tensors that nothing uses."""
+    """Erase unused operations on whole tensors."""
     for op in dead_operations(module):
         if op.operands:
             text = "dropped, because nothing uses it"
@@ -57,18 +57,18 @@ def _erase_unused(module: ModuleOp) -> None:
 @dataclass(frozen=True)
 class GraphSimplifyPass(ModulePass):
     """
-    Compute what operations compute in simpler ways: dropout goes away, quotients by
-    powers of two become products, squares one product, casts of casts one cast, and
-    operations of numbers that change nothing go away, and so does what nothing uses.
-    Results keep every bit.
+    Replace operations by cheaper equivalent ones: dropout is removed, division by
+    powers of two becomes multiplication, squares become one product, casts of casts
+    become one cast, and identities and unused operations are erased. Results are
+    bitwise equal.
 
-    Where numerics are relaxed, by the option or the module's attribute `tlf.numerics`,
-    results may be rounded otherwise: other quotients become products, powers become
-    products and roots, numbers are combined first, and NaN, infinities and the sign of
-    zero need not stay.
+    With relaxed numerics, by the option or the module's attribute `tlf.numerics`,
+    rounding may change: division by other constants becomes multiplication, powers
+    become products and roots, constants are combined, and NaN, infinities and the sign
+    of zero need not be preserved.
 
-    Functions get remarks about what was done, and what strict numerics left alone.
-    Operations of groups stay, and so do tiles.
+    Remarks name the replaced operations, and simplifications that strict numerics
+    forbid. Operations of groups and tiles are not changed.
     """
 
     name = "graph-simplify"
@@ -77,8 +77,8 @@ class GraphSimplifyPass(ModulePass):
     """True if results may be rounded differently."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        given = numerics_of(op, self.name)
-        relaxed = self.relaxed or given is Numerics.RELAXED
+        numerics = numerics_of(op, self.name)
+        relaxed = self.relaxed or numerics is Numerics.RELAXED
         _erase_unused(op)
         applier = GreedyRewritePatternApplier(
             [SimplifyPattern(relaxed)], dce_enabled=True

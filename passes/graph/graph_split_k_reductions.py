@@ -48,37 +48,37 @@ NAME = "graph-split-k-reductions"
 
 MAX_LOSS = 0.125
 """
-Fraction of the time: if one number of parts loses as much, others are not evaluated.
+Fraction of the cycles: if a split count costs this much more, the search stops.
 """
 
 
 class SplitScope(Enum):
     """
-    Reductions to split: those of a group, also of its producers, or after exposing
-    cascades.
+    Selection of the reductions to split.
     """
 
     GROUP = auto()
-    """Those of that group."""
+    """Reductions of the group."""
     WITH_PRODUCERS = auto()
-    """All of them."""
+    """Reductions of the group and of its producers."""
     WITH_CASCADES = auto()
-    """All of them, once sums are written so that they run in one loop."""
+    """Reductions of both, after sums are reassociated to run in one loop."""
 
 
 @dataclass(frozen=True)
 class _SplitChange:
-    """A rewrite that splits the reductions of some operations into parts."""
+    """A rewrite that splits reductions into partial reductions."""
 
     scope: SplitScope
     group_indices: tuple[int, ...]
     """Indices of the operations that belong to the group."""
     count: int
-    """Number of parts."""
+    """Number of partial reductions."""
 
     def is_possible(self, operations: Sequence[TilingInterface]) -> bool:
         """
-        Return `True` if there are such reductions, as far as that is known in advance.
+        Return `True` if there may be reductions to split. The answer is conservative
+        for `WITH_CASCADES`, which requires the rewrite.
         """
         return (
             self.scope is SplitScope.WITH_CASCADES
@@ -97,17 +97,19 @@ class _SplitChange:
     def __call__(self, operations: Sequence[TilingInterface]) -> bool:
         if self.scope is SplitScope.WITH_CASCADES:
             operations = rewrite_and_collect(operations)
-        if (found := self._find_reductions(operations)) is None:
+        if (reductions := self._find_reductions(operations)) is None:
             return False
-        name = found.first.op.name.removeprefix("graph.")
-        text = f"{name} of {found.extent} elements is computed of {self.count} parts"
-        graph.add_remark(found.first.op, NAME, "passed", text)
-        return found.split_into(self.count)
+        name = reductions.first.op.name.removeprefix("graph.")
+        text = (
+            f"{name} of {reductions.extent} elements is computed of {self.count} parts"
+        )
+        graph.add_remark(reductions.first.op, NAME, "passed", text)
+        return reductions.split_into(self.count)
 
 
 @dataclass
 class _ReductionScope:
-    """Groups that compute for one of them, which reduces an axis."""
+    """A group and its producer groups."""
 
     evaluator: ChangeEvaluator
     groups: Sequence[Part]
@@ -115,13 +117,13 @@ class _ReductionScope:
 
     @cached_property
     def operations(self) -> Sequence[TilingInterface]:
-        """All of them, in program order."""
+        """Operations of all groups, in program order."""
         return operations_in_order(self.groups)
 
     def _is_profitable(self, processors: int) -> bool:
         """
-        Return `True` if a reducing group leaves processors idle, or the group reads the
-        result of a product from memory.
+        Return `True` if a group with a reduction leaves processors idle, or the group
+        reads the result of a contraction from memory.
         """
         if len(self.operations) > OPERATIONS:
             return False
@@ -134,42 +136,47 @@ class _ReductionScope:
         return any(each < processors for each in programs)
 
     def candidate_scopes(self) -> Iterator[Sequence[SplitScope]]:
-        """Yield lists of split scopes, the more promising ones first."""
+        """Yield lists of split scopes, most promising list first."""
         exposed = (
             [SplitScope.WITH_CASCADES] if any(map(rule_for, self.operations)) else []
         )
-        together = [SplitScope.WITH_PRODUCERS] if len(self.groups) > 1 else []
-        yield [*together, *exposed]
+        with_producers = [SplitScope.WITH_PRODUCERS] if len(self.groups) > 1 else []
+        yield [*with_producers, *exposed]
         yield [SplitScope.GROUP]
 
     def find_best_change(self, processors: int) -> _SplitChange | None:
-        """Return the change that saves most cycles, or None if none saves any."""
+        """Return the change that saves the most cycles, or None if none saves any."""
         if not self._is_profitable(processors):
             return None
-        inside = set(self.group)
-        places = tuple(n for n, op in enumerate(self.operations) if op in inside)
-        for ways in self.candidate_scopes():
-            changes = [_SplitChange(way, places, 1) for way in ways]
-            found = [self._with_best_count(change, processors) for change in changes]
-            if paying := [each for each in found if each is not None]:
-                return max(paying, key=self._saved_cycles)
+        members = set(self.group)
+        indices = tuple(n for n, op in enumerate(self.operations) if op in members)
+        for scopes in self.candidate_scopes():
+            changes = [_SplitChange(scope, indices, 1) for scope in scopes]
+            candidates = [
+                self._with_best_count(change, processors) for change in changes
+            ]
+            if profitable := [each for each in candidates if each is not None]:
+                return max(profitable, key=self._saved_cycles)
         return None
 
     def _with_best_count(
         self, change: _SplitChange, processors: int
     ) -> _SplitChange | None:
         """
-        Return a change with the number of parts that saves most, or None if none pays.
+        Return a change with the split count that saves the most cycles, or None if none
+        saves any.
         """
         if not change.is_possible(self.operations):
             return None
         operations = self.group if change.scope is SplitScope.GROUP else self.operations
-        found = [op for op in operations if isinstance(op, AccumulatingInterface)]
-        if not found:
+        reductions = [op for op in operations if isinstance(op, AccumulatingInterface)]
+        if not reductions:
             return None
-        *_, last = found
-        counts = candidate_split_counts(found, longest_reduced_extent(last), processors)
-        start = processors // min_result_tiles(found)
+        *_, last = reductions
+        counts = candidate_split_counts(
+            reductions, longest_reduced_extent(last), processors
+        )
+        start = processors // min_result_tiles(reductions)
         least = -int(MAX_LOSS * (self.evaluator.cycles_of(self.groups) or 0))
         best = hill_climb_count(
             counts, start, lambda n: self._saved_cycles(replace(change, count=n)), least
@@ -187,19 +194,19 @@ def _has_reduction(part: Part) -> bool:
 def split_block_reductions(
     block: Block, trial: ChangeEvaluator, processors: int
 ) -> None:
-    """Split reductions of a block where that takes less time."""
-    groups, done = trial.groups_of_block(block), set[Operation]()
+    """Split the reductions of a block where the cost model estimates fewer cycles."""
+    groups, visited = trial.groups_of_block(block), set[Operation]()
     for op in reversed(list(groups)):
         group = groups[op]
-        if op in done:
+        if op in visited:
             continue
-        done.update(group)
-        near = producer_closure_of(group, operands_of(group), groups)
-        for parts in (near, [group]) if len(near) > 1 else ([group],):
+        visited.update(group)
+        closure = producer_closure_of(group, operands_of(group), groups)
+        for parts in (closure, [group]) if len(closure) > 1 else ([group],):
             scope = _ReductionScope(trial, parts, group)
             change = scope.find_best_change(processors)
             if change is not None:
-                done.update(scope.operations)
+                visited.update(scope.operations)
                 change(scope.operations)
                 break
 
@@ -207,12 +214,14 @@ def split_block_reductions(
 @dataclass(frozen=True)
 class GraphSplitKReductionsPass(ModulePass):
     """
-    Reduce parts of an axis side by side, and then what they come to, where results are
-    too few to keep the processors of the target busy otherwise, and that takes less
-    time by its model: a product of long rows and few columns, attention of one token to
-    many, or the sum of a long vector. What depends on other reductions, as the
-    exponentials of a softmax do, is corrected by the factor that a loop would correct
-    it by. So a product need not be in memory for what is reduced along its rows.
+    Split reductions into partial reductions that run in parallel, and combine their
+    results (split-K), if the target has more processors than there are tiles of
+    results, and its cost model estimates fewer cycles. Examples: a product of long rows
+    with few columns, attention of one token to many, and the sum of a long vector.
+
+    Partial results that depend on other reductions, such as the exponentials of a
+    softmax, are rescaled by the correction factor of a cascade. A product then need not
+    be stored for a reduction along its rows.
     """
 
     name = NAME

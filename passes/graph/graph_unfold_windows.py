@@ -21,7 +21,7 @@ from tlf.dialects.op_replacement import is_in_planned_group, replace_by_program
 
 
 class UnfoldWindowsPattern(RewritePattern):
-    """Replace a window operation by one without windows on unfolded operands."""
+    """Replace a window operation by an equivalent one on unfolded operands."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if isinstance(op, WindowInterface) and not is_in_planned_group(op):
@@ -32,11 +32,12 @@ class UnfoldWindowsPattern(RewritePattern):
 class GraphUnfoldWindowsPass(ModulePass):
     """
     Replace convolutions and poolings by a `graph.unfold`, which gathers the elements of
-    every window, and a contraction or reduction of what it gathered. So they run on
-    targets whose tiles have no overlapping windows; the gathering can be left to the
-    moves that cut tiles. A convolution of 1x1 filters becomes a contraction alone.
+    every window, and a contraction or reduction of the gathered tensor, for targets
+    without overlapping windows in tiles. Moves of tiles may perform the gather. A
+    convolution with 1x1 filters becomes a contraction without `graph.unfold`.
 
-    Operations of a group that has a plan stay, because the plan counts their iterators.
+    Operations of a group with a plan are kept, because the plan refers to their
+    iterators by index.
     """
 
     name = "graph-unfold-windows"

@@ -19,11 +19,11 @@ from tlf.dialects.located_rewriting import replace_op
 @dataclass(frozen=True)
 class InlinePass(ModulePass):
     """
-    Puts the bodies of functions where they are called, inner calls first, and erases
-    private functions that are not called any more.
+    Inline calls of functions, inner calls first, and erase private functions without
+    remaining calls.
 
-    Calls of functions without a body, or with several blocks, stay. Raises
-    `PassFailedException` for functions that call themselves.
+    Calls of functions without a body, or with several blocks, are kept. Raises
+    `PassFailedException` for recursive functions.
     """
 
     name = "tlf-inline"
@@ -43,8 +43,9 @@ def inline_calls(
     function: func.FuncOp, functions: Functions, outside: tuple[str, ...] = ()
 ) -> None:
     """
-    Put the bodies of `functions` where `function` calls them. `outside` are those whose
-    calls led to it. Raises `PassFailedException` for one that calls itself.
+    Inline the calls of `functions` in `function`. `outside` are the names of the
+    functions on the call path to `function`. Raises `PassFailedException` for recursive
+    functions.
     """
     path = (*outside, function.sym_name.data)
     for call in list(calls_in(function)):

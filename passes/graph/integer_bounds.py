@@ -1,4 +1,4 @@
-"""Integer range analysis of tensors: least and greatest element, known statically."""
+"""Integer range analysis of tensors: static bounds of their elements."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ IntegerRange: TypeAlias = tuple[int, int]
 RangeRule: TypeAlias = Callable[..., IntegerRange]
 
 MAX_VISITED = 256
-"""Maximum number of values visited for one."""
+"""Maximum depth of the stack of values visited for the range of one value."""
 
 BOOLEAN_RANGES: tuple[IntegerRange, IntegerRange] = ((1, 1), (0, 0))
 """The ranges of true and of false."""
 
 
 class IntegerBounds:
-    """Integer range analysis with a cache: valid while operations do not change."""
+    """Integer range analysis with a cache, valid while operations do not change."""
 
     def __init__(self) -> None:
         self._known: dict[SSAValue, IntegerRange | None] = {}
 
     def of(self, value: SSAValue) -> IntegerRange | None:
-        """Return the range of an integer tensor, or None if nothing is known."""
+        """Return the range of an integer tensor, or None if unknown."""
         pending = [value]
         while pending and len(pending) < MAX_VISITED:
             each = pending[-1]
@@ -58,13 +58,13 @@ class IntegerBounds:
         if not isinstance(op, Operation) or not _is_integer_tensor(value):
             return None
         element = element_of(value)
-        found = _infer_bounds(
+        bounds = _infer_bounds(
             op, [self._known[each] for each in _bound_sources_of(value)]
         )
         least, most = integer_limits(element)
-        if found is None:
+        if bounds is None:
             return (0, 1) if element == i1 else None
-        return found if least <= found[0] and found[1] <= most else None
+        return bounds if least <= bounds[0] and bounds[1] <= most else None
 
 
 def _bound_sources_of(value: SSAValue) -> Sequence[SSAValue]:
@@ -114,7 +114,7 @@ def _infer_bounds(
 def _bounds_of_select(
     op: graph.SelectOp, operands: Sequence[IntegerRange | None]
 ) -> IntegerRange | None:
-    """Return the range of a `select`, refined by what its condition implies."""
+    """Return the range of a `select`, refined by its condition."""
     condition, *chosen = operands
     chosen[0] = _refine_by_condition(op.condition, op.lhs, chosen[0])
     if condition in BOOLEAN_RANGES:
@@ -126,7 +126,7 @@ def _bounds_of_select(
 def _refine_by_condition(
     condition: SSAValue, value: SSAValue, bounds: IntegerRange | None
 ) -> IntegerRange | None:
-    """Return the range of a value where a condition holds."""
+    """Return the range of a value where a condition is true."""
     if (limits := range_under_condition(condition, value)) is None or limits == (
         -inf,
         inf,
@@ -141,8 +141,8 @@ def _bounds_of_comparison(
     relation: Relation, lhs: IntegerRange, rhs: IntegerRange
 ) -> IntegerRange:
     """
-    Return the range of a comparison: whether the relation always holds, and whether it
-    may hold.
+    Return the range of a comparison: 1 for the lower bound if the relation is always
+    true, and for the upper bound if it may be true.
     """
     if relation in (Relation.GT, Relation.GE):
         return _bounds_of_comparison(SWAPPED_RELATIONS[relation], rhs, lhs)
@@ -177,13 +177,13 @@ def _bounds_of_constant(op: ConstantInterface) -> IntegerRange | None:
 
 def _rule_from_corners(compute: Callable[..., int]) -> RangeRule:
     """
-    Return the rule of a function whose extremes lie at the corners of its operands'
+    Return the rule of a function whose extrema are at the corners of its operands'
     ranges.
     """
 
     def rule(*operands: IntegerRange) -> IntegerRange:
-        found = [compute(*corner) for corner in product(*operands)]
-        return min(found), max(found)
+        values = [compute(*corner) for corner in product(*operands)]
+        return min(values), max(values)
 
     return rule
 
@@ -195,8 +195,8 @@ def _bounds_of_abs(bounds: IntegerRange) -> IntegerRange:
 
 def _bounds_of_remainder(dividend: IntegerRange, divisor: IntegerRange) -> IntegerRange:
     """
-    Return the range of a remainder: it has the sign of the dividend, and is nearer to 0
-    than both.
+    Return the range of a remainder, which has the sign of the dividend, at most its
+    absolute value, and an absolute value below that of the divisor.
     """
     most = max(abs(end) for end in divisor) - 1
     return -min(most, max(0, -dividend[0])), min(most, max(0, dividend[1]))

@@ -28,21 +28,21 @@ def inverse_permutation(permutation: Permutation) -> Permutation:
 
 def permuted_shape(value: SSAValue, permutation: Permutation) -> Permutation | None:
     """
-    Return the shape of a broadcast operand after its result is transposed, if that
-    moves none of its elements; else None.
+    Return the shape of a broadcast operand whose result is transposed, if a reshape of
+    the operand suffices; else None.
     """
     shape = tensor_type(value).get_shape()
     shape = (1,) * (len(permutation) - len(shape)) + tuple(shape)
     axes = [axis for axis in permutation if shape[axis] != 1]
     if axes != sorted(axes):
         return None
-    wanted = tuple(shape[axis] for axis in permutation)
-    first = next((n for n, extent in enumerate(wanted) if extent != 1), len(wanted))
-    return wanted[first:]
+    permuted = tuple(shape[axis] for axis in permutation)
+    first = next((n for n, extent in enumerate(permuted) if extent != 1), len(permuted))
+    return permuted[first:]
 
 
 def reshape_to(value: SSAValue, shape: Sequence[int], builder: Builder) -> SSAValue:
-    """Reshape a value, unless it has the shape."""
+    """Reshape a value, unless it already has the shape."""
     if tensor_type(value).get_shape() == tuple(shape):
         return value
     return builder.insert(graph.ReshapeOp(value, shape)).result
@@ -98,28 +98,31 @@ def _rebuild_permuted(
     assert isinstance(op, ElementwiseInterface)
     result = tensor_type(op.results[0])
     type_: Attribute = type_like(result, shape, result.element_type)
-    made = op.tiled_implementation(operands, [type_])
-    made.location = op.location
-    return made
+    rebuilt = op.tiled_implementation(operands, [type_])
+    rebuilt.location = op.location
+    return rebuilt
 
 
 @dataclass
 class SinkPermutationPattern(RewritePattern):
     """
-    Sink a transpose below an elementwise operation, where a contraction reads the
-    result.
+    Sink a transpose below an elementwise operation, if a contraction reads the result.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not can_permute_past(op) or not is_read_by_contraction(op.results[0]):
             return
-        found = [v.owner for v in op.operands if isinstance(v.owner, graph.TransposeOp)]
-        movement = next((each for each in found if self._is_sinkable(each, op)), None)
+        transposes = [
+            v.owner for v in op.operands if isinstance(v.owner, graph.TransposeOp)
+        ]
+        movement = next(
+            (each for each in transposes if self._is_sinkable(each, op)), None
+        )
         if movement is None:
             return
-        back = inverse_permutation(movement.axis_list)
-        others = [value for value in op.operands if value is not movement.result]
-        shapes = {value: permuted_shape(value, back) for value in others}
+        inverse = inverse_permutation(movement.axis_list)
+        other_values = [value for value in op.operands if value is not movement.result]
+        shapes = {value: permuted_shape(value, inverse) for value in other_values}
         if None in shapes.values():
             return
         operands = [
@@ -129,8 +132,8 @@ class SinkPermutationPattern(RewritePattern):
             for value in op.operands
         ]
         shape = tensor_type(movement.operand).get_shape()
-        made = rewriter.insert(_rebuild_permuted(op, operands, shape))
-        rewriter.replace(op, graph.TransposeOp(made.results[0], movement.axis_list))
+        rebuilt = rewriter.insert(_rebuild_permuted(op, operands, shape))
+        rewriter.replace(op, graph.TransposeOp(rebuilt.results[0], movement.axis_list))
 
     @staticmethod
     def _is_sinkable(movement: graph.TransposeOp, op: Operation) -> bool:
@@ -142,7 +145,7 @@ class SinkPermutationPattern(RewritePattern):
 @dataclass
 class HoistPermutationPattern(RewritePattern):
     """
-    Hoist a transpose above an elementwise operation, where a contraction computes its
+    Hoist a transpose above an elementwise operation, if a contraction computes its
     operand.
     """
 
@@ -155,17 +158,17 @@ class HoistPermutationPattern(RewritePattern):
         if not is_result_of_contraction(op.operand):
             return
         shape = tensor_type(op.operand).get_shape()
-        whole = [v for v in before.operands if tensor_type(v).get_shape() == shape]
-        others = [value for value in before.operands if value not in whole]
-        shapes = {value: permuted_shape(value, op.axis_list) for value in others}
+        full_size = [v for v in before.operands if tensor_type(v).get_shape() == shape]
+        other_values = [value for value in before.operands if value not in full_size]
+        shapes = {value: permuted_shape(value, op.axis_list) for value in other_values}
         if None in shapes.values():
             return
         operands = [
             rewriter.insert(graph.TransposeOp(value, op.axis_list)).result
-            if value in whole
+            if value in full_size
             else reshape_to(value, shapes[value] or (), rewriter)
             for value in before.operands
         ]
-        wanted = tensor_type(op.result).get_shape()
-        rewriter.replace(op, _rebuild_permuted(before, operands, wanted))
+        permuted = tensor_type(op.result).get_shape()
+        rewriter.replace(op, _rebuild_permuted(before, operands, permuted))
         rewriter.erase(before)

@@ -1,4 +1,4 @@
-"""Elementwise operations without positions: their leaves, variation and rebuilding."""
+"""Helpers for elementwise operations that do not depend on positions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tlf.dialects.types import tensor_type, type_like
 
 def is_pointwise(owner: Operation | Block) -> TypeIs[ElementwiseInterface]:
     """
-    Return `True` if each element is computed from those at the same indices alone.
+    Return `True` if an operation is elementwise and does not depend on positions.
     """
     return isinstance(owner, ElementwiseInterface) and not isinstance(
         owner, PositionInterface
@@ -30,16 +30,16 @@ def leaf_values_of(
 ) -> list[SSAValue]:
     """
     Return the leaves of the elementwise expression that computes a value. Values that
-    `follows` rejects are left out, with those that they are computed from.
+    `follows` rejects are excluded, and their operands are not visited.
     """
-    pending, seen = [value], dict[SSAValue, None]()
+    pending, visited = [value], dict[SSAValue, None]()
     while pending:
         each = pending.pop()
-        if each in seen or not follows(each):
+        if each in visited or not follows(each):
             continue
-        seen[each] = None
+        visited[each] = None
         pending += each.owner.operands if is_pointwise(each.owner) else ()
-    return [each for each in seen if not is_pointwise(each.owner)]
+    return [each for each in visited if not is_pointwise(each.owner)]
 
 
 def rebuild_elementwise(
@@ -49,21 +49,21 @@ def rebuild_elementwise(
     builder: Builder,
 ) -> SSAValue:
     """
-    Rebuild an operation on other operands, which broadcast to a shape, and return its
+    Rebuild an operation on other operands that broadcast to `shape`, and return its
     result.
     """
     type_ = tensor_type(op.results[0])
-    made = op.tiled_implementation(
+    rebuilt = op.tiled_implementation(
         operands, [type_like(type_, shape, type_.element_type)]
     )
-    made.location = op.location
-    return builder.insert(made).results[0]
+    rebuilt.location = op.location
+    return builder.insert(rebuilt).results[0]
 
 
 def is_varying_along(value: SSAValue, axis: int) -> bool:
     """
-    Return `True` if a value has several elements along an axis, counted from the last
-    one as -1.
+    Return `True` if a value has several elements along an axis, given as a negative
+    index.
     """
     shape = tensor_type(value).get_shape()
     return len(shape) >= -axis and shape[axis] > 1

@@ -1,4 +1,4 @@
-"""Pattern that contracts along collapsed broadcast axes without copies."""
+"""Pattern that folds broadcasts with collapsed axes into contractions."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ from tlf.passes.graph.split_axes import (
 @dataclass
 class SplitBroadcastPattern(RewritePattern):
     """
-    Split a contraction axis that a reshape collapsed from broadcast axes: keys and
-    values of attention whose heads share them. The product reads what is repeated once.
-    (Grouped-query attention: J. Ainslie et al., EMNLP 2023.)
+    Split a contraction axis that a reshape collapsed from broadcast axes, such as keys
+    and values that several heads of attention share. The product reads the operand of
+    the broadcast once. (Grouped-query attention: J. Ainslie et al., EMNLP 2023.)
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if (product := Product.of(op)) is None:
             return
         for side, value in enumerate(product.values):
-            found = _CollapsedBroadcast.of(value)
-            if found is None or not found.can_split(product, side):
+            collapsed = _CollapsedBroadcast.of(value)
+            if collapsed is None or not collapsed.can_split(product, side):
                 continue
             remark_split(op)
             rewriter.insertion_point = InsertPoint.before(op)
-            self._split_contraction(product, side, found, rewriter)
+            self._split_contraction(product, side, collapsed, rewriter)
             return
 
     def _split_contraction(
@@ -53,13 +53,13 @@ class SplitBroadcastPattern(RewritePattern):
         found: _CollapsedBroadcast,
         rewriter: PatternRewriter,
     ) -> None:
-        parts = dict(zip(product.axes[side], found.axis_factors, strict=True))
-        factors = factors_along(product.op.results[0], product.result, parts)
-        split = split_product(product, parts, rewriter)
-        made = rewriter.insert(
+        splits = dict(zip(product.axes[side], found.axis_factors, strict=True))
+        factors = factors_along(product.op.results[0], product.result, splits)
+        split = split_product(product, splits, rewriter)
+        contract = rewriter.insert(
             found.read_broadcast_source(split, side, rewriter).build_contract()
         )
-        sink_collapse_past_users(product.op, made.result, factors, rewriter)
+        sink_collapse_past_users(product.op, contract.result, factors, rewriter)
 
 
 @dataclass(frozen=True)
@@ -68,27 +68,29 @@ class _CollapsedBroadcast:
 
     broadcast: graph.BroadcastOp
     axis_factors: AxisFactors
-    """The extents that each axis was merged of, in the order of the tensor's axes."""
+    """The extents that each axis of the tensor was collapsed from."""
     positions: Axes
-    """The places of the broadcast's axes among the parts, if one follows the other."""
+    """Index of each axis of the broadcast among the flattened factors."""
 
     @staticmethod
     def of(value: SSAValue) -> _CollapsedBroadcast | None:
-        """Return the broadcast that a tensor is collapsed from, or None."""
+        """Return a tensor as a collapsed broadcast, possibly transposed, or None."""
         permutation: Sequence[int] = range(len(tensor_type(value).get_shape()))
-        if isinstance(moved := value.owner, graph.TransposeOp):
-            permutation, value = moved.axis_list, moved.operand
-        merged = value.owner
-        if not isinstance(merged, graph.ReshapeOp):
+        if isinstance(transpose := value.owner, graph.TransposeOp):
+            permutation, value = transpose.axis_list, transpose.operand
+        collapse = value.owner
+        if not isinstance(collapse, graph.ReshapeOp):
             return None
-        broadcast = merged.operand.owner
-        shapes = [tensor_type(each).get_shape() for each in (value, merged.operand)]
+        broadcast = collapse.operand.owner
+        shapes = [tensor_type(each).get_shape() for each in (value, collapse.operand)]
         factors = split_factors(*shapes)
         if factors is None or not isinstance(broadcast, graph.BroadcastOp):
             return None
-        parts = tuple(factors[axis] for axis in permutation)
+        axis_factors = tuple(factors[axis] for axis in permutation)
         return _CollapsedBroadcast(
-            broadcast, parts, inverse_permutation(split_positions(factors, permutation))
+            broadcast,
+            axis_factors,
+            inverse_permutation(split_positions(factors, permutation)),
         )
 
     @property
@@ -102,15 +104,15 @@ class _CollapsedBroadcast:
 
     def can_split(self, product: Product, side: int) -> bool:
         """
-        Return `True` if an axis of the result mixes broadcast factors with others, and
-        the other operand runs along all that are broadcast.
+        Return `True` if an axis of the result is collapsed from broadcast and other
+        axes, and the other operand runs along all axes with broadcast factors.
         """
-        kept = {self.positions[axis] for axis in self.non_broadcast_axes}
+        read_positions = {self.positions[axis] for axis in self.non_broadcast_axes}
         extents, is_mixed = flatten_factors(self.axis_factors), False
-        for number, axis in enumerate(product.axes[side]):
+        for dim, axis in enumerate(product.axes[side]):
             sizes = {True: 1, False: 1}
-            for place in split_positions(self.axis_factors, [number]):
-                sizes[place in kept] *= extents[place]
+            for position in split_positions(self.axis_factors, [dim]):
+                sizes[position in read_positions] *= extents[position]
             if sizes[False] > 1 and axis not in product.axes[1 - side]:
                 return False
             is_mixed |= axis in product.result and min(sizes.values()) > 1
@@ -119,7 +121,7 @@ class _CollapsedBroadcast:
     def read_broadcast_source(
         self, product: Product, side: int, rewriter: PatternRewriter
     ) -> Product:
-        """Return the product that reads the broadcast's operand, along split axes."""
+        """Return the product that reads the broadcast's operand along split axes."""
         shape = tensor_type(self.broadcast.result).get_shape()
         source = [shape[axis] for axis in self.non_broadcast_axes]
         iterators = product.axes[side]

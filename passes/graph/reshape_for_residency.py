@@ -1,4 +1,4 @@
-"""Patterns that split axes so that no reshape keeps a tensor from being resident."""
+"""Patterns that split axes so that no reshape prevents residency of a tensor."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ from tlf.passes.graph.split_axes import (
 
 def has_residency_levels(module: ModuleOp) -> bool:
     """
-    Return `True` if the target has levels where tensors may be resident between groups.
+    Return `True` if the target has levels in which tensors may be resident between
+    groups.
     """
     return (
         TargetSpec.is_attached_to(module) and len(TargetSpec.of(module).tile_levels) > 1
@@ -45,33 +46,36 @@ class SplitReducedDimsPattern(RewritePattern):
         if (product := Product.of(op)) is None:
             return
         for value, axes in zip(product.values, product.axes, strict=True):
-            if parts := _reduced_axis_splits(value, axes, product.result):
+            if splits := _reduced_axis_splits(value, axes, product.result):
                 remark_split(op)
                 rewriter.insertion_point = InsertPoint.before(op)
                 rewriter.replace(
-                    op, split_product(product, parts, rewriter).build_contract()
+                    op, split_product(product, splits, rewriter).build_contract()
                 )
                 return
 
 
 def _reduced_axis_splits(value: SSAValue, axes: Axes, result: Axes) -> IteratorSplits:
-    """The parts of a sum along axes that a reshape merged; none if others were, too."""
+    """
+    Return the splits of reduced axes that a reshape merged; none if it also merged
+    axes of the result.
+    """
     if not isinstance(op := value.owner, graph.ReshapeOp):
         return {}
     shapes = [tensor_type(each).get_shape() for each in (op.result, op.operand)]
     if (factors := split_factors(*shapes)) is None:
         return {}
-    parts = dict(zip(axes, factors, strict=True))
-    split = {axis for axis, extents in parts.items() if is_split(extents)}
+    splits = dict(zip(axes, factors, strict=True))
+    split = {axis for axis, extents in splits.items() if is_split(extents)}
     if split & {*result} or not all(factors):
         return {}
-    return {axis: parts[axis] for axis in split}
+    return {axis: splits[axis] for axis in split}
 
 
 @dataclass
 class SplitBeforeSlicePattern(RewritePattern):
     """
-    Split axes before a slice, where the slice is whole in all but the first of their
+    Split axes before a slice, if the slice is whole along all but the first of their
     factors.
     """
 
@@ -89,13 +93,13 @@ class SplitBeforeSlicePattern(RewritePattern):
         shape: list[int] = []
         starts: list[int] = []
         steps: list[int] = []
-        whole = tensor_type(before.operand).get_shape()
-        axes = zip(factors, whole, before.starts, before.steps, strict=True)
-        for parts, extent, start, step in axes:
-            inner = prod(parts[1:])
-            shape += (extent // inner, *parts[1:])
-            starts += (start // inner, *(0 for _ in parts[1:]))
-            steps += (step, *(1 for _ in parts[1:]))
+        source_shape = tensor_type(before.operand).get_shape()
+        axes = zip(factors, source_shape, before.starts, before.steps, strict=True)
+        for extents, extent, start, step in axes:
+            inner = prod(extents[1:])
+            shape += (extent // inner, *extents[1:])
+            starts += (start // inner, *(0 for _ in extents[1:]))
+            steps += (step, *(1 for _ in extents[1:]))
         split = _shared_reshape(before.operand, shape, rewriter)
         sizes = tensor_type(op.result).get_shape()
         rewriter.insertion_point = InsertPoint.before(op)
@@ -104,20 +108,26 @@ class SplitBeforeSlicePattern(RewritePattern):
 
 
 def _is_slice_of_split(op: graph.SliceOp, factors: AxisFactors) -> bool:
-    """Return `True` if a slice of split axes is a slice of the first of their parts."""
-    extents = tensor_type(op.operand).get_shape()
-    axes = zip(factors, extents, op.starts, op.steps, strict=True)
+    """
+    Return `True` if a slice of axes is a slice along the first of their factors only.
+    """
+    shape = tensor_type(op.operand).get_shape()
+    axes = zip(factors, shape, op.starts, op.steps, strict=True)
     return all(factors) and all(
-        len(parts) == 1
-        or (step == 1 and not extent % prod(parts[1:]) and not start % prod(parts[1:]))
-        for parts, extent, start, step in axes
+        len(axis_factors) == 1
+        or (
+            step == 1
+            and not extent % prod(axis_factors[1:])
+            and not start % prod(axis_factors[1:])
+        )
+        for axis_factors, extent, start, step in axes
     )
 
 
 def _shared_reshape(
     value: SSAValue, shape: Sequence[int], rewriter: PatternRewriter
 ) -> SSAValue:
-    """Return a value under another shape, by one reshape for all of its slices."""
+    """Return a reshaped value; slices of the value share one reshape."""
     for use in value.uses:
         user = use.operation
         if isinstance(user, graph.ReshapeOp):

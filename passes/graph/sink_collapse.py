@@ -1,4 +1,4 @@
-"""Patterns that sink a reshape that collapses axes below what follows it."""
+"""Patterns that sink a reshape that collapses axes below its users."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ from tlf.passes.graph.split_axes import (
 class SplitBatchDimsPattern(RewritePattern):
     """
     Split the batch axes of a product whose operand was collapsed before elementwise
-    operations: a softmax of scores under other axes than those that a mask is added to.
+    operations, such as scores that are collapsed between the addition of a mask and the
+    softmax.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -46,33 +47,32 @@ class SplitBatchDimsPattern(RewritePattern):
         for value, axes in zip(product.values, product.axes, strict=True):
             if (factors := _collapse_factors_before(value)) is None:
                 continue
-            parts = dict(zip(axes, factors, strict=True))
-            split = {axis for axis, extents in parts.items() if len(extents) != 1}
+            splits = dict(zip(axes, factors, strict=True))
+            split = {axis for axis, extents in splits.items() if len(extents) != 1}
             if not split <= {*product.axes[0]} & {*product.axes[1]} & {*product.result}:
                 continue
             remark_split(op)
             rewriter.insertion_point = InsertPoint.before(op)
-            result = factors_along(op.results[0], product.result, parts)
-            made = rewriter.insert(
-                split_product(product, parts, rewriter).build_contract()
+            result = factors_along(op.results[0], product.result, splits)
+            contract = rewriter.insert(
+                split_product(product, splits, rewriter).build_contract()
             )
-            sink_collapse_past_users(op, made.result, result, rewriter)
+            sink_collapse_past_users(op, contract.result, result, rewriter)
             return
 
 
 def _collapse_factors_before(value: SSAValue) -> AxisFactors | None:
     """
     Return the factors of the axes that a reshape collapsed before the elementwise
-    operations that compute a value, whose only use is that of a product; None if there
-    are none.
+    operations that compute a value with one use; None if there is no such reshape.
     """
     if not value.has_one_use():
         return None
     shape = tensor_type(value).get_shape()
 
     def follows(each: SSAValue) -> bool:
-        is_left = is_pointwise(each.owner) and is_in_planned_group(each.owner)
-        return tensor_type(each).get_shape() == shape and not is_left
+        has_plan = is_pointwise(each.owner) and is_in_planned_group(each.owner)
+        return tensor_type(each).get_shape() == shape and not has_plan
 
     for leaf in leaf_values_of(value, follows):
         owner = leaf.owner
@@ -84,8 +84,8 @@ def _collapse_factors_before(value: SSAValue) -> AxisFactors | None:
 
 def _collapse_factors_of(op: graph.ReshapeOp) -> AxisFactors | None:
     """
-    Return the factors of the axes that a reshape collapses, if it does nothing else;
-    else None.
+    Return the factors of the axes that a reshape collapses; None if it also splits
+    axes.
     """
     factors = split_factors_between(op.result, op.operand)
     if factors is None or not any(map(is_split, factors)):
@@ -94,7 +94,7 @@ def _collapse_factors_of(op: graph.ReshapeOp) -> AxisFactors | None:
 
 
 def _is_computed(value: SSAValue) -> bool:
-    """Return `True` if a tensor is computed, rather than moved, repeated or a view."""
+    """Return `True` if a tensor is computed, not the result of a movement or view."""
     return isinstance(
         value.owner, ElementwiseInterface | ContractionInterface | ReductionInterface
     )
@@ -103,64 +103,64 @@ def _is_computed(value: SSAValue) -> bool:
 @dataclass
 class SinkCollapsePattern(RewritePattern):
     """
-    Sink a collapsing reshape below a transpose, so that what computes its operand can
-    write in the transposed order. A contraction reads through a permutation, which
-    stays.
+    Sink a collapsing reshape below a transpose, so that the producer of its operand can
+    write in the transposed order. A transpose read by a contraction is kept, because
+    the contraction absorbs it.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, graph.TransposeOp) or is_in_planned_group(op):
             return
-        merged = op.operand.owner
-        if not isinstance(merged, graph.ReshapeOp) or not op.operand.has_one_use():
+        collapse = op.operand.owner
+        if not isinstance(collapse, graph.ReshapeOp) or not op.operand.has_one_use():
             return
-        if not _is_computed(merged.operand) or not merged.operand.has_one_use():
+        if not _is_computed(collapse.operand) or not collapse.operand.has_one_use():
             return
-        if (factors := _collapse_factors_of(merged)) is None:
+        if (factors := _collapse_factors_of(collapse)) is None:
             return
         users = [use.operation for use in op.result.uses]
         if any(isinstance(user, ContractionInterface) for user in users):
             return
         order = split_positions(factors, op.axis_list)
-        moved = rewriter.insert(graph.TransposeOp(merged.operand, order))
-        moved.location = op.location
+        transpose = rewriter.insert(graph.TransposeOp(collapse.operand, order))
+        transpose.location = op.location
         shape = [prod(factors[axis]) for axis in op.axis_list]
-        rewriter.replace(op, [], [reshape_to(moved.result, shape, rewriter)])
-        rewriter.erase(merged)
+        rewriter.replace(op, [], [reshape_to(transpose.result, shape, rewriter)])
+        rewriter.erase(collapse)
 
 
 def sink_collapse_past_users(
     op: Operation, split: SSAValue, factors: AxisFactors, rewriter: PatternRewriter
 ) -> None:
     """
-    Replace a result by one with split axes: single users are rebuilt on it, as long as
-    they read nothing else, and axes are collapsed behind them.
+    Replace a result by one with split axes: a chain of only users with one operand is
+    rebuilt on the split tensor, and the axes are collapsed after the chain.
     """
     replaced = [op]
     while (user := single_user_of(replaced[-1].results[0])) is not None:
         if isinstance(user, graph.TransposeOp) and not is_in_planned_group(user):
-            made: Operation = graph.TransposeOp(
+            rebuilt: Operation = graph.TransposeOp(
                 split, split_positions(factors, user.axis_list)
             )
             factors = tuple(factors[axis] for axis in user.axis_list)
         elif _is_unary(user):
             element = tensor_type(user.results[0]).element_type
-            made = user.tiled_implementation(
+            rebuilt = user.tiled_implementation(
                 [split],
                 [type_like(tensor_type(split), flatten_factors(factors), element)],
             )
         else:
             break
-        made.location = user.location
+        rebuilt.location = user.location
         rewriter.insertion_point = InsertPoint.before(user)
-        split = rewriter.insert(made).results[0]
+        split = rewriter.insert(rebuilt).results[0]
         replaced.append(user)
     rewriter.insertion_point = InsertPoint.before(replaced[-1])
-    merged = reshape_to(split, [prod(parts) for parts in factors], rewriter)
+    collapsed = reshape_to(split, [prod(extents) for extents in factors], rewriter)
     for each in reversed(replaced):
-        rewriter.replace(each, [], [merged if each is replaced[-1] else None])
+        rewriter.replace(each, [], [collapsed if each is replaced[-1] else None])
 
 
 def _is_unary(op: Operation) -> TypeGuard[ElementwiseInterface]:
-    """Return `True` if an operation computes with the elements of one tensor alone."""
+    """Return `True` if an operation is pointwise with one operand, and has no plan."""
     return can_permute_past(op) and len(op.operands) == 1

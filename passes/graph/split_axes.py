@@ -16,7 +16,7 @@ from tlf.passes.graph.contraction_product import Axes, Product
 from tlf.passes.graph.permutations import reshape_to
 
 PASS_NAME = "graph-hoist-reshapes"
-"""The pass that the remarks are of."""
+"""Pass name of the remarks."""
 
 IteratorSplits: TypeAlias = Mapping[int, tuple[int, ...]]
 """Extents of the iterators that each split iterator becomes."""
@@ -27,36 +27,36 @@ AxisFactors: TypeAlias = tuple[tuple[int, ...], ...]
 
 def split_factors(source: Sequence[int], result: Sequence[int]) -> AxisFactors | None:
     """
-    Return the factors by which a reshape splits axes; None where it collapses some.
+    Return the factors by which a reshape splits axes; None if it collapses axes.
     """
-    rest = list(result)
+    remaining = list(result)
     factors: list[tuple[int, ...]] = []
     for extent in source:
-        taken: list[int] = []
-        if extent == 1 and rest and rest[0] == 1:
-            taken.append(rest.pop(0))
-        while rest and prod(taken) < extent:
-            taken.append(rest.pop(0))
-        if prod(taken) != extent:
+        extents: list[int] = []
+        if extent == 1 and remaining and remaining[0] == 1:
+            extents.append(remaining.pop(0))
+        while remaining and prod(extents) < extent:
+            extents.append(remaining.pop(0))
+        if prod(extents) != extent:
             return None
-        factors.append(tuple(taken))
-    if any(extent != 1 for extent in rest) or (rest and not factors):
+        factors.append(tuple(extents))
+    if any(extent != 1 for extent in remaining) or (remaining and not factors):
         return None
-    if rest:
-        factors[-1] = (*factors[-1], *rest)
+    if remaining:
+        factors[-1] = (*factors[-1], *remaining)
     return tuple(factors)
 
 
 def flatten_factors(factors: AxisFactors) -> tuple[int, ...]:
-    """Return the shape of a tensor once its axes are split."""
-    return tuple(extent for parts in factors for extent in parts)
+    """Return the shape of a tensor with split axes."""
+    return tuple(extent for extents in factors for extent in extents)
 
 
 def split_positions(factors: AxisFactors, axes: Sequence[int]) -> tuple[int, ...]:
     """Return the positions of the factors of some axes among all factors."""
     first = [0, *accumulate(map(len, factors))]
     return tuple(
-        first[axis] + part for axis in axes for part in range(len(factors[axis]))
+        first[axis] + factor for axis in axes for factor in range(len(factors[axis]))
     )
 
 
@@ -89,12 +89,13 @@ def is_split(extents: Sequence[int]) -> bool:
 
 
 def remark_split(before: Operation) -> None:
+    """Emit a remark that axes are split before an operation."""
     text = f"axes are split before {before.name.removeprefix('graph.')}"
     graph.add_remark(before, PASS_NAME, "passed", text)
 
 
 def factors_along(value: SSAValue, axes: Axes, parts: IteratorSplits) -> AxisFactors:
-    """The factors of a tensor's axes along these iterators once some are split."""
+    """Return the factors of a tensor's axes, given the splits of their iterators."""
     pairs = zip(axes, tensor_type(value).get_shape(), strict=True)
     return tuple(parts.get(axis, (extent,)) for axis, extent in pairs)
 
@@ -102,7 +103,7 @@ def factors_along(value: SSAValue, axes: Axes, parts: IteratorSplits) -> AxisFac
 def operand_split_shape(
     value: SSAValue, axes: Axes, parts: IteratorSplits
 ) -> tuple[int, ...]:
-    """The shape of an operand along these iterators once some are split."""
+    """Return the shape of an operand, given the splits of its iterators."""
     return flatten_factors(factors_along(value, axes, parts))
 
 
@@ -110,9 +111,9 @@ def split_product(
     product: Product, parts: IteratorSplits, rewriter: PatternRewriter
 ) -> Product:
     """Return a product with one iterator for each factor of its split axes."""
-    numbers = count()
+    iterators = count()
     new: dict[int, Axes] = {
-        axis: tuple(next(numbers) for _ in parts.get(axis, (0,)))
+        axis: tuple(next(iterators) for _ in parts.get(axis, (0,)))
         for axis in range(len(product.op.iteration_domain()))
     }
     pairs = list(zip(product.values, product.axes, strict=True))

@@ -24,8 +24,8 @@ from tlf.passes.graph.split_axes import (
 
 def split_factors_with_reductions(op: graph.ReshapeOp) -> AxisFactors | None:
     """
-    Return the factors by which a reshape splits axes of a tensor whose other users can
-    read it split; else None.
+    Return the factors by which a reshape splits axes of a tensor, if all other users
+    can read the split tensor; else None.
     """
     if (factors := reshape_split_factors(op)) is None:
         return None
@@ -36,15 +36,15 @@ def can_other_users_follow(
     value: SSAValue, user: Operation, factors: AxisFactors
 ) -> bool:
     """
-    Return `True` if all other users of a tensor can read it once its axes are split:
-    reshapes that split it likewise, and reductions along axes that stay as they are.
+    Return `True` if all other users of a tensor can read it with split axes: reshapes
+    that split the same axes, and reductions along axes that are not split.
     """
     users = [use.operation for use in value.uses]
     return all(each is user or _can_read_split(each, factors) for each in users)
 
 
 def _can_read_split(op: Operation, factors: AxisFactors) -> bool:
-    """Return `True` if an operation can read a tensor once its axes are split."""
+    """Return `True` if an operation can read a tensor with split axes."""
     if isinstance(op, graph.ReshapeOp):
         return tensor_type(op.result).get_shape() == flatten_factors(factors)
     if (
@@ -63,24 +63,24 @@ def replace_with_split(
     rewriter: PatternRewriter,
 ) -> None:
     """Replace a reshape by the split tensor, and rebuild the other users on it."""
-    whole = op.operand
+    unsplit = op.operand
     rewriter.replace(op, [], [split])
-    for user in [use.operation for use in whole.uses]:
+    for user in [use.operation for use in unsplit.uses]:
         if isinstance(user, graph.ReshapeOp):
             rewriter.replace(user, [], [split])
             continue
         assert isinstance(user, graph.ReduceOp)
         rewriter.insertion_point = InsertPoint.before(user)
-        made = _reduce_split(user, split, factors, rewriter)
+        reduced = _reduce_split(user, split, factors, rewriter)
         shape = tensor_type(user.result).get_shape()
-        rewriter.replace(user, [], [reshape_to(made, shape, rewriter)])
+        rewriter.replace(user, [], [reshape_to(reduced, shape, rewriter)])
 
 
 def _reduce_split(
     op: graph.ReduceOp, split: SSAValue, factors: AxisFactors, rewriter: PatternRewriter
 ) -> SSAValue:
     """Rebuild a reduction on a tensor whose axes are split."""
-    made = graph.ReduceOp(
+    reduction = graph.ReduceOp(
         split,
         op.combination,
         split_positions(factors, op.axis_list),
@@ -88,49 +88,49 @@ def _reduce_split(
         acc=op.acc,
         element=tensor_type(op.result).element_type,
     )
-    made.location = op.location
-    return rewriter.insert(made).result
+    reduction.location = op.location
+    return rewriter.insert(reduction).result
 
 
 @dataclass
 class SplitReductionPattern(RewritePattern):
     """
-    Split the operand of a reduction instead of its result, where that undoes a reshape
-    of the operand.
+    Split the operand of a reduction instead of its result, if that cancels out with a
+    reshape of the operand.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if (
             not isinstance(op, graph.ReshapeOp)
-            or (found := single_use_split_factors(op)) is None
+            or (result_factors := single_use_split_factors(op)) is None
         ):
             return
         before = op.operand.owner
         if not isinstance(before, graph.ReduceOp):
             return
-        merged = before.operand.owner
-        if not isinstance(merged, graph.ReshapeOp):
+        collapse = before.operand.owner
+        if not isinstance(collapse, graph.ReshapeOp):
             return
-        factors = _operand_factors(before, found)
-        if tensor_type(merged.operand).get_shape() != flatten_factors(factors):
+        factors = _operand_factors(before, result_factors)
+        if tensor_type(collapse.operand).get_shape() != flatten_factors(factors):
             return
         if not _can_read_split(before, factors):
             return
         remark_split(before)
         rewriter.insertion_point = InsertPoint.before(before)
-        made = _reduce_split(before, merged.operand, factors, rewriter)
+        reduced = _reduce_split(before, collapse.operand, factors, rewriter)
         result = tensor_type(op.result).get_shape()
-        rewriter.replace(op, [], [reshape_to(made, result, rewriter)])
+        rewriter.replace(op, [], [reshape_to(reduced, result, rewriter)])
         rewriter.erase(before)
 
 
 def _operand_factors(op: graph.ReduceOp, factors: AxisFactors) -> AxisFactors:
     """Return the factors of a reduction's operand, given those of its result."""
-    shape, rest = tensor_type(op.operand).get_shape(), list(factors)
-    found: list[tuple[int, ...]] = []
+    shape, remaining = tensor_type(op.operand).get_shape(), list(factors)
+    operand_factors: list[tuple[int, ...]] = []
     for axis, extent in enumerate(shape):
         is_reduced = axis in op.axis_list
         if is_reduced and op.keepdims is not None:
-            rest.pop(0)
-        found.append((extent,) if is_reduced else rest.pop(0))
-    return tuple(found)
+            remaining.pop(0)
+        operand_factors.append((extent,) if is_reduced else remaining.pop(0))
+    return tuple(operand_factors)

@@ -12,31 +12,31 @@ from tlf.dialects import mem
 
 def hoist_waits_to_free(function: func.FuncOp, level: str) -> bool:
     """
-    Wait for moves out of a memory level before more of it is allocated, so that their
-    sources are free. What comes next does not overlap with them any more. Returns
-    whether there was such a move.
+    Hoist waits for moves out of a memory level above later allocations in the level, so
+    that the sources of the moves can be freed. The operations in between no longer
+    overlap with the moves. Return `True` if any wait was hoisted.
     """
-    found = False
+    has_changed = False
     for wait in [op for op in function.body.walk() if isinstance(op, mem.WaitOp)]:
-        left: list[SSAValue] = []
+        remaining: list[SSAValue] = []
         for token in wait.tokens:
-            place = _first_allocation_between(wait, token, level)
-            if place is None or place.parent is None:
-                left.append(token)
+            allocation = _first_allocation_between(wait, token, level)
+            if allocation is None or allocation.parent is None:
+                remaining.append(token)
             else:
-                place.parent.insert_op_before(mem.WaitOp([token]), place)
-        if len(left) < len(wait.tokens):
-            found = True
-            _restrict_wait(wait, left)
-    return found
+                allocation.parent.insert_op_before(mem.WaitOp([token]), allocation)
+        if len(remaining) < len(wait.tokens):
+            has_changed = True
+            _restrict_wait(wait, remaining)
+    return has_changed
 
 
 def _first_allocation_between(
     wait: mem.WaitOp, token: SSAValue, level: str
 ) -> Operation | None:
     """
-    Return the first operation after a move, and before its wait, that allocates in the
-    level.
+    Return the first operation between a move out of `level` and its wait that allocates
+    in the level, or None.
     """
     move = token.owner
     if not isinstance(move, mem.DmaOp) or move.parent is not wait.parent:
@@ -52,7 +52,7 @@ def _first_allocation_between(
 
 
 def _restrict_wait(wait: mem.WaitOp, tokens: list[SSAValue]) -> None:
-    """Restrict a wait to some of its tokens, or erase it."""
+    """Restrict a wait to some of its tokens; erase it if there are none."""
     block = wait.parent
     assert block is not None
     if tokens:

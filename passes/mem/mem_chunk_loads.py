@@ -1,5 +1,5 @@
 """
-Pass `mem-chunk-loads`: splits loads into chunks that their reader waits for one by one.
+Pass `mem-chunk-loads`: splits loads into chunks, so that readers can start early.
 """
 
 from __future__ import annotations
@@ -31,28 +31,28 @@ from tlf.passes.mem.pipelining.move_chunking import (
 @dataclass(frozen=True)
 class MemChunkLoadsPass(ModulePass):
     """
-    Cut loads into chunks whose user need not wait for all of them.
+    Split loads into chunks, so that the reader of a buffer need not wait for all of it.
 
-    A buffer, or a box of one, that is loaded from the outermost level before a loop,
-    and read in it by one move that gets further along an axis in its first iterations,
-    is loaded in up to 8 chunks along that axis, none of which shares a burst with
-    another, right before the loop. What takes no longer than the latency of the level
-    stays whole.
+    Applies to a buffer, or a box of a buffer, that is loaded from the outermost level
+    before a loop, and read in the loop by a single move that advances along an axis in
+    the first iterations. The load is replaced by up to 8 chunks along that axis right
+    before the loop, without shared bursts. Loads that take no longer than the latency
+    of the level are not split.
     """
 
     name = "mem-chunk-loads"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        far = TargetSpec.of(op).outermost
+        outermost = TargetSpec.of(op).outermost
         for function in op.ops:
             if isinstance(function, func.FuncOp) and not function.is_declaration:
                 for loop in list(function.body.block.ops):
                     if isinstance(loop, scf.ForOp | scf.ParallelOp):
-                        _chunk_loads_before(loop, far)
+                        _chunk_loads_before(loop, outermost)
 
 
 def _chunk_loads_before(loop: Nest, far: Level) -> None:
-    """Chunk the loads right before a loop."""
+    """Split the loads right before a loop into chunks."""
     for load in [*_loads_before(loop, far)][::-1]:
         if (reader := _single_reader_of(load, loop)) is None:
             continue
@@ -72,18 +72,22 @@ def _chunk_loads_before(loop: Nest, far: Level) -> None:
             ]
             return consume_rate_of(chunks, axis, reader, loop)
 
-        cut = select_move_chunking(
+        chunking = select_move_chunking(
             load.source_type, filling.source_offsets, filling.box, far, consume_rate
         )
-        if cut is not None and filling.is_chunk_aligned(cut.axis, cut.size):
+        if chunking is not None and filling.is_chunk_aligned(
+            chunking.axis, chunking.size
+        ):
             move = filling.narrow_load()
-            chunk_move(move, _chunk_insertion_point(move, loop), cut.axis, cut.size)
+            chunk_move(
+                move, _chunk_insertion_point(move, loop), chunking.axis, chunking.size
+            )
 
 
 def _chunk_insertion_point(load: mem.DmaOp, loop: Nest) -> Operation:
     """
-    Return the operation to insert chunks before: behind other loads for a loop, before
-    those for later ones.
+    Return the operation to insert chunks before: after other loads that the loop needs,
+    before loads for later operations.
     """
     needed = _required_buffers(load, loop)
     op = load.next_op
@@ -96,10 +100,10 @@ def _chunk_insertion_point(load: mem.DmaOp, loop: Nest) -> Operation:
 
 def _required_buffers(load: mem.DmaOp, loop: Nest) -> set[SSAValue]:
     """
-    Return the buffers that a loop accesses, itself or through moves between a load and
-    the loop.
+    Return the buffers that a loop accesses, directly or through moves between a load
+    and the loop.
     """
-    found = {
+    buffers = {
         root_of(value)
         for op in loop.walk()
         for value in op.operands
@@ -107,18 +111,18 @@ def _required_buffers(load: mem.DmaOp, loop: Nest) -> set[SSAValue]:
     }
     op = loop.prev_op
     while op is not None and op is not load:
-        if isinstance(op, mem.DmaOp) and root_of(op.destination) in found:
-            found.add(root_of(op.source))
+        if isinstance(op, mem.DmaOp) and root_of(op.destination) in buffers:
+            buffers.add(root_of(op.source))
         op = op.prev_op
-    return found
+    return buffers
 
 
 def _loads_before(loop: Nest, far: Level) -> Iterator[mem.DmaOp]:
     """
-    Yield the loads of constant boxes before a loop, with no computation between and
-    nothing else that accesses their destinations, last first.
+    Yield the loads of constant boxes before a loop, last first, without computation in
+    between and without other moves that access their destinations.
     """
-    between: set[SSAValue] = set()
+    accessed: set[SSAValue] = set()
     op = loop.prev_op
     while op is not None and (is_wait_or_address(op) or isinstance(op, mem.DmaOp)):
         before = op.prev_op
@@ -129,11 +133,11 @@ def _loads_before(loop: Nest, far: Level) -> Iterator[mem.DmaOp]:
             is_load = mem.level_of(op.source.type) == far.name
             if (
                 is_load
-                and root_of(op.destination) not in between
+                and root_of(op.destination) not in accessed
                 and _has_fixed_box(op)
             ):
                 yield op
-            between |= ends
+            accessed |= ends
         op = before
 
 
@@ -151,20 +155,20 @@ def _has_fixed_box(load: mem.DmaOp) -> bool:
 
 def _single_reader_of(load: mem.DmaOp, loop: Nest) -> mem.DmaOp | None:
     """
-    Return the only user of a buffer after a load, if it is a move out of the buffer in
-    a loop; else None.
+    Return the move that reads a loaded buffer in a loop, if all other users come after
+    the loop and the load is awaited before the loop; else None.
     """
     users = {
         each
         for each in users_of(root_of(load.destination))
         if each is not load and not isinstance(each, mem.WaitOp)
     }
-    inside = {each for each in users if loop.is_ancestor(each)}
-    if len(inside) != 1 or not all(
-        _is_after_loop(each, loop) for each in users - inside
+    users_in_loop = {each for each in users if loop.is_ancestor(each)}
+    if len(users_in_loop) != 1 or not all(
+        _is_after_loop(each, loop) for each in users - users_in_loop
     ):
         return None
-    (reader,) = inside
+    (reader,) = users_in_loop
     if not isinstance(reader, mem.DmaOp):
         return None
     if root_of(reader.source) is not root_of(load.destination):
@@ -181,10 +185,10 @@ def _single_reader_of(load: mem.DmaOp, loop: Nest) -> mem.DmaOp | None:
 
 def _is_after_loop(op: Operation, loop: Nest) -> bool:
     """
-    Return `True` if an operation, or its ancestor in the block of a loop, comes after
-    the loop.
+    Return `True` if an operation, or its ancestor in the block of a loop, is after the
+    loop.
     """
-    around: Operation | None = op
-    while around is not None and around.parent is not loop.parent:
-        around = around.parent_op()
-    return around is not None and loop.is_before_in_block(around)
+    ancestor: Operation | None = op
+    while ancestor is not None and ancestor.parent is not loop.parent:
+        ancestor = ancestor.parent_op()
+    return ancestor is not None and loop.is_before_in_block(ancestor)

@@ -1,5 +1,5 @@
 """
-Pass `mem-chunk-stores`: splits stores into chunks that start while others are produced.
+Pass `mem-chunk-stores`: splits stores into chunks that start as they are produced.
 """
 
 from __future__ import annotations
@@ -29,25 +29,27 @@ from tlf.passes.mem.pipelining.move_chunking import (
 @dataclass(frozen=True)
 class MemChunkStoresPass(ModulePass):
     """
-    Cut stores into chunks of which the first ones are made before the last ones.
+    Split stores into chunks that start before the last chunk is produced.
 
-    A whole buffer that is stored in the outermost level right behind a loop, and
-    written in it by one move that gets further along an axis, is stored in up to 8
-    chunks along that axis, none of which shares a burst with another.
+    Applies to a whole buffer that is stored in the outermost level right after a loop,
+    and written in the loop by a single move that advances along an axis. The store is
+    replaced by up to 8 chunks along that axis, without shared bursts.
     """
 
     name = "mem-chunk-stores"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        far = TargetSpec.of(op).outermost
+        outermost = TargetSpec.of(op).outermost
         for nest in list(op.walk()):
             if isinstance(nest, scf.ForOp | scf.ParallelOp):
-                for store in list(_stores_after(nest, far)):
-                    _chunk_store(nest, store, far)
+                for store in list(_stores_after(nest, outermost)):
+                    _chunk_store(nest, store, outermost)
 
 
 def _stores_after(nest: Nest, far: Level) -> Iterator[mem.DmaOp]:
-    """Yield the stores of whole buffers behind a loop, with no computation between."""
+    """
+    Yield the stores of whole buffers after a loop, without computation in between.
+    """
     op = nest.next_op
     while op is not None and (is_wait_or_address(op) or isinstance(op, mem.DmaOp)):
         if isinstance(op, mem.DmaOp):
@@ -60,37 +62,37 @@ def _stores_after(nest: Nest, far: Level) -> Iterator[mem.DmaOp]:
 
 def _is_whole_buffer(store: mem.DmaOp) -> bool:
     """
-    Return `True` if a store covers a whole buffer, and is waited for in its own block.
+    Return `True` if a store covers a whole buffer, and is awaited in its own block.
     """
     shape = tuple(store.source_type.get_shape())
-    is_all = store.box == shape and not any(store.mixed_source_offsets)
+    is_whole = store.box == shape and not any(store.mixed_source_offsets)
     waits = [use.operation for use in store.token.uses]
-    return is_all and all(
+    return is_whole and all(
         isinstance(each, mem.WaitOp) and each.parent is store.parent for each in waits
     )
 
 
 def _chunk_store(nest: Nest, store: mem.DmaOp, far: Level) -> None:
-    """Chunk a store behind a loop that produces its source."""
+    """Split a store after a loop that produces its source into chunks."""
     buffer = root_of(store.source)
     users = (each for each in users_of(buffer) if not isinstance(each, mem.WaitOp))
-    makers = set(users) - {store}
-    if len(makers) != 1:
+    writers = set(users) - {store}
+    if len(writers) != 1:
         return
-    (maker,) = makers
-    if not isinstance(maker, mem.DmaOp) or root_of(maker.destination) is not buffer:
+    (writer,) = writers
+    if not isinstance(writer, mem.DmaOp) or root_of(writer.destination) is not buffer:
         return
-    if not nest.is_ancestor(maker):
+    if not nest.is_ancestor(writer):
         return
 
     def produce_rate(axis: int, starts: range) -> ProduceRate | None:
-        if offset_along(maker.destination, store.source, axis) != 0:
+        if offset_along(writer.destination, store.source, axis) != 0:
             return None
-        return produce_rate_of(starts, axis, maker, nest)
+        return produce_rate_of(starts, axis, writer, nest)
 
     offsets = store.mixed_destination_offsets
-    cut = select_move_chunking(
+    chunking = select_move_chunking(
         store.destination_type, offsets, store.box, far, produce_rate
     )
-    if cut is not None:
-        chunk_move(store, store, cut.axis, cut.size, clipped=True)
+    if chunking is not None:
+        chunk_move(store, store, chunking.axis, chunking.size, clipped=True)

@@ -39,29 +39,32 @@ from tlf.dialects.target import TargetSpec
 @dataclass(frozen=True)
 class MemDistributeToCoresPass(ModulePass):
     """
-    Deal the iterations of parallel loops with the mapping `core` to the cores.
+    Distribute the iterations of parallel loops with the mapping `core` to the cores.
 
-    Such a loop goes into another one, with an iteration for each core. Of `n` cores,
-    each does every n-th iteration, from its own number on. Of loops with this mapping
-    in one another, the one is dealt that keeps the cores busiest, the outer one if
-    there is no difference; every core walks the others, and does what is before them
-    that brings tiles near. What other cores see, a core may write in the dealt loop
-    alone. Where that cannot be, or there is one core, loops get the mapping `loop`.
+    The loop is wrapped in a loop with an iteration per core. Of `n` cores, each runs
+    every n-th iteration, starting from its own index. Of nested loops with this
+    mapping, the loop with the largest speed-up is distributed, the outermost one if
+    they are equal. Every core runs all iterations of the other loops, and the setup
+    before them that fills its own levels. Buffers that other cores can read are only
+    written in the distributed loop. If distribution is not possible, or there is only
+    one core, the loops get the mapping `loop`.
     """
 
     name = "mem-distribute-to-cores"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = TargetSpec.of(op)
-        own = {level.name for level in target.levels.values() if level.scope == "core"}
+        core_levels = {
+            level.name for level in target.levels.values() if level.scope == "core"
+        }
         for function in op.ops:
             if isinstance(function, func.FuncOp) and not function.is_declaration:
                 for nest in list(_core_nests_in(function)):
-                    _assign_to_cores(nest, target.cores, own)
+                    _assign_to_cores(nest, target.cores, core_levels)
 
 
 def _core_nests_in(top: Operation) -> Iterator[scf.ParallelOp]:
-    """Yield the outermost core loops in an operation."""
+    """Yield the outermost loops with the mapping `core` in an operation."""
     for region in top.regions:
         for block in region.blocks:
             for op in block.ops:
@@ -75,33 +78,36 @@ def _assign_to_cores(nest: scf.ParallelOp, cores: int, own: AbstractSet[str]) ->
     loops = [
         op for op in nest.walk() if isinstance(op, scf.ParallelOp) and is_core_loop(op)
     ]
-    stays = cores > 1 and _has_all_core_work(nest, cores, own)
+    is_done = cores > 1 and _has_all_core_work(nest, cores, own)
     for loop in loops:
-        if loop is not nest or not stays:
+        if loop is not nest or not is_done:
             loop.attributes[MAPPING] = LOOP
-    if cores == 1 or stays:
+    if cores == 1 or is_done:
         return
     reasons: list[str] = []
-    for dealt in sorted(loops, key=lambda loop: -_speedup_on_cores(loop, cores)):
-        if _speedup_on_cores(dealt, cores) <= 1:
+    for candidate in sorted(loops, key=lambda loop: -_speedup_on_cores(loop, cores)):
+        if _speedup_on_cores(candidate, cores) <= 1:
             break
         try:
-            before = CoreScope(nest, dealt, own).collect_setup()
+            setup = CoreScope(nest, candidate, own).collect_setup()
         except CoreConflictError as error:
             reasons.append(str(error))
             continue
-        _distribute_nest(nest, dealt, before, cores)
+        _distribute_nest(nest, candidate, setup, cores)
         return
     reason = reasons[0] if reasons else "it has one iteration"
     add_remark(
-        nest, MemDistributeToCoresPass.name, "missed", f"not dealt to cores: {reason}"
+        nest,
+        MemDistributeToCoresPass.name,
+        "missed",
+        f"not distributed to cores: {reason}",
     )
 
 
 def _has_all_core_work(nest: scf.ParallelOp, cores: int, own: AbstractSet[str]) -> bool:
     """
-    Return `True` if a loop has an iteration for each core, with all of the core's
-    private work inside.
+    Return `True` if a loop is already distributed, with an iteration per core and no
+    setup of the core's own levels before it.
     """
     if not is_distributed(nest, cores):
         return False
@@ -112,7 +118,7 @@ def _has_all_core_work(nest: scf.ParallelOp, cores: int, own: AbstractSet[str]) 
 
 
 def _speedup_on_cores(loop: scf.ParallelOp, cores: int) -> float:
-    """Return the speed-up of a loop on cores; 0 if it cannot be distributed."""
+    """Return the parallel speed-up of a loop; 0 if it cannot be distributed."""
     if (trips := trips_of([loop])) is None:
         return cores if len(loop_ranges_of(loop)) == 1 else 0
     return parallel_speedup(trips, cores)
@@ -127,16 +133,16 @@ def _distribute_nest(
     """
     Wrap a nest, and its setup, in a loop over cores, and distribute one of its loops.
     """
-    outside = Builder(InsertPoint.before(nest))
-    zero, count, one = (_index_constant(outside, each) for each in (0, cores, 1))
+    builder = Builder(InsertPoint.before(nest))
+    zero, count, one = (_index_constant(builder, each) for each in (0, cores, 1))
     body = Block(arg_types=[IndexType()])
     body.args[0].name_hint = "core"
-    around = scf.ParallelOp([zero], [count], [one], Region(body))
-    around.location = nest.location
-    around.attributes[MAPPING] = CORE
-    outside.insert(around)
-    moved = [_split_wait(op, before) for op in before]
-    for op in (*moved, nest):
+    core_loop = scf.ParallelOp([zero], [count], [one], Region(body))
+    core_loop.location = nest.location
+    core_loop.attributes[MAPPING] = CORE
+    builder.insert(core_loop)
+    setup = [_split_wait(op, before) for op in before]
+    for op in (*setup, nest):
         op.detach()
         body.add_op(op)
     body.add_op(scf.ReduceOp())
@@ -144,27 +150,29 @@ def _distribute_nest(
     dealt.attributes[STAGES] = IntegerAttr(stages, i64)
     loop = normalize_nest([dealt])
     step = _index_constant(Builder(InsertPoint.before(loop)), cores)
-    new = scf.ForOp(body.args[0], loop.ub, step, [], loop.detach_region(loop.body))
-    new.location = loop.location
+    distributed = scf.ForOp(
+        body.args[0], loop.ub, step, [], loop.detach_region(loop.body)
+    )
+    distributed.location = loop.location
     if stages > 1:
-        new.attributes[STAGES] = IntegerAttr(stages, i64)
-    replace_op(loop, new, [])
+        distributed.attributes[STAGES] = IntegerAttr(stages, i64)
+    replace_op(loop, distributed, [])
 
 
 def _split_wait(op: Operation, moved: Sequence[Operation]) -> Operation:
     """
-    Split a wait, and return the one for moves that go along; other operations as they
-    are.
+    Split a wait, and return the wait for the tokens of `moved`; return other operations
+    unchanged.
     """
     if not isinstance(op, mem.WaitOp):
         return op
-    own = [token for token in op.tokens if token.owner in moved]
-    others = [token for token in op.tokens if token.owner not in moved]
-    if not others:
+    moved_tokens = [token for token in op.tokens if token.owner in moved]
+    other_tokens = [token for token in op.tokens if token.owner not in moved]
+    if not other_tokens:
         return op
     builder = Builder(InsertPoint.before(op))
-    builder.insert(mem.WaitOp(others))
-    wait = builder.insert(mem.WaitOp(own))
+    builder.insert(mem.WaitOp(other_tokens))
+    wait = builder.insert(mem.WaitOp(moved_tokens))
     Rewriter.erase_op(op)
     return wait
 

@@ -25,13 +25,12 @@ from tlf.support.affine.linear_access import is_identity
 @dataclass(frozen=True)
 class MemFoldCastsPass(ModulePass):
     """
-    Let contractions write what a map would round their sums to.
+    Fold a rounding map into the contraction before it.
 
-    A contraction of 16-bit factors that overwrites a buffer of f32 writes the rounded
-    sums, if a map behind it rounds them to the type of the factors and nothing else
-    reads the buffer. It adds up in f32, and rounds once, as the two did. Sums over
-    several contractions stay as they are, and so do those that are not rounded first
-    of all.
+    A contraction of 16-bit factors that overwrites an f32 buffer writes rounded sums
+    instead, if a map rounds them to the type of the factors and no other operation uses
+    the buffer. The contraction still accumulates in f32 and rounds once. Sums over
+    several contractions, and sums with another first use, are not folded.
     """
 
     name = "mem-fold-casts"
@@ -45,15 +44,17 @@ class MemFoldCastsPass(ModulePass):
 
 
 def _foldable_cast_of(product: mem.ContractOp) -> mem.MapOp | None:
-    """Return the map that only rounds what a contraction overwrites, or None."""
+    """Return the map that rounds the result of a contraction and can be folded."""
     buffer, element = product.acc, product.input_types[0].element_type
     if not product.always_overwrites or not is_16_bit_float(element):
         return None
-    if (total := _whole_allocation_of(buffer)) is None:
+    if (allocation := _whole_allocation_of(buffer)) is None:
         return None
-    buffer = total.buffer
-    others = [op for op in dict.fromkeys(users_of_buffer(buffer)) if op is not product]
-    if len(others) != 1 or not isinstance(rounding := others[0], mem.MapOp):
+    buffer = allocation.buffer
+    other_users = [
+        op for op in dict.fromkeys(users_of_buffer(buffer)) if op is not product
+    ]
+    if len(other_users) != 1 or not isinstance(rounding := other_users[0], mem.MapOp):
         return None
     if rounding.parent is not product.parent or rounding.is_before_in_block(product):
         return None
@@ -63,19 +64,21 @@ def _foldable_cast_of(product: mem.ContractOp) -> mem.MapOp | None:
 
 
 def _whole_allocation_of(buffer: SSAValue) -> mem.AllocOp | None:
-    """Return the allocation that a buffer shows all of, in any shape; else None."""
+    """
+    Return the allocation that a buffer covers completely, in any shape; else None.
+    """
     owner = buffer.owner
-    whole = owner.source if isinstance(owner, memref.ReinterpretCastOp) else buffer
-    if not isinstance(whole.owner, mem.AllocOp):
+    base = owner.source if isinstance(owner, memref.ReinterpretCastOp) else buffer
+    if not isinstance(base.owner, mem.AllocOp):
         return None
     shapes = [
-        cast(MemRefType[Attribute], each.type).get_shape() for each in (buffer, whole)
+        cast(MemRefType[Attribute], each.type).get_shape() for each in (buffer, base)
     ]
-    return whole.owner if prod(shapes[0]) == prod(shapes[1]) else None
+    return base.owner if prod(shapes[0]) == prod(shapes[1]) else None
 
 
 def _is_rounding_map(op: mem.MapOp, buffer: SSAValue) -> bool:
-    """Return `True` if a map does nothing but round the elements of a buffer."""
+    """Return `True` if a map only rounds the elements of a buffer."""
     body = [each for each in op.body.block.ops if not is_structural(each)]
     return (
         list(op.inputs) == [buffer]
@@ -88,8 +91,8 @@ def _is_rounding_map(op: mem.MapOp, buffer: SSAValue) -> bool:
 
 def _is_result_free(rounding: mem.MapOp, product: mem.ContractOp) -> bool:
     """
-    Return `True` if nothing accesses the result buffer of a map between the contraction
-    and the map.
+    Return `True` if no operation from the contraction to the map accesses the result
+    buffer of the map.
     """
     result = root_of(rounding.outputs[0])
     if result in map(root_of, product.input_operands):
@@ -106,8 +109,8 @@ def _is_result_free(rounding: mem.MapOp, product: mem.ContractOp) -> bool:
 
 
 def _fold_cast(product: mem.ContractOp, rounding: mem.MapOp) -> None:
-    total, result = _whole_allocation_of(product.acc), rounding.outputs[0].owner
-    assert total is not None
+    allocation, result = _whole_allocation_of(product.acc), rounding.outputs[0].owner
+    assert allocation is not None
     assert isinstance(result, mem.AllocOp)
     block = product.parent
     assert block is not None
@@ -121,20 +124,22 @@ def _fold_cast(product: mem.ContractOp, rounding: mem.MapOp) -> None:
     else:
         product.operands[index] = result.buffer
     Rewriter.erase_op(rounding)
-    Rewriter.erase_op(total)
+    Rewriter.erase_op(allocation)
 
 
 def _reinterpret_like(
     view: memref.ReinterpretCastOp, buffer: SSAValue, product: mem.ContractOp
 ) -> SSAValue:
     """Reinterpret a buffer in the shape of a contraction's view."""
-    shown, element = view.result.type, product.input_types[0].element_type
-    made = memref.ReinterpretCastOp.from_dynamic(
+    view_type, element = view.result.type, product.input_types[0].element_type
+    reinterpreted = memref.ReinterpretCastOp.from_dynamic(
         buffer,
         list(view.static_offsets.get_values()),
         list(view.static_sizes.get_values()),
         list(view.static_strides.get_values()),
-        MemRefType(element, shown.get_shape(), shown.layout, shown.memory_space),
+        MemRefType(
+            element, view_type.get_shape(), view_type.layout, view_type.memory_space
+        ),
     )
-    made.location = view.location
-    return Builder(InsertPoint.before(product)).insert(made).result
+    reinterpreted.location = view.location
+    return Builder(InsertPoint.before(product)).insert(reinterpreted).result

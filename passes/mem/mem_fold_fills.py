@@ -1,5 +1,5 @@
 """
-Pass `mem-fold-fills`: lets reductions overwrite instead of filling buffers before.
+Pass `mem-fold-fills`: folds fills with neutral elements into reductions.
 """
 
 from __future__ import annotations
@@ -26,14 +26,15 @@ from tlf.dialects.mem.number_literals import number_attr
 @dataclass(frozen=True)
 class MemFoldFillsPass(ModulePass):
     """
-    Let contractions and reductions overwrite buffers instead of filling these before.
+    Fold fills into contractions and reductions, which overwrite the buffer instead.
 
-    A fill with the neutral element goes where what touches the buffer next is a
-    contraction or reduction into all of it. If loops stand around that and not around
-    the fill, it overwrites in the first of all their iterations only: where the sum of
-    their counters, each less its lower bound, is 0. Every one of these loops has to run
-    at least once, by bounds that are numbers. A fill stays if anything else, a move or
-    a mask, may touch the buffer first, and where the buffer is no allocation.
+    A fill with the neutral element is erased if the next access to the buffer is by a
+    contraction or reduction into all of it. If loops around the reduction do not
+    contain the fill, the reduction overwrites in their first iteration only: where the
+    sum of their induction variables, minus their lower bounds, is 0. These loops must
+    have constant bounds and at least one iteration. A fill is kept if another
+    operation, such as a move or a mask, may access the buffer first, or if the buffer
+    is not an allocation.
     """
 
     name = "mem-fold-fills"
@@ -45,18 +46,18 @@ class MemFoldFillsPass(ModulePass):
 
 
 def _fold_fills_in(function: func.FuncOp) -> None:
-    found: dict[mem.AccumulatingOp, list[_FoldableFill]] = {}
+    fills: dict[mem.AccumulatingOp, list[_FoldableFill]] = {}
     for op in function.body.walk():
-        if isinstance(op, mem.FillOp) and (start := _foldable_fill_of(op)) is not None:
-            found.setdefault(start.op, []).append(start)
-    for op, starts in found.items():
-        loops = starts[0].loops
-        outputs = {start.output for start in starts}
-        agree = all(start.loops == loops for start in starts)
-        if agree and len(outputs) == len(starts) == len(op.output_operands):
+        if isinstance(op, mem.FillOp) and (fill := _foldable_fill_of(op)) is not None:
+            fills.setdefault(fill.op, []).append(fill)
+    for op, foldable in fills.items():
+        loops = foldable[0].loops
+        outputs = {fill.output for fill in foldable}
+        has_equal_loops = all(fill.loops == loops for fill in foldable)
+        if has_equal_loops and len(outputs) == len(foldable) == len(op.output_operands):
             _overwrite_first_iteration(op, loops)
-            for start in starts:
-                Rewriter.erase_op(start.fill)
+            for fill in foldable:
+                Rewriter.erase_op(fill.fill)
 
 
 @dataclass(frozen=True)
@@ -67,38 +68,38 @@ class _FoldableFill:
     op: mem.AccumulatingOp
     output: int
     loops: tuple[scf.ForOp, ...]
-    """The loops around the operation, but not around the fill: outermost first."""
+    """Loops around the operation but not around the fill, outermost first."""
 
 
 def _foldable_fill_of(fill: mem.FillOp) -> _FoldableFill | None:
     """
-    Return the first operation that accumulates into a filled buffer, if it can
-    overwrite it instead; else None.
+    Return a fill with the first operation that accumulates into its buffer, if that can
+    overwrite instead; else None.
     """
     if fill.destination is None or fill.parent is None:
         return None
     root = root_of(fill.destination)
     if not isinstance(root.owner, mem.AllocOp):
         return None
-    touching = set(users_of_buffer(root))
-    if any(isinstance(r.type, MemRefType) for op in touching for r in op.results):
+    users = set(users_of_buffer(root))
+    if any(isinstance(r.type, MemRefType) for op in users for r in op.results):
         return None
     loops: list[scf.ForOp] = []
-    op = _first_access(fill.next_op, touching)
+    op = _first_access(fill.next_op, users)
     while isinstance(op, scf.ForOp) and _has_iterations(op):
         loops.append(op)
-        op = _first_access(op.body.block.first_op, touching)
+        op = _first_access(op.body.block.first_op, users)
     if not isinstance(op, mem.AccumulatingOp) or op.overwrite is not None:
         return None
     inputs = {root_of(value) for value in op.input_operands}
-    places = [
-        number
-        for number, output in enumerate(op.output_operands)
+    indices = [
+        index
+        for index, output in enumerate(op.output_operands)
         if root_of(output) is root
     ]
-    if root in inputs or len(places) != 1:
+    if root in inputs or len(indices) != 1:
         return None
-    (output,) = places
+    (output,) = indices
     is_neutral = fill.value == number_attr(op.neutral_elements[output])
     if not is_neutral or not _is_whole_view(
         op.output_operands[output], fill.destination
@@ -110,7 +111,7 @@ def _foldable_fill_of(fill: mem.FillOp) -> _FoldableFill | None:
 def _overwrite_first_iteration(
     op: mem.AccumulatingOp, loops: Sequence[scf.ForOp]
 ) -> None:
-    """Let an operation overwrite in the first iteration of all of some loops."""
+    """Let an operation overwrite in the first iteration of a loop nest."""
     builder = Builder(InsertPoint.before(op))
     total: SSAValue | None = None
     for loop in loops:
@@ -125,8 +126,8 @@ def _overwrite_first_iteration(
 
 def _first_access(op: Operation | None, touching: set[Operation]) -> Operation | None:
     """
-    Return the first operation, from one on in its block, that contains one of some
-    others.
+    Return the first operation from `op` on in its block that is or contains one of
+    `touching`.
     """
     while op is not None:
         if any(each in touching for each in op.walk()):
@@ -136,7 +137,7 @@ def _first_access(op: Operation | None, touching: set[Operation]) -> Operation |
 
 
 def _has_iterations(loop: scf.ForOp) -> bool:
-    """Return `True` if a loop is known to run at least one iteration."""
+    """Return `True` if a loop with constant bounds has at least one iteration."""
     lower, upper = _constant_value_of(loop.lb), _constant_value_of(loop.ub)
     return lower is not None and upper is not None and lower < upper
 
@@ -160,12 +161,12 @@ def _is_whole_view(view: SSAValue, buffer: SSAValue) -> bool:
     if owner.offsets or owner.sizes or owner.strides:
         return False
     sizes = list(owner.static_sizes.get_values())
-    in_order = [prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
+    row_major = [prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
     type_ = cast(MemRefType[Attribute], owner.source.type)
     return (
         isinstance(type_.layout, NoneAttr)
         and list(owner.static_offsets.get_values()) == [0]
-        and list(owner.static_strides.get_values()) == in_order
+        and list(owner.static_strides.get_values()) == row_major
         and prod(sizes) == prod(type_.get_shape())
         and _is_whole_view(owner.source, buffer)
     )

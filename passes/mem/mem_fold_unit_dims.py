@@ -1,4 +1,4 @@
-"""Pass `mem-fold-unit-dims`: drops unit dimensions of values."""
+"""Pass `mem-fold-unit-dims`: drops unit dimensions of tensor values."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from tlf.dialects.types import tensor_type
 from tlf.support.affine.mixed_offsets import Index, split_offsets
 
 KeptAxes = tuple[int, ...]
-"""The axes of a value, or of a domain, that are not dropped."""
+"""Axes of a value or an iteration domain that are not dropped."""
 
 
 @dataclass(frozen=True)
 class MemFoldUnitDimsPass(ModulePass):
     """
-    Drop the axes of extent 1 of values, but for one where there is no other, and those
-    of the domains of what computes them. Loads leave them out as they read. What is
-    stored, and what other operations read, gets them back before.
+    Drop the unit axes of values, and of the iteration domains of the operations that
+    compute them; one axis remains if all are unit axes. Loads drop unit axes as they
+    read. Stores and other operations read copies with the original rank.
 
-    Compilers of kernels lay out matrices better than what has more axes.
+    Kernel compilers have better layouts for matrices than for tensors of higher rank.
     """
 
     name = "mem-fold-unit-dims"
@@ -56,12 +56,12 @@ class _UnitDimFolding:
     shapes: dict[SSAValue, tuple[int, ...]] = field(
         default_factory=dict[SSAValue, "tuple[int, ...]"]
     )
-    """The shapes that values had."""
+    """Original shapes of the folded values."""
     unfolded_values: set[SSAValue] = field(default_factory=set[SSAValue])
-    """The values that stay as they are."""
+    """Values that keep their rank."""
 
     def fold_values(self) -> None:
-        """Fold all values."""
+        """Fold the unit dimensions of all values."""
         for op in list(self.function.body.walk()):
             if not isinstance(op, _FORWARDING_OPS) and not _can_fold(op):
                 self._preserve_rank(op)
@@ -73,10 +73,10 @@ class _UnitDimFolding:
         for op in self.function.body.walk():
             self._fold_operation(op)
         for value, shape in self.shapes.items():
-            kept = non_unit_axes(shape)
+            axes = non_unit_axes(shape)
             type_ = tensor_type(value)
-            lengths = [shape[axis] for axis in kept]
-            narrow = TensorType(type_.element_type, lengths, type_.encoding)
+            extents = [shape[axis] for axis in axes]
+            narrow = TensorType(type_.element_type, extents, type_.encoding)
             if narrow != type_:
                 Rewriter.replace_value_with_new_type(value, narrow)
 
@@ -87,13 +87,13 @@ class _UnitDimFolding:
 
     def _preserve_rank(self, op: Operation) -> None:
         """
-        Copy the operands and results of an operation, so that it keeps their rank.
+        Copy the operands and results of an operation, so that their rank is preserved.
         """
-        for number, operand in enumerate(op.operands):
+        for index, operand in enumerate(op.operands):
             if _has_unit_dims(operand):
-                whole = _copy_value(Builder(InsertPoint.before(op)), operand)
-                self.unfolded_values.add(whole)
-                op.operands[number] = whole
+                copy_of_operand = _copy_value(Builder(InsertPoint.before(op)), operand)
+                self.unfolded_values.add(copy_of_operand)
+                op.operands[index] = copy_of_operand
         for result in op.results:
             if _has_unit_dims(result):
                 self.unfolded_values.add(result)
@@ -104,7 +104,7 @@ class _UnitDimFolding:
                 )
 
     def _kept_axes_of(self, value: SSAValue) -> KeptAxes:
-        """Return the axes of an operand or a result that are not dropped."""
+        """Return the axes of a value that are not dropped."""
         shape = self.shapes.get(value)
         if shape is None:
             return tuple(range(tensor_type(value).get_num_dims()))
@@ -114,17 +114,19 @@ class _UnitDimFolding:
         """Rewrite an operation to read and return values without unit dimensions."""
         match op:
             case mem.LoadOp():
-                kept = self._kept_axes_of(op.value)
-                map_ = _restrict_map(op.source_map, kept, range(len(op.mixed_offsets)))
-                sizes = [op.box[axis] for axis in kept]
+                axes = self._kept_axes_of(op.value)
+                map_ = _restrict_map(op.source_map, axes, range(len(op.mixed_offsets)))
+                sizes = [op.box[axis] for axis in axes]
                 op.properties["map"] = AffineMapAttr(map_)
                 op.properties["sizes"] = DenseArrayBase.from_list(i64, sizes)
             case mem.MaskOp() if op.result is not None and _can_fold(op):
                 self._fold_mask(op)
             case StructuredOp() if not op.is_buffer_form:
-                is_whole = any(result in self.unfolded_values for result in op.results)
+                preserves_rank = any(
+                    result in self.unfolded_values for result in op.results
+                )
                 all_axes = tuple(range(len(op.extents)))
-                domain = all_axes if is_whole else non_unit_axes(op.extents)
+                domain = all_axes if preserves_rank else non_unit_axes(op.extents)
                 values = [*op.input_operands, *op.results]
                 maps = [
                     _restrict_map(map_, domain, self._kept_axes_of(value))
@@ -139,26 +141,26 @@ class _UnitDimFolding:
 
     def _fold_mask(self, op: mem.MaskOp) -> None:
         assert op.result is not None
-        kept = self._kept_axes_of(op.result)
-        offsets = [op.mixed_offsets[axis] for axis in kept]
+        axes = self._kept_axes_of(op.result)
+        offsets = [op.mixed_offsets[axis] for axis in axes]
         static, dynamic = split_offsets(offsets)
         op.operands = [op.source, *dynamic]
         op.properties["static_offsets"] = static
         for name in ("bounds", "valid"):
-            if isinstance(found := op.properties.get(name), DenseArrayBase):
-                values = found.get_values()
-                chosen = [int(values[axis]) for axis in kept]
-                op.properties[name] = DenseArrayBase.from_list(i64, chosen)
+            if isinstance(attribute := op.properties.get(name), DenseArrayBase):
+                values = attribute.get_values()
+                remaining = [int(values[axis]) for axis in axes]
+                op.properties[name] = DenseArrayBase.from_list(i64, remaining)
 
 
 _FORWARDING_OPS = (scf.ForOp, scf.YieldOp)
-"""Operations that pass values on unchanged."""
+"""Operations that forward values unchanged."""
 
 
 def non_unit_axes(shape: Sequence[int]) -> KeptAxes:
-    """Return the axes of extents other than 1, or the last one where there are none."""
-    long = tuple(axis for axis, extent in enumerate(shape) if extent != 1)
-    return long or tuple(range(len(shape)))[-1:]
+    """Return the axes of extents other than 1, or the last axis if all are 1."""
+    non_unit = tuple(axis for axis, extent in enumerate(shape) if extent != 1)
+    return non_unit or tuple(range(len(shape)))[-1:]
 
 
 def _has_unit_dims(value: SSAValue) -> bool:
@@ -190,7 +192,7 @@ def _can_fold(op: Operation) -> bool:
 
 def _is_in_bounds(offset: Index, bound: int) -> bool:
     """
-    Return `True` if an offset is from 0 to below a bound in all iterations of its loop.
+    Return `True` if an offset is in [0, bound) in all iterations of its loop.
     """
     if isinstance(offset, int):
         return 0 <= offset < bound
@@ -230,9 +232,11 @@ def _copy_value(builder: Builder, value: SSAValue) -> SSAValue:
 def _restrict_map(
     map_: AffineMap, domain: KeptAxes, results: Sequence[int]
 ) -> AffineMap:
-    """Restrict a map to some dimensions and results; the other dimensions are 0."""
-    new: list[AffineExpr] = [AffineConstantExpr(0)] * map_.num_dims
-    for number, dimension in enumerate(domain):
-        new[dimension] = AffineExpr.dimension(number)
-    whole = map_.replace_dims_and_symbols(new, [], len(domain), 0)
-    return AffineMap(len(domain), 0, tuple(whole.results[axis] for axis in results))
+    """Restrict a map to some dimensions and results, with other dimensions set to 0."""
+    replacements: list[AffineExpr] = [AffineConstantExpr(0)] * map_.num_dims
+    for index, dimension in enumerate(domain):
+        replacements[dimension] = AffineExpr.dimension(index)
+    restricted = map_.replace_dims_and_symbols(replacements, [], len(domain), 0)
+    return AffineMap(
+        len(domain), 0, tuple(restricted.results[axis] for axis in results)
+    )

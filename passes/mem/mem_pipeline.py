@@ -47,21 +47,22 @@ from tlf.passes.mem.pipelining.prefetch_distance import LoopLoads, prefetch_move
 @dataclass(frozen=True)
 class MemPipelinePass(ModulePass):
     """
-    Let iterations of loops with `stages` overlap.
+    Overlap iterations of loops with `stages` by multi-buffering.
 
-    Such a nest becomes one loop that counts from 0. Buffers of its body that moves fill
-    from a farther level, or empty to one, and those that products are summed up in, get
-    as many slots as there are stages: one buffer before the loop, of which every
-    iteration uses the next slot. A move into one of them whose source nothing in the
-    loop writes, from a place that depends on counters alone, goes to the start of the
-    body, or right behind a loop whose own moves it would hold up, and may start `stages
-    - 1` iterations ahead. Tiles that a loop carries keep their one buffer, and loops of
-    one iteration stay. In a body with loops, buffers nearer than the farthest of those
-    that are moved keep one place, too: the loops have slots of their own.
+    A nest becomes one normalized loop that counts from 0. Buffers of the body that are
+    loaded from or stored to an outer level, and accumulators of contractions, get a
+    slot per stage: one buffer before the loop, of which every iteration uses the next
+    slot. A move into such a buffer is hoisted if the loop does not write its source,
+    and the source offsets depend on induction variables only. It moves to the start of
+    the body, or right after an inner loop whose own moves it would delay, with a
+    prefetch distance of up to `stages - 1` iterations. Loop-carried tiles keep a single
+    buffer, and loops with one iteration are not changed. In a body with loops, only the
+    buffers in the outermost level of the moved ones get slots: the inner loops have
+    slots of their own.
 
-    Of loops without `stages` only those change that have one with `stages` in their
-    body, and bring something to the nearest level beside it: as far as there is room,
-    these loads start an iteration ahead.
+    Loops without `stages` change only if their body has a loop with `stages`, and
+    other loads to the innermost level: as far as capacity allows, these loads get a
+    prefetch distance of one iteration.
     """
 
     name = "mem-pipeline"
@@ -74,120 +75,122 @@ class MemPipelinePass(ModulePass):
 
 
 def _pipeline_loops_in(op: Operation, levels: Sequence[Level]) -> None:
-    """Pipeline the loops in an operation, the outermost first."""
+    """Pipeline the loops in an operation, outermost first."""
     for region in op.regions:
         for block in region.blocks:
             for each in list(block.ops):
                 is_loop = isinstance(each, scf.ForOp | scf.ParallelOp)
-                made = _pipeline_nest(each, levels) if is_loop else each
-                _pipeline_loops_in(made, levels)
-                if isinstance(made, scf.ForOp) and made is not each:
-                    prefetch_outer_loads(made, levels)
+                pipelined = _pipeline_nest(each, levels) if is_loop else each
+                _pipeline_loops_in(pipelined, levels)
+                if isinstance(pipelined, scf.ForOp) and pipelined is not each:
+                    prefetch_outer_loads(pipelined, levels)
 
 
 def _pipeline_nest(op: Nest, levels: Sequence[Level]) -> Nest:
-    """Return the loop that a nest becomes: itself, where nothing can overlap."""
+    """Pipeline a nest, and return the new loop; the nest itself if it is unchanged."""
     if op.attributes.get("mapping", LOOP_MAPPING) != LOOP_MAPPING:
         return op
     nest = perfect_nest_of(op)
     trips = trips_of(nest)
     if stages_of(op) < 2:
-        stays = not can_repeat(nest) or _find_objection(nest, trips) is not None
-        return op if stays else normalize_outer_loop(nest, levels)
+        is_unchanged = not can_repeat(nest) or _find_objection(nest, trips) is not None
+        return op if is_unchanged else normalize_outer_loop(nest, levels)
     slots = stages_of(op) if trips is None else min(stages_of(op), trips)
     body = nest[-1].body.block
-    moved = _transfer_buffers_of(body, levels)
+    transferred = _transfer_buffers_of(body, levels)
     fills = any(_is_ring_fill(each) for each in body.ops)
-    if slots < 2 or not (moved or fills):
+    if slots < 2 or not (transferred or fills):
         return op
     if (reason := _find_objection(nest, trips)) is not None:
         add_remark(
-            moved[0] if moved else op,
+            transferred[0] if transferred else op,
             MemPipelinePass.name,
             "missed",
             f"not overlapped: {reason}",
         )
         return op
-    summed = _accumulators_of(body, moved)
-    buffers = _select_buffers_that_fit(nest, [*moved, *summed], levels, slots)
-    if summed and not buffers:
-        buffers = _select_buffers_that_fit(nest, moved, levels, slots)
+    accumulators = _accumulators_of(body, transferred)
+    buffers = _select_buffers_that_fit(
+        nest, [*transferred, *accumulators], levels, slots
+    )
+    if accumulators and not buffers:
+        buffers = _select_buffers_that_fit(nest, transferred, levels, slots)
     if not (buffers or fills):
         return op
     loop = normalize_nest(nest)
     loop.attributes[STAGES] = IntegerAttr(slots, i64)
-    ahead = LoopLoads.of(loop, [level.name for level in levels]).select_prefetchable(
-        buffers, slots - 1
-    )
-    products = LoopContractions(loop, ahead).select_advanceable(buffers)
-    room = (
+    prefetched = LoopLoads.of(
+        loop, [level.name for level in levels]
+    ).select_prefetchable(buffers, slots - 1)
+    products = LoopContractions(loop, prefetched).select_advanceable(buffers)
+    capacity = (
         MultibufferCapacity.of(loop, loop.body.block, buffers, slots)
         if products
         else None
     )
-    if room is not None and not room.has_room_without_sharing(levels[0]):
+    if capacity is not None and not capacity.has_room_without_sharing(levels[0]):
         products = []
-    number = multibuffer_index(loop, trips, slots)
+    slot = multibuffer_index(loop, trips, slots)
     alignments = {level.name: level.alignment for level in levels}
     for buffer in buffers:
-        multibuffer_allocation(loop, buffer, number, slots, alignments[buffer.level])
-    prefetch_moves(ahead, slots - 1)
-    advance_contractions(products, ahead, slots - 1)
+        multibuffer_allocation(loop, buffer, slot, slots, alignments[buffer.level])
+    prefetch_moves(prefetched, slots - 1)
+    advance_contractions(products, prefetched, slots - 1)
     return loop
 
 
 LOOP_MAPPING = StringAttr("loop")
-"""The mapping of loops that stay loops."""
+"""Mapping of loops that are not distributed."""
 
 
 def _is_ring_fill(op: Operation) -> bool:
-    """Return `True` if an operation moves slices to their place in a ring."""
+    """Return `True` if an operation moves slices into a ring buffer."""
     return isinstance(op, mem.DmaOp) and ring_window_of(op.destination) is not None
 
 
 def _find_objection(nest: Sequence[Nest], trips: int | None) -> str | None:
-    """Return why a nest cannot become one counting loop, or None if it can."""
+    """Return the reason why a nest cannot be normalized; None if it can."""
     if any(isinstance(loop, scf.ForOp) and loop.iter_args for loop in nest):
         return "the loop carries values"
     counters = [counter for loop in nest for counter in loop_ranges_of(loop)]
     if not all(constant_value_of(counter.step) for counter in counters):
-        return "its step is no number"
+        return "its step is not constant"
     if trips is None and len(counters) > 1:
-        return "the bounds of the nest are no numbers"
+        return "the bounds of the nest are not constant"
     return None
 
 
 def _transfer_buffers_of(body: Block, levels: Sequence[Level]) -> list[mem.AllocOp]:
     """
-    Return the buffers of a body that its moves fill from, or empty to, an outer level.
+    Return the buffers of a body that its moves load from or store to an outer level.
     """
     names = [level.name for level in levels]
-    found: dict[mem.AllocOp, None] = {}
+    buffers: dict[mem.AllocOp, None] = {}
     for op in body.ops:
         if not isinstance(op, mem.Move):
             continue
         ends = [root_of(op.source), root_of(op.destination)]
-        near = min(ends, key=lambda end: names.index(mem.level_of(end.type)))
-        owner = near.owner
+        inner = min(ends, key=lambda end: names.index(mem.level_of(end.type)))
+        owner = inner.owner
         if isinstance(owner, mem.AllocOp) and owner.parent is body:
-            found[owner] = None
-    return list(found)
+            buffers[owner] = None
+    return list(buffers)
 
 
 def _accumulators_of(body: Block, moved: Sequence[mem.AllocOp]) -> list[mem.AllocOp]:
     """
-    Return the accumulators of a body's contractions that no move accesses: the next sum
-    can begin while the last one is still read.
+    Return the accumulators of a body's contractions that no move accesses. With slots,
+    a contraction can start while the previous result is still read.
     """
-    found: dict[mem.AllocOp, None] = {}
+    accumulators: dict[mem.AllocOp, None] = {}
     for op in body.walk():
         if not isinstance(op, mem.ContractOp):
             continue
         for output in op.output_operands:
             owner = root_of(output).owner
             if isinstance(owner, mem.AllocOp) and owner.parent is body:
-                found[owner] = None
-    return [each for each in found if each not in moved]
+                accumulators[owner] = None
+    return [each for each in accumulators if each not in moved]
 
 
 def _select_buffers_that_fit(
@@ -197,26 +200,27 @@ def _select_buffers_that_fit(
     slots: int,
 ) -> list[mem.AllocOp]:
     """
-    Return the buffers to multi-buffer: those in the outermost level, if they fit, and
-    inner ones if the body has no loops and everything fits without sharing.
+    Return the buffers to multi-buffer: buffers in the outermost used level, if their
+    slots fit, and in each inner level if the body has no loops and all buffers of the
+    level fit without sharing.
     """
     body = nest[-1].body.block
     by_level = [[op for op in moved if op.level == level.name] for level in levels]
     used = [pair for pair in zip(levels, by_level, strict=True) if pair[1]]
     if not used:
         return []
-    room = MultibufferCapacity.of(nest[0], body, moved, slots)
-    *nearer, (farthest, kept) = used
-    if not room.has_room_with_sharing(farthest):
-        text = f"not overlapped: {slots} slots do not fit into {farthest.name}"
-        add_remark(kept[0], MemPipelinePass.name, "missed", text)
+    capacity = MultibufferCapacity.of(nest[0], body, moved, slots)
+    *inner_levels, (outermost, outer_buffers) = used
+    if not capacity.has_room_with_sharing(outermost):
+        text = f"not overlapped: {slots} slots do not fit into {outermost.name}"
+        add_remark(outer_buffers[0], MemPipelinePass.name, "missed", text)
         return []
     if any(isinstance(op, scf.ForOp | scf.ParallelOp) for op in body.ops):
-        return kept
-    near = [
+        return outer_buffers
+    inner_buffers = [
         op
-        for level, ops in nearer
-        if room.has_room_without_sharing(level)
+        for level, ops in inner_levels
+        if capacity.has_room_without_sharing(level)
         for op in ops
     ]
-    return [*kept, *near]
+    return [*outer_buffers, *inner_buffers]

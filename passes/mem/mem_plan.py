@@ -1,4 +1,4 @@
-"""Pass `mem-plan`: static allocation, an address for every buffer."""
+"""Pass `mem-plan`: static allocation of an address for every buffer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,18 +34,19 @@ from tlf.support.allocation import (
 )
 
 ARGUMENTS_ATTRIBUTE = "tlf.arguments"
-"""The first byte of every argument of a function."""
+"""Attribute with the byte offset of every argument of a function."""
 
 OFFSET_ATTRIBUTE = "tlf.offset"
-"""The first byte of a `memref.global`."""
+"""Attribute with the byte offset of a `memref.global`."""
 
 PEAK_ATTRIBUTE = "tlf.peak"
-"""The bytes that a function uses of every level."""
+"""Attribute with the bytes that a function uses of every level."""
 
 
 def argument_offsets(op: func.FuncOp) -> tuple[int, ...]:
     """
-    Return the first byte of every argument of a planned function.
+    Return the byte offset of every argument of a planned function. Raises
+    `PassFailedException` if the function is not planned.
     """
     offsets = cast(IntArray | None, op.attributes.get(ARGUMENTS_ATTRIBUTE))
     if offsets is None or len(offsets) != len(op.args):
@@ -59,39 +60,39 @@ def argument_offsets(op: func.FuncOp) -> tuple[int, ...]:
 
 def global_offsets(function: func.FuncOp) -> dict[str, int]:
     """
-    Return the first byte of every planned `memref.global` beside a function.
+    Return the byte offset of every planned `memref.global` in the module of a function.
     """
     module = function.parent_op()
-    found: dict[str, int] = {}
+    offsets: dict[str, int] = {}
     for op in module.walk() if module else ():
         if isinstance(op, memref.GlobalOp) and OFFSET_ATTRIBUTE in op.attributes:
             offset = cast(IntegerAttr, op.attributes[OFFSET_ATTRIBUTE])
-            found[op.sym_name.data] = offset.value.data
-    return found
+            offsets[op.sym_name.data] = offset.value.data
+    return offsets
 
 
 @dataclass(frozen=True)
 class MemPlanPass(ModulePass):
     """
-    Give every buffer an address in the level of its type.
+    Assign every buffer an address in the level of its type.
 
     Arguments come first in the outermost level, then constants, then allocations.
-    An allocation is live from its first use to its last, in a loop around its uses for
-    the whole loop, and until the wait for the moves from and to it. Buffers of one
-    level share bytes where they are not live together, but only if they would not fit
-    otherwise, and those of one loop only if what the loop uses would not; bytes that
-    were just in use are left alone where others are free. Where buffers still do not
-    fit, waits for moves out of the level come before more of it is allocated, so that
-    what moves out is free earlier. Sets `at` of every `mem.alloc`, `tlf.arguments` and
-    `tlf.peak` of every function, `tlf.offset` of every `memref.global`.
+    An allocation is live from its first to its last use, for the whole of a loop around
+    its uses, and until the wait for moves from and to it. Buffers of a level with
+    disjoint live ranges share bytes only if the level is too small otherwise, and
+    buffers of one loop only if the buffers of the loop do not fit. Recently freed bytes
+    are avoided if other bytes are free. If buffers still do not fit, waits for moves
+    out of the level are hoisted above later allocations, so that the sources are freed
+    earlier. Sets `at` of every `mem.alloc`, `tlf.arguments` and `tlf.peak` of every
+    function, and `tlf.offset` of every `memref.global`.
 
-    Raises `PassFailedException` when a level is too small.
+    Raises `PassFailedException` if a level is too small.
     """
 
     name = "mem-plan"
 
     share: bool = False
-    """Share bytes even where everything fits next to each other."""
+    """Share bytes even if all buffers fit without sharing."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = target.TargetSpec.of(op)
@@ -112,7 +113,10 @@ class MemPlanPass(ModulePass):
 
 
 def _assign_argument_offsets(function: func.FuncOp, outer: target.Level) -> int:
-    """Place the arguments of a function one after the other; return their end."""
+    """
+    Assign consecutive byte offsets to the arguments of a function, and return their
+    end. Raises `PassFailedException` for arguments outside of the outermost level.
+    """
     offsets: list[int] = []
     end = 0
     for argument in function.args:
@@ -146,7 +150,10 @@ class _AllocationPlanner:
     share: bool
 
     def plan(self, outer_end: int) -> None:
-        """Place every allocation; the outermost level is taken up to `outer_end`."""
+        """
+        Assign offsets to all allocations; the outermost level is occupied up to
+        `outer_end`.
+        """
         allocations: dict[str, list[mem.AllocOp]] = {}
         for each in self.function.body.walk():
             if isinstance(each, mem.AllocOp):
@@ -166,12 +173,17 @@ class _AllocationPlanner:
         ops: Sequence[mem.AllocOp],
         start: int,
     ) -> int:
-        """Place the allocations of one level from `start` on; return their end."""
+        """
+        Assign offsets to the allocations of a level from `start` on, and return their
+        end.
+        """
         start = align(start, level.alignment) if ops else start
-        room = level.capacity - start
-        placement = self._allocate_level(ops, level, room)
-        if placement.peak > room and hoist_waits_to_free(self.function, level.name):
-            placement = self._allocate_level(ops, level, room)
+        available = level.capacity - start
+        placement = self._allocate_level(ops, level, available)
+        if placement.peak > available and hoist_waits_to_free(
+            self.function, level.name
+        ):
+            placement = self._allocate_level(ops, level, available)
         peak = start + placement.peak
         if peak > level.capacity:
             live = max_live_bytes(
@@ -220,8 +232,8 @@ def to_allocation_buffer(
     op: mem.AllocOp, liveness: MemLiveness, alignment: int
 ) -> Buffer:
     """
-    Return an allocation as a buffer with a live range; one without uses is live at its
-    step.
+    Return an allocation as a buffer with a live range: the step of the allocation if
+    the buffer has no uses.
     """
     interval = liveness.live_range_of(op.buffer)
     first, last = interval if interval is not None else liveness.step_ranges[op]
@@ -260,10 +272,10 @@ def _engine_stage(op: Operation, levels: Sequence[str]) -> int:
 
 def loops_around(op: mem.AllocOp, liveness: MemLiveness) -> list[tuple[int, int]]:
     """Return the step ranges of the loops around an allocation, outermost first."""
-    found: list[tuple[int, int]] = []
+    ranges: list[tuple[int, int]] = []
     parent = op.parent_op()
     while parent is not None and not isinstance(parent, func.FuncOp):
         first, last = liveness.step_ranges[parent]
-        found.append((first, last + 1))
+        ranges.append((first, last + 1))
         parent = parent.parent_op()
-    return found[::-1]
+    return ranges[::-1]

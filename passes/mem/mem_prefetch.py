@@ -20,21 +20,21 @@ from tlf.passes.mem.prefetching.prefetch_capacity import LevelBuffers
 @dataclass(frozen=True)
 class MemPrefetchPass(ModulePass):
     """
-    Start loads ahead of the work that goes before them.
+    Hoist loads outside of loops above earlier operations.
 
-    A load that stands in no loop goes up to just behind the load before it from the
-    same level, as far as its buffer has room meanwhile, over loops and waits, and what
-    waits for it stays. Loads keep their order, so none is held up by another one that
-    was behind it. They do not pass loops that load from the same level themselves.
+    A load is hoisted across loops and waits to directly after the previous load from
+    the same level, as far as its buffer fits in the meantime; its wait is not moved.
+    Loads keep their order, so that no load delays an earlier one. Loads are not hoisted
+    above loops that load from the same level.
     """
 
     name = "mem-prefetch"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         levels = list(TargetSpec.of(op).levels.values())
-        for near, far in pairwise(levels):
+        for inner, outer in pairwise(levels):
             for function in _functions_in(op):
-                _prefetch_loads(function, near, far)
+                _prefetch_loads(function, inner, outer)
 
 
 def _functions_in(module: ModuleOp) -> Iterator[func.FuncOp]:
@@ -45,18 +45,18 @@ def _functions_in(module: ModuleOp) -> Iterator[func.FuncOp]:
 
 def _prefetch_loads(function: func.FuncOp, near: Level, far: Level) -> None:
     """
-    Hoist the loads of a function between two levels as early as capacity allows, or a
-    little later if offset assignment fails then.
+    Hoist the loads of a function between two levels as early as capacity allows, or
+    less far if offset assignment fails.
     """
     block = function.body.block
-    line = LoadSequence.of(block, near.name, far.name)
-    if not line.loads:
+    sequence = LoadSequence.of(block, near.name, far.name)
+    if not sequence.loads:
         return
-    for goals in LevelBuffers.of(function, near).target_positions(line):
-        _reorder_block(block, line.reorder_operations(goals))
+    for positions in LevelBuffers.of(function, near).target_positions(sequence):
+        _reorder_block(block, sequence.reorder_operations(positions))
         if LevelBuffers.of(function, near).has_valid_offsets:
             return
-    _reorder_block(block, line.ops)
+    _reorder_block(block, sequence.ops)
 
 
 def _reorder_block(block: Block, ops: Sequence[Operation]) -> None:

@@ -1,4 +1,4 @@
-"""Pass `mem-schedule-moves`: hoists loads and stores among the values of a block."""
+"""Pass `mem-schedule-moves`: hoists loads and stores within a block."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tlf.support.affine.linear_access import is_projection
 
 SMALL_DIVISOR = 16
 """
-Divisor of the largest value's element count: values of at most so many elements are
+Divisor of the largest value's element count: values of at most this many elements are
 loaded early.
 """
 
@@ -26,12 +26,14 @@ loaded early.
 @dataclass(frozen=True)
 class MemScheduleMovesPass(ModulePass):
     """
-    Store values as soon as they are computed, before others are computed of them, which
-    then need not be held as well. Load small values, such as rows that are added to
-    tiles, before what is computed behind a loop begins: all are on their way together.
-    Load what an iteration of a loop gathers, element by element, before its first
-    product begins, which takes as long; whole rows are on their way iterations before.
-    No load passes a store, and no store a load.
+    Hoist loads and stores within their blocks.
+
+    Stores are hoisted to directly after the computation of their values, which shortens
+    live ranges. Loads of small values, such as rows added to tiles, are hoisted above
+    computations, so that they are in flight in parallel. Gathers of single elements in
+    a loop are hoisted above the first contraction of the iteration, which hides their
+    latency; contiguous rows are prefetched iterations earlier anyway. Loads and stores
+    are not reordered with each other.
     """
 
     name = "mem-schedule-moves"
@@ -59,7 +61,7 @@ def _schedule_function(function: func.FuncOp) -> None:
 
 
 def _is_gather_load(op: Operation) -> bool:
-    """Return `True` if an operation loads elements that need not be contiguous."""
+    """Return `True` if an operation loads elements that may not be contiguous."""
     if isinstance(op, mem.GatherOp):
         return True
     return isinstance(op, mem.LoadOp) and not is_projection(op.source_map, True)
@@ -72,58 +74,58 @@ def _hoist_load_above_product(load: Operation) -> None:
     """
     if (block := load.parent) is None:
         return
-    behind = list(_operations_since_product(load))
-    if not behind or not all(map(_can_hoist_past_in_loop, behind)):
+    passed = list(_operations_since_product(load))
+    if not passed or not all(map(_can_hoist_past_in_loop, passed)):
         return
     needed: set[Operation] = {load}
-    for op in reversed(behind):
+    for op in reversed(passed):
         if any(result in each.operands for each in needed for result in op.results):
             needed.add(op)
     if not all(isinstance(op, ADDRESS_OPS) for op in needed):
         return
-    for op in (*behind, load):
+    for op in (*passed, load):
         if op in needed:
             op.detach()
-            block.insert_op_before(op, behind[0])
+            block.insert_op_before(op, passed[0])
 
 
 LOAD_OPS = mem.LoadOp | mem.GatherOp
 
 ADDRESS_OPS = LOAD_OPS | mem.MapOp | affine.ApplyOp
-"""Operations that compute a load, and the indices that it loads by."""
+"""Loads, and operations that compute their indices."""
 
 
 def _operations_since_product(load: Operation) -> Iterator[Operation]:
     """
-    Yield the operations from the first contraction of a block to a load behind it.
+    Yield the operations from the first contraction of a block up to a load after it.
     """
     block = load.parent
     assert block is not None
-    found = False
+    has_started = False
     for op in block.ops:
         if op is load:
             return
-        found = found or isinstance(op, mem.ContractOp)
-        if found:
+        has_started = has_started or isinstance(op, mem.ContractOp)
+        if has_started:
             yield op
 
 
 def _can_hoist_past_in_loop(op: Operation) -> bool:
     """
-    Return `True` if a load may move up past an operation, products and other loads
-    among them.
+    Return `True` if a load in a loop may be hoisted above an operation, including
+    contractions and other loads.
     """
     return isinstance(op, LOAD_OPS | mem.ContractOp) or _can_hoist_past(op)
 
 
 def _max_result_elements(op: Operation) -> int:
-    """The elements of the largest value that an operation computes."""
+    """Return the element count of the largest result of an operation."""
     values = (each for each in op.results if isinstance(each.type, TensorType))
     return max((tensor_type(each).element_count() for each in values), default=0)
 
 
 def _private_producers_of(store: mem.StoreOp) -> Iterator[Operation]:
-    """Yield the operations that compute for a store alone, in order."""
+    """Yield the operations that compute operands of a store without other uses."""
     for operand in store.operands:
         owner = operand.owner
         if not isinstance(owner, Operation) or owner.parent is not store.parent:
@@ -134,12 +136,13 @@ def _private_producers_of(store: mem.StoreOp) -> Iterator[Operation]:
 
 def _hoist_operation(op: Operation, passes_loads: bool = False) -> None:
     """
-    Hoist an operation above those that neither compute for it nor have effects; of a
-    row of loads in between, only as far as something computed is passed, too.
+    Hoist an operation above operations without effects that it does not depend on. With
+    `passes_loads`, also across loads, but only if another operation before them is
+    passed.
     """
-    read = {operand.owner for operand in op.operands}
+    producers = {operand.owner for operand in op.operands}
     first, before = op, op.prev_op
-    while before is not None and before not in read:
+    while before is not None and before not in producers:
         is_load = passes_loads and isinstance(before, mem.LoadOp)
         if not is_load and not _can_hoist_past(before):
             break
@@ -150,6 +153,6 @@ def _hoist_operation(op: Operation, passes_loads: bool = False) -> None:
 
 
 def _can_hoist_past(op: Operation) -> bool:
-    """Return `True` if an operation is free of side effects and no loop."""
+    """Return `True` if an operation has no side effects and is not a loop."""
     is_loop = bool(op.regions) and not isinstance(op, mem.MapOp | mem.ReduceOp)
     return is_side_effect_free(op) and not is_loop

@@ -1,4 +1,4 @@
-"""Pass `mem-split-maps`: splits maps over buffers into one scalar operation each."""
+"""Pass `mem-split-maps`: splits maps over buffers into maps of a scalar operation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -23,11 +23,11 @@ from tlf.dialects.mem import Linear, access_functions
 @dataclass(frozen=True)
 class MemSplitMapsPass(ModulePass):
     """
-    Split maps over buffers into maps of one scalar operation with one output each.
+    Split maps over buffers into maps with one scalar operation and one output each.
 
-    Values between operations go to new buffers in the level of the output. A value that
-    does not depend on a dimension of the domain is computed without it. Maps of one
-    operation stay.
+    Intermediate values are written to new buffers in the level of the output. A value
+    that does not depend on a dimension of the domain is computed without this
+    dimension. Maps of one operation with one output are not changed.
     """
 
     name = "mem-split-maps"
@@ -37,26 +37,24 @@ class MemSplitMapsPass(ModulePass):
 
 
 class SplitMapPattern(RewritePattern):
-    """
-    Split one map.
-    """
+    """Split a map over buffers with several operations or outputs."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: mem.MapOp, rewriter: PatternRewriter, /) -> None:
-        work = [each for each in op.body.block.ops if not is_structural(each)]
-        if not op.is_buffer_form or (len(work) <= 1 and len(op.outputs) == 1):
+        operations = [each for each in op.body.block.ops if not is_structural(each)]
+        if not op.is_buffer_form or (len(operations) <= 1 and len(op.outputs) == 1):
             return
-        _MapSplit(op, rewriter, work).split_map()
+        _MapSplit(op, rewriter, operations).split_map()
 
 
 def is_structural(op: Operation) -> bool:
-    """Return `True` if an operation of a map's body computes nothing."""
+    """Return `True` if an operation of a map's body is a constant or the terminator."""
     return isinstance(op, arith.ConstantOp | mem.YieldOp)
 
 
 @dataclass(frozen=True)
 class _Element:
-    """A scalar of the body, as the element of a buffer at some accesses."""
+    """A scalar of the body that is stored in a buffer."""
 
     buffer: SSAValue
     accesses: tuple[Linear, ...]
@@ -101,8 +99,8 @@ class _MapSplit:
 
     def _is_read_later(self, output: SSAValue, number: int) -> bool:
         """
-        Return `True` if an output's buffer is an input of the operations that follow
-        the one of this index.
+        Return `True` if an operation after index `number`, or the terminator, reads the
+        buffer of an output.
         """
         later: list[SSAValue] = []
         for each in self.operations[number + 1 :]:
@@ -117,18 +115,18 @@ class _MapSplit:
         )
 
     def _emit_operation(self, each: Operation, output: SSAValue | None) -> None:
-        """Emit the map of one scalar operation, into a new buffer or an output."""
+        """Emit the map of a scalar operation, into an output or a new buffer."""
         sources = [value for value in each.operands if value in self.elements]
-        everything = set(range(len(self.op.extents)))
-        kept: set[int] = set()
+        all_dimensions = set(range(len(self.op.extents)))
+        used_dimensions: set[int] = set()
         for value in sources:
-            kept |= self.elements[value].dimensions
+            used_dimensions |= self.elements[value].dimensions
         if output is not None:
-            if kept != everything:
+            if used_dimensions != all_dimensions:
                 return self._emit_operation(each, None)
-            self._emit_scalar_map(each, sources, sorted(everything), output)
+            self._emit_scalar_map(each, sources, sorted(all_dimensions), output)
             return None
-        dimensions = sorted(kept)
+        dimensions = sorted(used_dimensions)
         self._emit_scalar_map(
             each,
             sources,
@@ -138,7 +136,7 @@ class _MapSplit:
         return None
 
     def _allocate_buffer(self, value: SSAValue, dimensions: Sequence[int]) -> SSAValue:
-        """A buffer for a value, in the level of the outputs."""
+        """Allocate a buffer for a value in the level of the outputs."""
         shape = [self.op.extents[dimension] for dimension in dimensions]
         space = StringAttr(mem.level_of(self.op.outputs[0].type))
         alloc = mem.AllocOp(MemRefType(value.type, shape, memory_space=space))
@@ -184,22 +182,22 @@ class _MapSplit:
         )
 
     def _copy_missing_outputs(self, values: Sequence[SSAValue]) -> None:
-        """Copy to the outputs the values that were not computed there."""
+        """Copy the values that were not computed in place to the outputs."""
         pending = [
             (value, output)
             for value, output in zip(values, self.op.outputs, strict=True)
             if value not in self.elements or self.elements[value].buffer is not output
         ]
-        everything = range(len(self.op.extents))
+        all_dimensions = range(len(self.op.extents))
         overwritten = {_root_buffer_of(output) for _, output in pending[:-1]}
         for value, _ in pending[1:]:
             if value in self.elements and (
                 _root_buffer_of(self.elements[value].buffer) in overwritten
             ):
-                kept = self._allocate_buffer(value, everything)
-                self._copy_value(value, kept)
-                unit = _unit_accesses(everything, len(everything))
-                self.elements[value] = _Element(kept, unit)
+                copy = self._allocate_buffer(value, all_dimensions)
+                self._copy_value(value, copy)
+                unit = _unit_accesses(all_dimensions, len(all_dimensions))
+                self.elements[value] = _Element(copy, unit)
         for value, output in pending:
             self._copy_value(value, output)
 
@@ -219,13 +217,13 @@ class _MapSplit:
 
 def _unit_accesses(dimensions: Sequence[int], rank: int) -> tuple[Linear, ...]:
     return tuple(
-        Linear(tuple(int(other == dimension) for other in range(rank)))
+        Linear(tuple(int(column == dimension) for column in range(rank)))
         for dimension in dimensions
     )
 
 
 def _indexing_map_of(element: _Element, dimensions: Sequence[int]) -> AffineMap:
-    """The map of a buffer in a domain that keeps some dimensions."""
+    """Return the indexing map of a buffer in a domain restricted to some dimensions."""
     results = [
         AffineExpr.constant(0)
         if each.dimension is None
@@ -236,7 +234,7 @@ def _indexing_map_of(element: _Element, dimensions: Sequence[int]) -> AffineMap:
 
 
 def _root_buffer_of(buffer: SSAValue) -> SSAValue:
-    """The buffer that a view is part of."""
+    """Return the buffer that a view refers to."""
     owner = buffer.owner
     if isinstance(owner, memref.SubviewOp | memref.ReinterpretCastOp):
         return _root_buffer_of(owner.source)

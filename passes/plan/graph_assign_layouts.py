@@ -1,5 +1,5 @@
 """
-Pass `graph-assign-layouts`: assigns axis orders in the outermost memory to tensors.
+Pass `graph-assign-layouts`: assigns layouts in the outermost memory to tensors.
 """
 
 from __future__ import annotations
@@ -37,61 +37,64 @@ from tlf.support.affine.axis_orders import Order
 @dataclass(frozen=True)
 class GraphAssignLayoutsPass(ModulePass):
     """
-    Choose the order in which the axes of tensors lie in the outermost memory.
+    Assign tensors a layout: the order of their axes in the outermost memory.
 
-    That memory moves bursts. Of an image that is cut along its width a row is short,
-    and its bursts carry what nobody needs; with the channels last, a row has them all.
-    The order is a property of storage: operations and tilings keep the axes they have.
+    This memory moves whole bursts. If an image is tiled along its width, its rows are
+    short, and bursts contain unused bytes; with the channels last, rows are longer. The
+    layout is a property of storage: operations and tilings keep their axes.
 
-    Tensors that one group writes and others read get the order with which these take
-    least time by the model of the level, each with the tiles that are best then. A
-    group whose plan is the model's own gets a new one, other plans stay. Arguments and
-    results lie as `tlf.layout` says; where it says `"any"`, as is best. Without it,
-    weights lie as is best, others in row-major order. What others than groups read
-    stays in row-major order.
+    Tensors between groups get the layout for which the cost model of the level
+    estimates the least time of these groups, each with the best tile sizes for this
+    layout. Plans that the cost model selected are replaced; other plans are kept.
+    Arguments and results have the layout of their `tlf.layout` attribute, or the best
+    one for `"any"`. Without the attribute, weights get the best layout, and other
+    arguments and results the row-major one. Tensors that operations outside of groups
+    read are row-major.
     """
 
     name = "graph-assign-layouts"
 
     level: str | None = None
-    """The memory level that tiles are brought to; the outermost one unless given."""
+    """Memory level of the tiles; the outermost tile level by default."""
 
     sliding_window: bool = True
-    """True if tiles may keep their overlap with the next one."""
+    """True if elements that consecutive tiles share may remain in a sliding window."""
 
     stages: int | None = None
-    """The most iterations of loops over tiles in flight; unless given, what pays."""
+    """Maximum number of iterations in flight; selected by the cost model by default."""
 
     axes: tuple[int, ...] | None = None
-    """The axes that tiles may cut, of the first result of a group; all unless given."""
+    """Axes of the first result of a group that may be tiled; all by default."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         self.assign_layouts(op, {}, memo_of(ctx))
 
     def assign_layouts(self, op: ModuleOp, known: KnownPlans, memo: Memo) -> None:
         """
-        Choose layouts in a module; what is `known` of groups was learned from others by
-        a pass with the same options.
+        Assign layouts in a module. `known` caches plans of groups across modules, for
+        passes with the same options.
         """
         target = TargetSpec.of(op)
         level = find_tile_level(target, self.level)
-        timed = NpuEstimator.of(target, level, memo=memo)
-        if timed is None or timed.is_nearest:
+        estimator = NpuEstimator.of(target, level, memo=memo)
+        if estimator is None or estimator.is_nearest:
             return
-        freedom = SearchSpace(self.sliding_window, self.stages, self.axes)
-        costs = LayoutCosts(target, level, freedom, known, memo)
-        notes = RemarkCollector(self.name)
+        search_space = SearchSpace(self.sliding_window, self.stages, self.axes)
+        costs = LayoutCosts(target, level, search_space, known, memo)
+        remarks = RemarkCollector(self.name)
         for function in op.walk():
             if not isinstance(function, func.FuncOp) or is_preparation(function):
                 continue
             if len(function.body.blocks) != 1:
                 continue
             preparation = preparation_of(function)
-            _assign_function_layouts(function, required_layouts(function), costs, notes)
+            _assign_function_layouts(
+                function, required_layouts(function), costs, remarks
+            )
             if preparation is not None:
-                wanted = preparation_layouts(preparation, function)
-                _assign_function_layouts(preparation, wanted, costs, notes)
-        notes.attach_remarks()
+                required = preparation_layouts(preparation, function)
+                _assign_function_layouts(preparation, required, costs, remarks)
+        remarks.attach_remarks()
 
 
 def _assign_function_layouts(
@@ -101,8 +104,8 @@ def _assign_function_layouts(
     notes: RemarkCollector,
 ) -> None:
     """
-    Assign the required layouts of a function's tensors, and the cheapest ones to
-    others.
+    Assign the required layouts to tensors of a function, and the cheapest layouts to
+    the other tensors.
     """
     tensors = list(collect_stored_tensors(function))
     _remark_unmet(function, wanted, tensors, notes)
@@ -114,10 +117,10 @@ def _assign_function_layouts(
     free = [tensor for tensor in tensors if tensor not in fixed]
     costs.free = {value for value, order in wanted.items() if order is None}
     search = LayoutSearch(free, fixed, costs)
-    found = search.find_best()
-    for group, plan in search.plans_for(found).items():
+    orders = search.find_best()
+    for group, plan in search.plans_for(orders).items():
         group.plan = plan
-    for tensor, order in found.items():
+    for tensor, order in orders.items():
         if order != tensor.axis_order:
             user = next(iter(tensor.groups), function)
             notes.add_remark(user, "passed", _describe_order(tensor, order))
@@ -132,14 +135,17 @@ def _remark_unmet(
     notes: RemarkCollector,
 ) -> None:
     """Emit remarks on declared layouts that the program does not use."""
-    known = {tensor.value for tensor in tensors}
+    stored = {tensor.value for tensor in tensors}
     for value, order in wanted.items():
-        if order and value not in known and list(order) != sorted(order):
+        if order and value not in stored and list(order) != sorted(order):
             name = value.name_hint or "a value"
-            text = f"{name} does not lie as declared: others than groups use it"
+            text = (
+                f"{name} does not have the declared layout: operations outside of "
+                "groups use it"
+            )
             notes.add_remark(function, "missed", text)
 
 
 def _describe_order(tensor: StoredTensor, order: Order) -> str:
     name = tensor.value.name_hint or "a tensor"
-    return f"the axes of {name} lie in the order {', '.join(map(str, order))}"
+    return f"the axes of {name} are stored in the order {', '.join(map(str, order))}"

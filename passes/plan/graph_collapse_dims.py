@@ -1,5 +1,5 @@
 """
-Pass `graph-collapse-dims`: collapses rows of images where products take fewer passes.
+Pass `graph-collapse-dims`: collapses rows of images to fill the matrix engine.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from tlf.planner.partition.tile_refinement import MAX_INSTRUCTIONS, is_small_pro
 
 TOLERANCE_DIVISOR = 256
 """
-Divisor of the time: axes are collapsed where a program becomes slower by at most one
-part in so many, as tile sizes are still to be selected for all of it.
+Divisor of the time: axes are collapsed if a program becomes slower by at most this
+fraction, because tile sizes are not yet selected jointly.
 """
 
 
 @dataclass(frozen=True)
 class GraphCollapseDimsPass(ModulePass):
     """
-    Let groups see two neighbouring axes as one, as the rows of images, where a product
-    then takes fewer passes of the matrix engine.
+    Collapse two adjacent axes of the tensors of a group, such as rows of images, if a
+    contraction then takes fewer passes of the matrix engine.
 
-    All operations of the group must go along both axes together, element by element,
-    and its inputs and results must lie in memory row by row, without gaps. They are
-    seen with all elements along the first of the axes, and a single one along the
-    other. Small programs are evaluated with and without.
+    All operations of the group must access both axes elementwise, and its inputs and
+    results must have contiguous rows in memory. The collapsed tensors have all elements
+    along the first axis, and the second axis becomes a unit axis. Small programs are
+    evaluated with and without collapsed axes.
     """
 
     name = "graph-collapse-dims"
@@ -54,21 +54,23 @@ class GraphCollapseDimsPass(ModulePass):
         if evaluator is None:
             collapse_groups(op, target)
             return
-        made = op.clone()
-        if collapse_groups(made, target) and _is_profitable(
-            evaluator, op.clone(), made
+        collapsed = op.clone()
+        if collapse_groups(collapsed, target) and _is_profitable(
+            evaluator, op.clone(), collapsed
         ):
             collapse_groups(op, target)
 
 
 def collapse_groups(module: ModuleOp, target: TargetSpec) -> bool:
-    """Collapse axes of all groups where that pays; return whether any changed."""
+    """
+    Collapse axes of groups without plans where that pays. Return `True` on changes.
+    """
     array = SystolicArray.of(machine_of(target)) if has_timing_model(target) else None
     groups = [each for each in module.walk() if isinstance(each, graph.GroupOp)]
     if array is None:
         return False
-    done = [_collapse_group(each, array) for each in groups if each.plan is None]
-    return any(done)
+    changes = [_collapse_group(each, array) for each in groups if each.plan is None]
+    return any(changes)
 
 
 def _is_small(module: ModuleOp) -> bool:
@@ -84,8 +86,8 @@ def _is_small(module: ModuleOp) -> bool:
 
 def _is_profitable(evaluator: Evaluator, apart: ModuleOp, collapsed: ModuleOp) -> bool:
     """
-    Return `True` if a program is hardly slower with axes collapsed: tiles that fill the
-    array may take more memory, which others need.
+    Return `True` if a program is not significantly slower with collapsed axes: tiles
+    that fill the matrix engine may take memory that other groups need.
     """
     before, after = map(evaluator.evaluate_grouped, (apart, collapsed))
     if before is None or after is None:
@@ -95,8 +97,8 @@ def _is_profitable(evaluator: Evaluator, apart: ModuleOp, collapsed: ModuleOp) -
 
 def _collapse_group(group: graph.GroupOp, array: SystolicArray) -> bool:
     """
-    Collapse the first pair of axes of a group for which that pays; return whether there
-    is one.
+    Collapse the first pair of axes of a group for which that pays. Return `True` if
+    there is one.
     """
     members = members_of_group_op(group)
     shape = tensor_type(members.results[0]).get_shape()
@@ -118,13 +120,12 @@ def _is_row_contiguous(
     group: graph.GroupOp, members: GroupMembers, pairs: AxisPairs
 ) -> bool:
     """
-    Return `True` if all inputs and results with the pair of axes are contiguous along
-    it.
+    Return `True` if all inputs and results with the pair of axes have contiguous rows.
     """
-    inside = zip(group.body.block.args, group.inputs, strict=True)
-    outside = [*inside, *zip(members.results, group.results, strict=True)]
+    inputs = zip(group.body.block.args, group.inputs, strict=True)
+    values = [*inputs, *zip(members.results, group.results, strict=True)]
     return all(
         has_contiguous_rows(value, pairs.axes[each])
-        for each, value in outside
+        for each, value in values
         if each in pairs.axes
     )

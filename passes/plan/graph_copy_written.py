@@ -1,5 +1,5 @@
 """
-Pass `graph-copy-written`: copies destinations of indexed writes that must not change.
+Pass `graph-copy-written`: copies destinations of indexed writes that must be preserved.
 """
 
 from __future__ import annotations
@@ -24,17 +24,18 @@ NEEDED_BY_OTHERS = "others need it"
 @dataclass(frozen=True)
 class GraphCopyWrittenPass(ModulePass):
     """
-    Copy what operations outside of groups write to where indices say, unless it is
-    theirs: computed in the block, and used by nothing else.
+    Copy the destinations of indexed writes outside of groups, unless the destination is
+    computed in the block and has no other uses.
 
-    Arguments, constants of several values, views, and what is returned, seen under
-    another shape or needed by others get a copy, an operation that permutes no axes.
+    Arguments, constants that are not splat, views, and tensors that are returned,
+    reshaped or used by other operations are copied, by a transpose that permutes no
+    axes.
     """
 
     name = "graph-copy-written"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        notes = RemarkCollector(self.name)
+        remarks = RemarkCollector(self.name)
         for each in list(op.walk()):
             if not isinstance(each, IndexedWriteInterface):
                 continue
@@ -42,15 +43,16 @@ class GraphCopyWrittenPass(ModulePass):
                 continue
             if (reason := _find_objection(each)) is not None:
                 insert_operand_copy(each, 0)
-                notes.add_remark(
-                    each, "missed", f"what it writes to is copied: {reason}"
+                remarks.add_remark(
+                    each, "missed", f"its destination is copied: {reason}"
                 )
-        notes.attach_remarks()
+        remarks.attach_remarks()
 
 
 def _find_objection(op: IndexedWriteInterface) -> str | None:
     """
-    Return why an operation cannot overwrite its destination operand, or None if it can.
+    Return the reason why an operation cannot overwrite its destination operand; None if
+    it can.
     """
     value: SSAValue = op.operands[0]
     if value.uses.get_length() > 1:

@@ -1,4 +1,4 @@
-"""Pass `graph-group`: puts operations that run in the same loops into groups."""
+"""Pass `graph-group`: fuses operations into groups that run in the same loops."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def build_group(
     members: GroupMembers, apart: Sequence[Operation] = ()
 ) -> graph.GroupOp:
     """
-    Move operations of one block into a group, with clones of splat constants but for
-    those that stay outside.
+    Move operations of one block into a group, with clones of their splat constants
+    except those in `apart`.
     """
-    inside = set[Operation](members.operations)
+    moved_ops = set[Operation](members.operations)
     constants = [
         op for op in _splat_constants_of(members.operations) if op not in apart
     ]
@@ -50,7 +50,7 @@ def build_group(
             operand
             for op in members.operations
             for operand in op.operands
-            if operand.owner not in inside and operand.owner not in constants
+            if operand.owner not in moved_ops and operand.owner not in constants
         )
     )
     root = members.root
@@ -62,16 +62,16 @@ def build_group(
     Rewriter.insert_op(group, InsertPoint.after(root))
     for value, result in zip(members.results, group.results, strict=True):
         result.name_hint = value.name_hint
-        value.replace_uses_with_if(result, lambda use: use.operation not in inside)
-    replaced = dict[SSAValue, SSAValue](zip(inputs, body.args, strict=True))
+        value.replace_uses_with_if(result, lambda use: use.operation not in moved_ops)
+    replacements = dict[SSAValue, SSAValue](zip(inputs, body.args, strict=True))
     for constant in constants:
         copy = constant.clone()
         body.add_op(copy)
-        replaced[constant.results[0]] = copy.results[0]
+        replacements[constant.results[0]] = copy.results[0]
     for op in members.operations:
         op.detach()
         body.add_op(op)
-        op.operands = [replaced.get(operand, operand) for operand in op.operands]
+        op.operands = [replacements.get(operand, operand) for operand in op.operands]
     body.add_op(graph.YieldOp(*members.results))
     return group
 
@@ -79,7 +79,7 @@ def build_group(
 def _ungroupable_constants(
     groups: Sequence[Sequence[TilingInterface]], grouping: Grouping
 ) -> list[TilingInterface]:
-    """Return the splat constants that some group cannot tile with the rest."""
+    """Return the splat constants that a group cannot tile with its operations."""
     apart: list[TilingInterface] = []
     for operations in groups:
         members = group_members_of(operations)
@@ -87,14 +87,14 @@ def _ungroupable_constants(
         tiled = [op for op in constants if isinstance(op, TilingInterface)]
         if not tiled or not members.results:
             continue
-        everything = GroupMembers((*tiled, *members.operations), members.results)
-        if min_tiling_of(everything, grouping.level, grouping.target) is None:
+        with_constants = GroupMembers((*tiled, *members.operations), members.results)
+        if min_tiling_of(with_constants, grouping.level, grouping.target) is None:
             apart.extend(tiled)
     return list(dict.fromkeys(apart))
 
 
 def _splat_constants_of(operations: Sequence[TilingInterface]) -> list[Operation]:
-    """Return the splat constants that operations use; every group has its own."""
+    """Return the splat constants outside of `operations` that these use."""
     owners = [operand.owner for op in operations for operand in op.operands]
     return list(
         dict.fromkeys(
@@ -112,8 +112,8 @@ def group_block(block: Block, grouping: Grouping) -> None:
     copy_returned_values(block)
     groups = grouping.partition_block(block)
     apart = _ungroupable_constants(groups, grouping)
-    known = {op for operations in groups for op in operations}
-    groups += [[op] for op in apart if op not in known]
+    grouped = {op for operations in groups for op in operations}
+    groups += [[op] for op in apart if op not in grouped]
     for operations in groups:
         members = group_members_of(operations)
         if members.results:
@@ -129,19 +129,19 @@ def group_block(block: Block, grouping: Grouping) -> None:
 @dataclass(frozen=True)
 class GraphGroupPass(ModulePass):
     """
-    Put operations that are to run together into `graph.group`s.
+    Fuse operations that run in the same loops into `graph.group`s.
 
-    A group is a chain of elementwise operations, a contraction with what follows it
-    element by element, or row reductions with their elementwise neighbours; or several
-    of these whose reductions are one loop, where that takes less time. An
-    operation joins where the group stays connected without detours, and where the
-    smallest tiles of all its values fit into the memory level together.
+    A group is a chain of elementwise operations, a contraction with its elementwise
+    epilogue, or row reductions with adjacent elementwise operations; or several of
+    these whose reductions run in one loop (a cascade), if that takes less time. An
+    operation is added to a group if no dependence path leaves and reenters the group,
+    and the smallest tiles of all its values fit into the memory level.
     """
 
     name = "graph-group"
 
     level: str | None = None
-    """The memory level that tiles are brought to; the outermost one unless given."""
+    """Memory level of the tiles; the outermost tile level by default."""
 
     max_contractions: int = CONTRACTIONS
     """Maximum number of contractions in a group."""
@@ -151,8 +151,8 @@ class GraphGroupPass(ModulePass):
 
     cascades: bool = True
     """
-    True if groups are fused where all their reductions fit into one loop, and that
-    pays. Only where the target's model of time knows the cost of such loops.
+    True if groups whose reductions can run in one loop are fused where that pays.
+    Requires a cost model of cascades for the target.
     """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

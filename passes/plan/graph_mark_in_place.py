@@ -28,28 +28,28 @@ from tlf.dialects.slice_views import is_strided_slice
 from tlf.dialects.target import TargetSpec
 from tlf.planner.fusion.remark_collector import RemarkCollector
 
-READ_ONLY = "an argument, a constant or a part of a tensor keeps its elements"
+READ_ONLY = "arguments, constants and slices are not overwritten"
 NEEDED_LATER = "its operand is needed later"
-BUFFER_USED_TWICE = "it uses the buffer of its operand in two ways"
-WAITS_FOR_MOVES = "the moves of a tile would wait for those of the tile before"
-CONCAT_OPERAND = "it is made in its place among others"
-READS_ELSEWHERE = "it reads its operand where it does not write"
+BUFFER_USED_TWICE = "it uses the buffer of its operand twice"
+WAITS_FOR_MOVES = "the moves of consecutive tiles would be serialized"
+CONCAT_OPERAND = "it is a concat operand that is computed in place"
+READS_ELSEWHERE = "it reads elements of its operand that it does not write"
 
 
 @dataclass
 class InPlaceMarker:
-    """Decides for each result of an operation which operand it may overwrite."""
+    """Selection of the operand that each result of an operation may overwrite."""
 
     op: Operation
     members: GroupMembers
     tiling: GroupTiling
     position: dict[Operation, int]
-    """Positions of the operations of the block."""
+    """Position of each operation in the block."""
 
     def find_operand(self, number: int, taken: set[int]) -> int | str | None:
         """
-        Return the operand that a result may overwrite, or why none may be, or None
-        where none has its type.
+        Return the index of the operand that a result may overwrite, or else the reason
+        why it may not overwrite any; None if no operand has the type of the result.
         """
         result, objections = self.op.results[number], list[str]()
         for position, operand in enumerate(self.op.operands):
@@ -59,35 +59,36 @@ class InPlaceMarker:
             if objection is None:
                 return position
             objections.append(objection)
-        telling = [each for each in objections if each != READ_ONLY]
-        return next(iter((*telling, *objections)), None)
+        specific = [each for each in objections if each != READ_ONLY]
+        return next(iter((*specific, *objections)), None)
 
     def _find_objection(self, number: int, position: int) -> str | None:
-        origin = _view_source_of(self.op.operands[position])
-        if not _is_computed(origin, self.op.parent):
+        base = _view_source_of(self.op.operands[position])
+        if not _is_computed(base, self.op.parent):
             return READ_ONLY
-        names = {origin, *_views_of(origin)}
-        if sum(operand in names for operand in self.op.operands) > 1:
+        aliases = {base, *_views_of(base)}
+        if sum(operand in aliases for operand in self.op.operands) > 1:
             return BUFFER_USED_TWICE
         if _is_concat_operand(self.op.results[number]):
             return CONCAT_OPERAND
-        if any(self._is_later(use.operation) for name in names for use in name.uses):
+        if any(
+            self._is_later(use.operation) for alias in aliases for use in alias.uses
+        ):
             return NEEDED_LATER
         if not self._is_read_in_place(number, position):
             return READS_ELSEWHERE
         return WAITS_FOR_MOVES if self._has_tile_moves() else None
 
     def _is_later(self, user: Operation) -> bool:
-        """Return `True` if an operation, or its ancestor in the block, comes later."""
-        around: Operation | None = user
-        while around is not None and around.parent is not self.op.parent:
-            around = around.parent_op()
-        return around is None or self.position[around] > self.position[self.op]
+        """Return `True` if an operation, or its ancestor in the block, is later."""
+        ancestor: Operation | None = user
+        while ancestor is not None and ancestor.parent is not self.op.parent:
+            ancestor = ancestor.parent_op()
+        return ancestor is None or self.position[ancestor] > self.position[self.op]
 
     def _is_read_in_place(self, number: int, position: int) -> bool:
         """
-        Return `True` if a tile of a result reads no more of an operand than the same
-        tile.
+        Return `True` if each tile of a result reads only the same tile of an operand.
         """
         value = self.op.operands[position]
         if isinstance(self.op, graph.GroupOp):
@@ -96,8 +97,8 @@ class InPlaceMarker:
 
     def _has_tile_moves(self) -> bool:
         """
-        Return `True` if moves transfer several tiles, with dependences tracked by whole
-        buffers.
+        Return `True` if moves transfer several tiles: dependences are tracked per
+        buffer, so the moves of consecutive tiles would be serialized.
         """
         loops = self.tiling.loops.values()
         return self.tiling.rules.has_views and any(loop.trips > 1 for loop in loops)
@@ -112,7 +113,7 @@ def _view_source_of(value: SSAValue) -> SSAValue:
 
 def _views_of(value: SSAValue) -> Iterator[SSAValue]:
     """
-    Yield all views of a tensor, slices read in place, concats of it, and views of them.
+    Yield all views, slice views and concatenations of a tensor, transitively.
     """
     for use in value.uses:
         user = use.operation
@@ -125,14 +126,14 @@ def _views_of(value: SSAValue) -> Iterator[SSAValue]:
 
 def _is_concat_operand(value: SSAValue) -> bool:
     """Return `True` if a tensor, possibly through views, is a concat operand."""
-    seen = (value, *_views_of(value))
-    users = (use.operation for each in seen for use in each.uses)
+    aliases = (value, *_views_of(value))
+    users = (use.operation for each in aliases for use in each.uses)
     return any(isinstance(user, ConcatLikeInterface) for user in users)
 
 
 def _is_computed(value: SSAValue, block: Block | None) -> bool:
     """
-    Return `True` if an operation of a block writes a value to a buffer of its own.
+    Return `True` if an operation of the block computes a value into a new buffer.
     """
     owner = value.owner
     if isinstance(owner, Block) or owner.parent is not block:
@@ -145,24 +146,24 @@ def _is_computed(value: SSAValue, block: Block | None) -> bool:
 @dataclass(frozen=True)
 class GraphMarkInPlacePass(ModulePass):
     """
-    Mark which operand's buffer each result of a group, or of an elementwise operation
-    outside of groups, may be put in.
+    Mark the operand whose buffer each result of a group, or of an elementwise operation
+    outside of groups, may overwrite.
 
-    The operand has the type of the result, is computed in the function, and is not
-    needed later, under whatever shape; of it, the tile of each iteration reads what it
-    writes and nothing else. Groups without a plan are looked at with the smallest
-    tiles. The attribute `tlf.in_place` says what was found.
+    The operand must have the type of the result, be computed in the same block, and
+    have no later uses, including those of its views. Each iteration must read only the
+    tile of the operand that it writes. Groups without a plan are analyzed with the
+    smallest tiles. The attribute `tlf.in_place` lists the operands.
     """
 
     name = "graph-mark-in-place"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = TargetSpec.of(op)
-        marking = _BlockMarking(target)
+        block_marking = _BlockMarking(target)
         for block in dict.fromkeys(each.parent for each in op.walk()):
             if block is not None and not isinstance(block.parent_op(), graph.GroupOp):
-                marking.mark_block(block)
-        marking.notes.attach_remarks()
+                block_marking.mark_block(block)
+        block_marking.notes.attach_remarks()
 
 
 @dataclass
@@ -178,8 +179,8 @@ class _BlockMarking:
         for op in block.ops:
             if not isinstance(op, graph.GroupOp | ElementwiseInterface):
                 continue
-            if (found := self._tiling_of(op)) is not None:
-                self._mark_operation(InPlaceMarker(op, *found, position))
+            if (tiled := self._tiling_of(op)) is not None:
+                self._mark_operation(InPlaceMarker(op, *tiled, position))
 
     def _tiling_of(
         self, op: graph.GroupOp | ElementwiseInterface
@@ -202,16 +203,16 @@ class _BlockMarking:
             return None
 
     def _mark_operation(self, marker: InPlaceMarker) -> None:
-        found: list[int | None] = []
-        taken = set[int]()
-        for number in range(len(marker.op.results)):
-            operand = marker.find_operand(number, taken)
+        operands: list[int | None] = []
+        overwritten = set[int]()
+        for index in range(len(marker.op.results)):
+            operand = marker.find_operand(index, overwritten)
             if isinstance(operand, str):
                 self.notes.add_remark(marker.op, "missed", operand)
-            found.append(operand if isinstance(operand, int) else None)
-            taken.update(each for each in found if each is not None)
-        if taken:
-            marker.op.attributes[IN_PLACE_ATTRIBUTE] = graph.InPlaceAttr(found)
+            operands.append(operand if isinstance(operand, int) else None)
+            overwritten.update(each for each in operands if each is not None)
+        if overwritten:
+            marker.op.attributes[IN_PLACE_ATTRIBUTE] = graph.InPlaceAttr(operands)
             self.notes.add_remark(
                 marker.op, "passed", "a result may overwrite an operand"
             )

@@ -1,4 +1,4 @@
-"""Pass `graph-materialize-concat-operands`: copies operands not built in place."""
+"""Pass `graph-materialize-concat-operands`: copies operands not computed in place."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ from tlf.planner.layout.concat_in_place import CopiedOperand, copied_operands
 @dataclass(frozen=True)
 class GraphMaterializeConcatOperandsPass(ModulePass):
     """
-    Copy what operations outside of groups join with other tensors, unless it can be
-    made in its place among them.
+    Copy concat operands that cannot be computed in place in the concatenated buffer.
 
-    What groups compute for one such operation alone is made there, and so is what is
-    loaded from a farther memory. Arguments, constants, views, what is returned, and
-    what is joined with several tensors get a copy: a group that permutes no axes.
+    Tensors that a group computes for a single concatenation outside of groups are
+    written in place, as are loads from an outer level. Arguments, constants, views,
+    returned tensors, and operands of several concatenations are copied by a group that
+    permutes no axes.
 
-    A group with a plan gets copies inside of it, of what it joins in the level of its
-    tiles, all of it, and finds or leaves there. It does so where the level has no room
-    for all that is joined from when the first part of it is made to the last use.
+    In a group with a plan, whole operands that are resident or retained in the level of
+    its tiles are copied inside of the group, if the level has no room for the
+    concatenated buffer from the computation of its first slice to its last use.
     """
 
     name = "graph-materialize-concat-operands"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        notes = RemarkCollector(self.name)
+        remarks = RemarkCollector(self.name)
         for block in dict.fromkeys(each.parent for each in op.walk()):
             if block is None or isinstance(block.parent_op(), graph.GroupOp):
                 continue
             for each in list(copied_operands(block)):
                 copy = insert_operand_copy(each.op, each.number)
                 build_group(GroupMembers((copy,), (copy.result,)))
-                _remark_copy(notes, each)
+                _remark_copy(remarks, each)
             for each in list(operands_without_room(block, op, memo_of(ctx))):
                 insert_operand_copy(each.op, each.number)
-                _remark_copy(notes, each)
-        notes.attach_remarks()
+                _remark_copy(remarks, each)
+        remarks.attach_remarks()
 
 
 def _remark_copy(notes: RemarkCollector, copied: CopiedOperand) -> None:

@@ -53,37 +53,37 @@ from tlf.support.partition import (
 )
 
 MAX_RESIDENT_SETS = 64
-"""Maximum number of resident sets after a group, before `dp` falls back to `beam`."""
+"""Maximum number of resident sets after a group for `dp`, before it uses `beam`."""
 
 MAX_ANALYZED_OPERATIONS = 300_000
 """
-Maximum number of operations analysed over all tilings, before the group size is
+Maximum number of operations analyzed over all tilings, before the maximum group size is
 reduced.
 """
 
 GROUP_SIZE_DIVISOR = 4
-"""Divisor of the maximum group size then."""
+"""Divisor of the maximum group size at each reduction."""
 
 
 @dataclass(frozen=True)
 class GraphPartitionPass(ModulePass):
     """
-    Let groups that follow each other run as one group where that is faster.
+    Fuse groups, and keep results resident between groups, where that is faster.
 
-    The groups of a block are cut into sets that run one after the other, so that the
-    whole takes the least time by the model of the level. A set need not be contiguous
-    in the block. Results stay in the level, whole, for groups that read them, where
-    that pays. Each set becomes one group with a plan. Targets without a model, and
-    groups that have a plan, stay as they are.
+    The groups of a block are partitioned into an ordered sequence of sets that
+    minimizes the time by the cost model of the level. A set need not be contiguous in
+    the block. Results are retained in the level for groups that read them if that pays.
+    Each set becomes one group with a plan. Programs for targets without a cost model,
+    and groups with a plan, are not changed.
     """
 
     name = "graph-partition"
 
     level: str | None = None
-    """The memory level that tiles are brought to; the outermost one unless given."""
+    """Memory level of the tiles; the outermost tile level by default."""
 
     strategy: str = "dp"
-    """`dp`, `beam`, `interval`, `greedy` or `unfused`."""
+    """Search strategy: `dp`, `beam`, `interval`, `greedy` or `unfused`."""
 
     max_group_size: int = 12
     """Maximum number of groups that may be fused into one."""
@@ -95,60 +95,59 @@ class GraphPartitionPass(ModulePass):
     """Maximum number of operations in groups that may be fused into one."""
 
     max_states: int = 20_000
-    """States that `dp` visits before it gives up and leaves it to `beam`."""
+    """Maximum number of states that `dp` visits before it falls back to `beam`."""
 
     max_analyzed_operations: int = MAX_ANALYZED_OPERATIONS
     """
-    Maximum number of operations, over all tilings, that are analysed to price groups,
-    before only a quarter of as many groups may be fused, and so on.
+    Maximum number of operations, over all tilings, that are analyzed to estimate groups
+    before the maximum group size is divided by 4, repeatedly.
     """
 
     traffic_weight: int = TRAFFIC
     """
-    Of how many cycles that moves take the channel of the farther memory one counts,
-    beside the time that all takes.
+    Number of channel cycles of the outer memory that count as much in the objective as
+    a cycle of total time.
     """
 
     residency: bool = True
     """True if results may be resident in the level between groups."""
 
     sliding_window: bool = True
-    """True if tiles may keep their overlap with the next one."""
+    """True if elements that consecutive tiles share may remain in a sliding window."""
 
     stages: int | None = None
-    """The most iterations of loops over tiles in flight; unless given, what pays."""
+    """Maximum number of iterations in flight; selected by the cost model by default."""
 
     axes: tuple[int, ...] | None = None
-    """The axes that tiles may cut, of the first result of a group; all unless given."""
+    """Axes of the first result of a group that may be tiled; all by default."""
 
     max_evaluations: int | None = None
     """
-    Number of schedules and plans near the best that are compared by the event model, on
-    the whole program; fewer in programs of many operations. Unless given, 16 in small
-    programs.
+    Maximum number of the best schedules and plans that are evaluated by the event model
+    on the whole program; fewer in programs with many operations. 16 in small programs
+    by default.
     """
 
     max_evaluated_operations: int = MAX_EVALUATED_OPERATIONS
-    """Maximum number of operations, over all programs that are compared."""
+    """Maximum number of operations over all evaluated programs."""
 
     tile: tuple[int, ...] = ()
-    """Tile sizes for `graph-select-tile-sizes`; if given, groups stay as they are."""
+    """Tile sizes for `graph-select-tile-sizes`; if given, groups are not changed."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.strategy not in STRATEGIES:
-            known = ", ".join(STRATEGIES)
+            allowed = ", ".join(STRATEGIES)
             raise PassFailedException(
-                f"expected a strategy among {known}, got {self.strategy}"
+                f"expected a strategy among {allowed}, got {self.strategy}"
             )
         if self.traffic_weight < 0:
             raise PassFailedException(
-                "expected at least 0 cycles of traffic for one that counts, "
-                f"got {self.traffic_weight}"
+                f"expected a traffic weight of at least 0, got {self.traffic_weight}"
             )
         target = TargetSpec.of(op)
         level = find_tile_level(target, self.level)
-        timed = NpuEstimator.of(target, level)
-        if timed is None or timed.is_nearest or self.tile:
+        estimator = NpuEstimator.of(target, level)
+        if estimator is None or estimator.is_nearest or self.tile:
             return
         for _ in self.search_partitions(ctx, op, target, level):
             pass
@@ -162,27 +161,29 @@ class GraphPartitionPass(ModulePass):
         alternatives: int = 0,
     ) -> Iterator[PartitionResult]:
         """
-        Search a schedule for each problem and yield it, with so many alternatives for
-        each step. A partition is carried out once the next one is asked for.
+        Search a schedule for each problem and yield it, with up to `alternatives`
+        alternatives per step. Each schedule is applied when the iterator advances.
         """
-        notes, memo = RemarkCollector(self.name), memo_of(context)
+        remarks, memo = RemarkCollector(self.name), memo_of(context)
         for function in op.walk():
             if not isinstance(function, func.FuncOp) or is_preparation(function):
                 continue
             free = frozenset(free_values(function))
             for block in function.body.blocks:
                 fuse_slices(block, level, target)
-                for stated in list(problems_of(block, level, free)):
-                    found = self.search_problem(
-                        stated, target, level, alternatives, memo
+                for problem in list(problems_of(block, level, free)):
+                    partition = self.search_problem(
+                        problem, target, level, alternatives, memo
                     )
-                    if found is not None:
-                        self._refine_schedule(context, found, target, level)
-                        yield found
-                        found.merged_groups = _carry_out_schedule(found, level, notes)
+                    if partition is not None:
+                        self._refine_schedule(context, partition, target, level)
+                        yield partition
+                        partition.merged_groups = _carry_out_schedule(
+                            partition, level, remarks
+                        )
                 sort_topologically(block)
                 self._order_components(context, block, target, level)
-        notes.attach_remarks()
+        remarks.attach_remarks()
 
     def search_problem(
         self,
@@ -193,22 +194,24 @@ class GraphPartitionPass(ModulePass):
         memo: Memo | None = None,
     ) -> PartitionResult | None:
         """
-        Return the best schedule of a problem, or None where there is nothing to choose.
+        Return the best schedule of a problem, or None if there are no groups or no
+        schedule.
         """
         if not any(isinstance(op, graph.GroupOp) for op in stated.nodes):
             return None
         costs = self.cost_model_of(stated, target, level, memo)
-        groups = self.max_group_size
+        group_limit = self.max_group_size
         while True:
-            costs.limit_work(self.max_analyzed_operations if groups > 1 else None)
+            costs.limit_work(self.max_analyzed_operations if group_limit > 1 else None)
             try:
-                found = search(
+                result = search(
                     stated.problem,
                     costs,
                     self.strategy,
                     self.objective(target, level),
                     replace(
-                        self.search_limits(self._evaluations_for(stated)), group=groups
+                        self.search_limits(self._evaluations_for(stated)),
+                        group=group_limit,
                     ),
                     alternatives=alternatives,
                     retain=self.residency,
@@ -217,18 +220,18 @@ class GraphPartitionPass(ModulePass):
             except NoScheduleError:
                 return None
             except WorkLimitError:
-                groups = max(1, groups // GROUP_SIZE_DIVISOR)
-                costs.forget_larger_than(groups)
+                group_limit = max(1, group_limit // GROUP_SIZE_DIVISOR)
+                costs.forget_larger_than(group_limit)
         costs.limit_work(None)
-        return PartitionResult(stated, costs, found)
+        return PartitionResult(stated, costs, result)
 
     def _refine_schedule(
         self, context: Context, found: PartitionResult, target: TargetSpec, level: Level
     ) -> None:
-        """Select among the best schedules by the evaluator, if there is one."""
-        tries = self._evaluations_for(found.block_problem)
+        """Select among the best schedules with the evaluator, if there is one."""
+        evaluations = self._evaluations_for(found.block_problem)
         evaluator = (
-            evaluator_of(context, target, MAX_INSTRUCTIONS) if tries > 1 else None
+            evaluator_of(context, target, MAX_INSTRUCTIONS) if evaluations > 1 else None
         )
         if evaluator is not None:
             refinement = ScheduleRefinement(
@@ -238,7 +241,7 @@ class GraphPartitionPass(ModulePass):
                 level,
                 evaluator,
                 self.objective(target, level),
-                tries,
+                evaluations,
             )
             found.schedule = refinement.find_best(found.result.ways)
             found.evaluation = refinement.evaluated_times_of(
@@ -248,18 +251,18 @@ class GraphPartitionPass(ModulePass):
     def _order_components(
         self, context: Context, block: Block, target: TargetSpec, level: Level
     ) -> None:
-        """Order the independent components of a block by the evaluator."""
-        parts = list(problems_of(block, level))
-        tries = self._evaluations_for(parts[0]) if len(parts) > 1 else 0
+        """Order the independent components of a block with the evaluator."""
+        components = list(problems_of(block, level))
+        evaluations = self._evaluations_for(components[0]) if len(components) > 1 else 0
         evaluator = (
-            evaluator_of(context, target, MAX_INSTRUCTIONS) if tries > 1 else None
+            evaluator_of(context, target, MAX_INSTRUCTIONS) if evaluations > 1 else None
         )
         if evaluator is not None:
-            nodes = [each.nodes for each in parts]
-            ComponentOrder(block, nodes, target, evaluator, tries).reorder_block()
+            nodes = [each.nodes for each in components]
+            ComponentOrder(block, nodes, target, evaluator, evaluations).reorder_block()
 
     def _evaluations_for(self, stated: BlockProblem) -> int:
-        """Return the number of programs that are compared for a problem."""
+        """Return the number of programs to evaluate for a problem."""
         return limit_evaluations(
             stated, self.max_evaluations, self.max_evaluated_operations
         )
@@ -272,30 +275,31 @@ class GraphPartitionPass(ModulePass):
         memo: Memo | None = None,
     ) -> GroupCosts:
         """
-        Return the cost model of the groups of a problem, in the search space of the
-        options.
+        Return the cost model of the groups of a problem, for the search space defined
+        by the options.
         """
-        freedom = SearchSpace(self.sliding_window, self.stages, self.axes)
+        search_space = SearchSpace(self.sliding_window, self.stages, self.axes)
         args = stated.nodes, stated.values, target, level, self.max_contractions
-        return GroupCosts(*args, freedom, stated.free, self.max_operations, memo)
+        return GroupCosts(*args, search_space, stated.free, self.max_operations, memo)
 
     def objective(self, target: TargetSpec, level: Level) -> Objective:
         """
-        Return the objective: time, and a weight of the traffic with the outer memory.
+        Return the objective: a weighted sum of the time and the traffic with the outer
+        memory.
         """
         names = list(target.levels)
-        farther = target.levels[names[names.index(level.name) + 1]]
-        return Objective(self.traffic_weight * farther.bandwidth, 1)
+        outer_level = target.levels[names[names.index(level.name) + 1]]
+        return Objective(self.traffic_weight * outer_level.bandwidth, 1)
 
     def search_limits(self, tries: int = 0) -> Limits:
-        """The limits of the search, where so many schedules are to be compared."""
-        ways = max(1, (tries + 1) // 2)
+        """Return the limits of the search, given the number of evaluations."""
+        schedules = max(1, (tries + 1) // 2)
         return Limits(
             states=self.max_states,
             moves=2 * self.max_states,
             residency_sets=MAX_RESIDENT_SETS,
             group=self.max_group_size,
-            ways=ways,
+            ways=schedules,
         )
 
 
@@ -307,11 +311,11 @@ class PartitionResult:
     costs: GroupCosts
     result: Result
     schedule: Schedule = field(init=False)
-    """Schedule to carry out: the best by the model, unless another one was faster."""
+    """Schedule to apply: the best by the cost model, or a faster evaluated one."""
     evaluation: EvaluatedTimes | None = None
-    """Result of the event model for it."""
+    """Evaluated times of the schedule."""
     merged_groups: Sequence[graph.GroupOp | None] = ()
-    """The group of each step, once the schedule is carried out; None for others."""
+    """Group of each step after the schedule is applied; None for steps without one."""
 
     def __post_init__(self) -> None:
         self.schedule = self.result.schedule
@@ -322,8 +326,8 @@ def _carry_out_schedule(
 ) -> list[graph.GroupOp | None]:
     """Apply the selected schedule, with remarks on fused groups."""
     schedule = partition.schedule
-    made = apply_schedule(partition.block_problem, schedule, level)
-    for step, group in zip(schedule.steps, made, strict=True):
+    groups = apply_schedule(partition.block_problem, schedule, level)
+    for step, group in zip(schedule.steps, groups, strict=True):
         plan = step.option.plan
         nodes = (
             partition.block_problem.nodes[number] for number in members(step.group)
@@ -335,4 +339,4 @@ def _carry_out_schedule(
                 f"{plan.cost.payload_bytes:,} bytes by the model"
             )
             notes.add_remark(group, "passed", text)
-    return made
+    return groups

@@ -31,13 +31,13 @@ from tlf.dialects.types import is_16_bit_float, tensor_type, type_like
 from tlf.passes.graph.pointwise import is_pointwise
 
 APPROXIMATE = FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
-"""Fast-math flags of functions of 16-bit floats, which need not be more exact."""
+"""Fast-math flags of promoted functions of 16-bit floats, which may be approximate."""
 
 
 def promote_operation(op: ElementwiseInterface, rounds: bool = False) -> None:
     """
-    Promote an operation on 16-bit floats to f32, and cast its result. What a group
-    leaves in memory it reads as it was, or else as the group `rounds` it.
+    Promote an operation on 16-bit floats to f32, and cast its result. Results of the
+    group are read unrounded, or rounded with `rounds`.
     """
     builder = Builder(InsertPoint.before(op))
     program = TensorBuilder(builder, f32)
@@ -49,11 +49,11 @@ def promote_operation(op: ElementwiseInterface, rounds: bool = False) -> None:
         if is_16_bit_float(type_.element_type)
         else type_
     )
-    made = op.tiled_implementation(operands, [wide])
-    if isinstance(made, MathFunctionOperation):
-        made.fastmath = made.fastmath or APPROXIMATE
-    made.location = op.location
-    value = builder.insert(made).results[0]
+    promoted = op.tiled_implementation(operands, [wide])
+    if isinstance(promoted, MathFunctionOperation):
+        promoted.fastmath = promoted.fastmath or APPROXIMATE
+    promoted.location = op.location
+    value = builder.insert(promoted).results[0]
     value.name_hint = result.name_hint
     if wide != type_:
         value = builder.insert(graph.CastOp(value, type_.element_type)).result
@@ -62,30 +62,31 @@ def promote_operation(op: ElementwiseInterface, rounds: bool = False) -> None:
 
 def _promote_value(value: SSAValue, program: TensorBuilder, rounds: bool) -> SSAValue:
     """
-    Return a 16-bit float in f32: as it was before it was rounded, if that is known.
+    Return a 16-bit float in f32: the value before rounding if available, else a cast.
     """
     element, owner = tensor_type(value).element_type, value.owner
     if not is_16_bit_float(element):
         return value
     if (before := _value_before_rounding(value, rounds)) is not None:
         return before
-    number = owner.splat_value() if isinstance(owner, ConstantInterface) else None
-    if isinstance(number, FloatAttr):
+    splat = owner.splat_value() if isinstance(owner, ConstantInterface) else None
+    if isinstance(splat, FloatAttr):
         type_ = tensor_type(value)
         wide = type_like(type_, type_.get_shape(), f32)
-        return program.insert(graph.ConstantOp.from_splat(number.value.data, wide))
+        return program.insert(graph.ConstantOp.from_splat(splat.value.data, wide))
     return program.promote(value)
 
 
 def _value_before_rounding(value: SSAValue, rounds: bool) -> SSAValue | None:
     """
-    Return the f32 value that a cast rounded, if it is to be read instead; else None.
+    Return the f32 operand of the cast that rounds a value, if it can be read instead;
+    else None. With `rounds`, results of the group are read rounded.
     """
     owner = value.owner
     if not isinstance(owner, graph.CastOp) or _element_type_of(owner.operand) != f32:
         return None
-    is_left = any(isinstance(use.operation, graph.YieldOp) for use in value.uses)
-    return None if rounds and is_left else owner.operand
+    is_result = any(isinstance(use.operation, graph.YieldOp) for use in value.uses)
+    return None if rounds and is_result else owner.operand
 
 
 def _element_type_of(value: SSAValue) -> Attribute:
@@ -94,8 +95,8 @@ def _element_type_of(value: SSAValue) -> Attribute:
 
 def _can_promote(op: Operation) -> bool:
     """
-    Return `True` if an operation computes with 16-bit floats, and is not composed of
-    several functions.
+    Return `True` if an operation computes with 16-bit floats, and is a single function
+    or has no functions of several steps in its body.
     """
     if not is_pointwise(op) or isinstance(op, graph.CastOp) or is_in_planned_group(op):
         return False
@@ -109,8 +110,8 @@ def _can_promote(op: Operation) -> bool:
 
 def promote_group(group: graph.GroupOp, rounds: bool = False) -> None:
     """
-    Promote the 16-bit intermediates of a group to f32. What it leaves in memory it
-    reads as it was before it was rounded, or else as it `rounds` it.
+    Promote the 16-bit intermediates of a group to f32. Results of the group are read
+    unrounded inside of it, or rounded with `rounds`.
     """
     for op in list(group.body.block.ops):
         if _can_promote(op) and isinstance(op, ElementwiseInterface):
@@ -123,13 +124,16 @@ def promote_group(group: graph.GroupOp, rounds: bool = False) -> None:
 
 @dataclass(frozen=True)
 class _GroupPromotion:
-    """Promotes groups as far as their tiles fit into a level."""
+    """Promotion of groups whose tiles fit into a level afterwards."""
 
     target: TargetSpec
     level: Level
 
     def apply(self, group: graph.GroupOp) -> None:
-        """Promote a group, rounding results that it reads itself if need be."""
+        """
+        Promote a group; if its tiles do not fit, with rounded results; if they still do
+        not fit, leave it unchanged.
+        """
         for rounds in False, True:
             trial = group.clone()
             promote_group(trial, rounds)
@@ -144,13 +148,13 @@ class _GroupPromotion:
 @dataclass(frozen=True)
 class GraphPromoteIntermediatesPass(ModulePass):
     """
-    Let groups compute in f32 with 16-bit floats that they neither read nor leave in
-    memory, where numerics are relaxed: sums and products are then rounded once, when
-    they are stored or multiplied as matrices. Functions such as the hyperbolic tangent
-    may be approximate, as `fastmath<afn>` says: in f32 some take longer. What is made
-    of functions stays as it is, as do groups with a plan. With a target, groups stay
-    what tiles can be chosen for: they read results as they round them, or stay as they
-    are, where they could not be tiled otherwise.
+    Compute 16-bit intermediates of groups in f32, if numerics are relaxed.
+
+    Sums and products are then rounded once, when they are stored or read by a
+    contraction. Functions such as the hyperbolic tangent may be approximate, marked by
+    `fastmath<afn>`, because some take longer in f32. Operations composed of several
+    functions, and groups with a plan, are not changed. With a target, a group whose
+    tiles would no longer fit reads its results rounded, or is not changed.
     """
 
     name = "graph-promote-intermediates"

@@ -24,11 +24,11 @@ ARGUMENTS, RESULTS = "arguments", "results"
 @dataclass(frozen=True)
 class GraphRelaxIoLayoutsPass(ModulePass):
     """
-    Let the arguments and results of functions lie in any order in memory.
+    Allow any layout for the arguments and results of functions.
 
-    Those that declare no layout get `tlf.layout = "any"`, so that
-    `graph-assign-layouts` may choose one. Whoever calls the program then has to ask it
-    for the order, as the runtime does.
+    Arguments and results without a declared layout get `tlf.layout = "any"`, so that
+    `graph-assign-layouts` may select one. Callers must then query the layout of the
+    program, as the runtime does.
     """
 
     name = "graph-relax-io-layouts"
@@ -37,10 +37,10 @@ class GraphRelaxIoLayoutsPass(ModulePass):
     """`arguments`, `results`, or both."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        known = ARGUMENTS, RESULTS
-        if unknown := [each for each in self.of if each not in known]:
+        allowed = ARGUMENTS, RESULTS
+        if unknown := [each for each in self.of if each not in allowed]:
             raise PassFailedException(
-                f"expected layouts of {' or '.join(known)}, got {unknown[0]}"
+                f"expected layouts of {' or '.join(allowed)}, got {unknown[0]}"
             )
         for function in op.walk():
             if isinstance(function, func.FuncOp):
@@ -49,9 +49,13 @@ class GraphRelaxIoLayoutsPass(ModulePass):
     def _relax_layouts(self, function: func.FuncOp) -> None:
         if ARGUMENTS in self.of:
             declared = get_argument_layouts(function)
-            open_ = (at for at, order in enumerate(declared) if order is None)
-            set_argument_layouts(function, dict.fromkeys(open_, ANY_LAYOUT))
+            undeclared = (
+                index for index, order in enumerate(declared) if order is None
+            )
+            set_argument_layouts(function, dict.fromkeys(undeclared, ANY_LAYOUT))
         if RESULTS in self.of:
             declared = get_result_layouts(function)
-            open_ = (at for at, order in enumerate(declared) if order is None)
-            set_result_layouts(function, dict.fromkeys(open_, ANY_LAYOUT))
+            undeclared = (
+                index for index, order in enumerate(declared) if order is None
+            )
+            set_result_layouts(function, dict.fromkeys(undeclared, ANY_LAYOUT))

@@ -18,23 +18,23 @@ from tlf.planner.fusion.remark_collector import RemarkCollector
 @dataclass(frozen=True)
 class GraphReuseConcatPass(ModulePass):
     """
-    Let what joins tensors, some of which an earlier operation joins in the same order,
-    take the result of that.
+    Replace consecutive operands of a concatenation by the result of an earlier
+    concatenation of the same operands in the same order.
 
-    So each of the tensors has one place for all that read them together, as those of
-    the layers of a densely connected block.
+    Each tensor is then stored once for all concatenations that contain it, such as
+    those of the layers of a densely connected block.
     """
 
     name = "graph-reuse-concat"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        notes = RemarkCollector(self.name)
+        remarks = RemarkCollector(self.name)
         for block in dict.fromkeys(each.parent for each in op.walk()):
-            found: list[ConcatLikeInterface] = []
+            concats: list[ConcatLikeInterface] = []
             for each in () if block is None else list(block.ops):
                 if isinstance(each, ConcatLikeInterface):
-                    found.append(_reuse_earlier_concat(each, found, notes))
-        notes.attach_remarks()
+                    concats.append(_reuse_earlier_concat(each, concats, remarks))
+        remarks.attach_remarks()
 
 
 def _reuse_earlier_concat(
@@ -42,27 +42,30 @@ def _reuse_earlier_concat(
     earlier: Iterable[ConcatLikeInterface],
     notes: RemarkCollector,
 ) -> ConcatLikeInterface:
-    """Return a concat, or its replacement that takes earlier concats as operands."""
-    alike = [each for each in earlier if _has_same_properties(each, op)]
+    """Return a concat, or its replacement that reads results of earlier concats."""
+    candidates = [each for each in earlier if _has_same_properties(each, op)]
     operands = list[SSAValue](op.operands)
-    while (taken := _substitute_concat(operands, alike)) is not None:
-        operands = taken
+    while (substituted := _substitute_concat(operands, candidates)) is not None:
+        operands = substituted
     if len(operands) == len(op.operands):
         return op
-    made = op.tiled_implementation(operands, op.result_types)
-    assert isinstance(made, ConcatLikeInterface)
-    made.location = op.location
+    replacement = op.tiled_implementation(operands, op.result_types)
+    assert isinstance(replacement, ConcatLikeInterface)
+    replacement.location = op.location
     count = len(op.operands) - len(operands) + 1
-    replace_op(op, made)
-    notes.add_remark(made, "passed", f"{count} operands are joined already")
-    return made
+    replace_op(op, replacement)
+    notes.add_remark(
+        replacement, "passed", f"{count} operands are already concatenated"
+    )
+    return replacement
 
 
 def _substitute_concat(
     operands: Sequence[SSAValue], others: Iterable[ConcatLikeInterface]
 ) -> list[SSAValue] | None:
     """
-    Return the operands with a run of them replaced by another concat's result, or None.
+    Return the operands with consecutive ones replaced by the result of another concat,
+    or None.
     """
     for other in others:
         count = len(other.operands)
@@ -80,7 +83,9 @@ def _has_same_properties(one: Operation, other: Operation) -> bool:
 def _find_subsequence(
     values: Sequence[SSAValue], wanted: Sequence[SSAValue]
 ) -> int | None:
-    """Return the index at which one list of values is contained in another, or None."""
+    """Return the index of the first occurrence of a sublist in a list, or None."""
     count = len(wanted)
     starts = range(len(values) - count + 1)
-    return next((at for at in starts if values[at : at + count] == wanted), None)
+    return next(
+        (start for start in starts if values[start : start + count] == wanted), None
+    )

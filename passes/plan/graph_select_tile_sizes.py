@@ -1,5 +1,5 @@
 """
-Pass `graph-select-tile-sizes`: gives every group without a plan tile sizes that fit.
+Pass `graph-select-tile-sizes`: selects tile sizes for groups without a plan.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from tlf.planner.tile_sizes.largest_tiles import TileSizes, TileSizeSelector
 
 
 def _is_in_preparation(group: graph.GroupOp) -> bool:
-    """Return `True` if a group is in the function that prepares weights."""
-    around = group.parent_op()
-    while around is not None and not isinstance(around, func.FuncOp):
-        around = around.parent_op()
-    return around is not None and is_preparation(around)
+    """Return `True` if a group is in a function that prepares weights."""
+    parent = group.parent_op()
+    while parent is not None and not isinstance(parent, func.FuncOp):
+        parent = parent.parent_op()
+    return parent is not None and is_preparation(parent)
 
 
 STRATEGIES = ("fastest", "largest")
@@ -47,63 +47,62 @@ STRATEGIES = ("fastest", "largest")
 @dataclass(frozen=True)
 class GraphSelectTileSizesPass(ModulePass):
     """
-    Give every group without a plan tiles that fit into a memory level.
+    Select tile sizes that fit into a memory level for every group without a plan.
 
-    For an NPU the fastest are chosen, and how many iterations are in flight: in the
-    nearest memory, where its engines work, by the event model of its simulator, in
-    others by a formula, and whether tiles roll. For a GPU the cheapest kernel by a
-    roofline with waves is. Elsewhere, starting from whole axes, the axis is halved that
-    saves most, until the tiles of all values fit at once. An axis along which a
-    reduction of the group would have to be computed again is never cut.
+    For an NPU, the fastest tile sizes and number of iterations in flight are selected:
+    in the innermost level by the event model of its simulator; in outer levels by an
+    analytical cost model, which also selects sliding windows. For a GPU, the cheapest
+    kernel by a roofline model with waves is selected. Otherwise, starting from whole
+    axes, the axis that saves the most bytes is halved until the tiles of all values
+    fit. Axes along which a reduction of the group would be recomputed are not tiled.
     """
 
     name = "graph-select-tile-sizes"
 
     level: str | None = None
-    """The memory level that tiles are brought to; the outermost one unless given."""
+    """Memory level of the tiles; the outermost tile level by default."""
 
     strategy: str = "fastest"
-    """`fastest`, where the target's time is known, or `largest`."""
+    """`fastest`, if the target has a cost model, or `largest`."""
 
     tile: tuple[int, ...] = ()
-    """Tile sizes to use as they are, one for each parallel axis."""
+    """Tile sizes to use, one for each parallel axis; selected if empty."""
 
     reduce: tuple[int, ...] = ()
-    """Reduction sizes to use as they are, one for each reduction axis."""
+    """Reduction tile sizes to use with `tile`, one for each reduction axis."""
 
     stages: int | None = None
     """
-    Number of iterations of loops over tiles that may be in flight at once, where the
-    smallest tiles of so many fit. Unless given, as many as pay, or 1 where times are
-    not known.
+    Maximum number of iterations in flight, if the smallest tiles of this number of
+    iterations fit. By default selected by the cost model, or 1 without a cost model.
     """
 
     sliding_window: bool = True
-    """True if tiles may keep their overlap with the next one."""
+    """True if elements that consecutive tiles share may remain in a sliding window."""
 
     axes: tuple[int, ...] | None = None
-    """The axes that tiles may cut, of the first result of a group; all unless given."""
+    """Axes of the first result of a group that may be tiled; all by default."""
 
     max_evaluations: int | None = None
     """
-    Maximum number of programs evaluated by trial lowering, to choose among tiles near
-    the engines that take about as long by themselves; only small ones unless given.
+    Maximum number of programs that are evaluated to select among innermost tile sizes
+    with similar estimates; by default only for small programs.
     """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = TargetSpec.of(op)
         level = find_tile_level(target, self.level)
         if self.strategy not in STRATEGIES:
-            known = ", ".join(STRATEGIES)
+            allowed = ", ".join(STRATEGIES)
             raise PassFailedException(
-                f"expected a strategy among {known}, got {self.strategy}"
+                f"expected a strategy among {allowed}, got {self.strategy}"
             )
         estimator = None
         if self.strategy == "fastest":
             estimator = estimator_of(target, level, self._search_space, memo_of(ctx))
-        planned = self.select_plans(op, target, level, estimator)
+        estimated_groups = self.select_plans(op, target, level, estimator)
         if isinstance(estimator, NpuEstimator) and estimator.is_nearest:
-            self._refine_plans(ctx, op, planned, estimator)
+            self._refine_plans(ctx, op, estimated_groups, estimator)
 
     def _refine_plans(
         self,
@@ -122,10 +121,10 @@ class GraphSelectTileSizesPass(ModulePass):
 
         groups = [each for each in planned if not _is_in_preparation(each)]
         families = families_of(groups, plans_of)
-        tries = (
+        evaluations = (
             MAX_EVALUATIONS if self.max_evaluations is None else self.max_evaluations
         )
-        TileRefinement(op, evaluator, tries).refine_families(families)
+        TileRefinement(op, evaluator, evaluations).refine_families(families)
 
     def select_plans(
         self,
@@ -135,10 +134,10 @@ class GraphSelectTileSizesPass(ModulePass):
         estimator: Estimator | None,
     ) -> list[graph.GroupOp]:
         """
-        Give groups without a plan the best one by the estimator, or else one that fits.
-        Return those that got what is known.
+        Set the plan of groups without a plan to the best one by the estimator, or else
+        to one that fits. Return the groups with a plan of the estimator.
         """
-        known: list[graph.GroupOp] = []
+        estimated: list[graph.GroupOp] = []
         for group in [each for each in op.walk() if isinstance(each, graph.GroupOp)]:
             if group.plan is not None:
                 continue
@@ -147,9 +146,9 @@ class GraphSelectTileSizesPass(ModulePass):
             if estimator is not None and not self.tile:
                 plan = estimator.find_plan(members)
             if plan is not None:
-                known.append(group)
+                estimated.append(group)
             group.plan = plan or self._fitting_plan(group, level, target)
-        return known
+        return estimated
 
     @property
     def _search_space(self) -> SearchSpace:
@@ -163,9 +162,9 @@ class GraphSelectTileSizesPass(ModulePass):
         sizes, stages = TileSizes(self.tile, self.reduce), self.stages or 1
         if not self.tile:
             axes = self._search_space.restrict_axes(members.tileable_axes(rules))
-            chooser = TileSizeSelector(members, axes, level, target, rules, stages)
-            stages = chooser.max_stages()
-            sizes = replace(chooser, stages=stages).select_sizes()
+            selector = TileSizeSelector(members, axes, level, target, rules, stages)
+            stages = selector.max_stages()
+            sizes = replace(selector, stages=stages).select_sizes()
         is_grid = level.kind == "value" and group.parent_op() is not None
         mapping = tile.Mapping.GRID if is_grid else tile.Mapping.LOOP
         return graph.PlanAttr(

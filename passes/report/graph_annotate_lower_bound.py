@@ -1,4 +1,4 @@
-"""Pass `graph-annotate-lower-bound`: lower bounds over all schedules, as attributes."""
+"""Pass `graph-annotate-lower-bound`: lower bounds of all schedules, as attributes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def function_bounds(
 ) -> Iterator[tuple[func.FuncOp, LowerBounds, LowerBounds | None]]:
     """
     Yield the functions of a module that run at every call, with their lower bounds, and
-    those of their groups one after the other if there are any.
+    the lower bounds of their groups run in sequence, or None without groups.
     """
     target = TargetSpec.of(module)
     for function in module.ops:
@@ -54,7 +54,7 @@ def function_bounds(
 
 
 def bound_figures(bounds: LowerBounds) -> Figures:
-    """Return the lower bounds by name."""
+    """Return the figures of lower bounds by name."""
     return {
         "payload_bytes": bounds.payload_bytes,
         "bus_bytes": bounds.bus_bytes,
@@ -91,13 +91,13 @@ def _figure_attribute(value: int | str | list[str]) -> Attribute:
 @dataclass(frozen=True)
 class GraphAnnotateLowerBoundPass(ModulePass):
     """
-    Give every function and every `graph.group` the attribute `tlf.bounds`: the bytes
-    that it moves to and from the outermost memory at least, the same in whole bursts,
-    and the cycles that it takes at least, whatever the schedule.
+    Set the attribute `tlf.bounds` of every function and every `graph.group`: lower
+    bounds, for any schedule, of the bytes moved to and from the outermost memory, of
+    these bytes in whole bursts, and of the cycles.
 
-    A function with groups also has `tlf.partition_bounds`: those of its groups, where
-    what one hands to another goes through the outermost memory. The program computes
-    what it did.
+    A function with groups also gets `tlf.partition_bounds`: the lower bounds of its
+    groups with all intermediate traffic through the outermost memory. Operations are
+    not changed.
     """
 
     name = "graph-annotate-lower-bound"

@@ -32,14 +32,14 @@ ATTRIBUTE = "tlf.analysis"
 
 @dataclass(frozen=True)
 class OperationCost:
-    """Work and roofline bound of one operation, or several."""
+    """Work and roofline bound of one or several operations."""
 
     kind: str
     work: Work
     seconds: float
 
     def to_attribute(self) -> DictionaryAttr:
-        """The figures as an attribute of an operation."""
+        """Return the figures as an attribute."""
         figures: dict[str, Attribute] = {
             "bytes": IntegerAttr(self.work.bytes, i64),
             "class": StringAttr(self.kind),
@@ -52,20 +52,20 @@ class OperationCost:
 
 def operation_costs(module: ModuleOp) -> Iterator[tuple[Operation, OperationCost]]:
     """
-    Yield the graph operations of a module, in order, with their cost; a group comes
-    after its members.
+    Yield the graph operations of a module in program order with their costs; a group
+    follows its members.
     """
     target = TargetSpec.of(module)
-    inside = list[OperationCost]()
+    members = list[OperationCost]()
     for op in module.walk():
         if not op.name.startswith("graph."):
             continue
         if isinstance(op, GroupOp):
-            inside = []
+            members = []
         elif isinstance(op, YieldOp):
             group = op.parent_op()
             assert isinstance(group, GroupOp)
-            work = _work_of_group(group, inside)
+            work = _work_of_group(group, members)
             floor = roofline_time_of(work, target)
             yield (
                 group,
@@ -74,7 +74,7 @@ def operation_costs(module: ModuleOp) -> Iterator[tuple[Operation, OperationCost
         else:
             work = work_of(op)
             floor = roofline_time_of(work, target)
-            inside.append(
+            members.append(
                 cost := OperationCost(
                     operation_class_of(work, floor), work, floor.seconds
                 )
@@ -84,26 +84,26 @@ def operation_costs(module: ModuleOp) -> Iterator[tuple[Operation, OperationCost
 
 def _work_of_group(group: GroupOp, inside: Sequence[OperationCost]) -> Work:
     """
-    Return the work of a group: its members' operations, and its inputs' and results'
-    bytes.
+    Return the work of a group: the scalar operations of its members, and the bytes of
+    its inputs and results.
     """
-    moved = size_in_bytes((*group.operands, *group.results))
-    return replace(total_cost(inside).work, bytes=moved)
+    traffic = size_in_bytes((*group.operands, *group.results))
+    return replace(total_cost(inside).work, bytes=traffic)
 
 
 @dataclass(frozen=True)
 class GraphAnnotateRooflinePass(ModulePass):
     """
-    Give every operation of `graph` the attribute `tlf.analysis`, and every function the
-    sum of those inside: its class, its scalar operations, the bytes of its operands and
-    results, operations per byte, and the least time it takes on the target by the
-    roofline model (Williams, Waterman and Patterson, Roofline, 2009).
+    Set the attribute `tlf.analysis` of every operation of `graph`, and its sum over the
+    operations of every function: class, scalar operations, bytes of operands and
+    results, operations per byte, and the roofline bound of the time on the target
+    (Williams, Waterman and Patterson, Roofline, 2009).
 
-    The class is `compute` where arithmetic takes longest on the target, `memory` where
-    the bandwidth of the outermost memory does, and `movement` where nothing is
-    computed. Views and constants cost nothing. A group moves what goes into it and
-    comes out, each tensor once; functions count groups, not what is inside of them. The
-    program computes what it did.
+    The class is `compute` if arithmetic takes longest on the target, `memory` if the
+    bandwidth of the outermost memory is the bottleneck, and `movement` if nothing is
+    computed. Views and constants cost nothing. A group moves each of its inputs and
+    results once; functions count groups, not the operations inside of them. Operations
+    are not changed.
     """
 
     name = "graph-annotate-roofline"
@@ -114,18 +114,18 @@ class GraphAnnotateRooflinePass(ModulePass):
             each.attributes[ATTRIBUTE] = cost.to_attribute()
         for function in op.walk():
             if isinstance(function, func.FuncOp):
-                inside = [
+                top_level = [
                     costs[each]
                     for each in function.walk()
                     if each in costs and not isinstance(each.parent_op(), GroupOp)
                 ]
-                function.attributes[ATTRIBUTE] = total_cost(inside).to_attribute()
+                function.attributes[ATTRIBUTE] = total_cost(top_level).to_attribute()
 
 
 def total_cost(costs: Sequence[OperationCost]) -> OperationCost:
     """
-    Return the cost of operations one after the other; its class is the one of most
-    time.
+    Return the total cost of operations run in sequence, with the class that takes the
+    most time.
     """
     matrix = dict[str, int]()
     for cost in costs:

@@ -16,24 +16,24 @@ from tlf.analysis.buffers.memory_effects import VIEW_OPS
 from tlf.dialects import graph, mem
 from tlf.support.affine.linear_access import is_identity
 
-NO_COPIES = "nothing that was computed is copied within its level"
+NO_COPIES = "no computed value is copied within its level"
 
 OUTERMOST_DISTANCE = 1 << 30
-"""A distance beyond that of every memory level."""
+"""Distance that exceeds the distance of every numbered memory level."""
 
 
 @dataclass
 class _BufferMoves:
     """
-    The buffers that moves of a function copy between, and those that computation
-    writes.
+    Sources and destinations of the moves of a function, and the buffers that other
+    operations write.
     """
 
     sources: dict[SSAValue, list[SSAValue]] = field(
         default_factory=dict[SSAValue, list[SSAValue]]
     )
     computed_buffers: set[SSAValue] = field(default_factory=set[SSAValue])
-    """Buffers that something else than moves writes."""
+    """Buffers that operations other than moves write."""
 
     @staticmethod
     def of(function: func.FuncOp) -> _BufferMoves:
@@ -50,8 +50,8 @@ class _BufferMoves:
 
     def find_copies(self) -> Iterator[tuple[SSAValue, SSAValue]]:
         """
-        Yield pairs of a computed buffer, and a buffer of the same level that it is
-        copied to unchanged.
+        Yield pairs of a computed buffer and its copy in another buffer of the same
+        level.
         """
         for destination in self.sources:
             level = _level_distance(destination)
@@ -61,33 +61,33 @@ class _BufferMoves:
 
     def _move_sources_of(self, buffer: SSAValue, level: int) -> list[SSAValue]:
         """
-        Return the buffers whose elements reach one by moves alone, through levels
-        inside of a given one.
+        Return the buffers whose elements reach `buffer` by moves only, through levels
+        closer to the engines than `level`.
         """
-        found = dict[SSAValue, None]()
+        sources = dict[SSAValue, None]()
         pending = [*self.sources.get(buffer, ())]
         while pending:
             current = pending.pop(0)
-            if current in found or current is buffer:
+            if current in sources or current is buffer:
                 continue
-            found[current] = None
+            sources[current] = None
             if (
                 current not in self.computed_buffers
                 and _level_distance(current) < level
             ):
                 pending.extend(self.sources.get(current, ()))
-        return list(found)
+        return list(sources)
 
     def _is_computed(self, buffer: SSAValue) -> bool:
-        """Return `True` if computed values reach a buffer."""
-        found = (buffer, *self._move_sources_of(buffer, OUTERMOST_DISTANCE))
-        return not self.computed_buffers.isdisjoint(found)
+        """Return `True` if computed values reach a buffer by moves."""
+        origins = (buffer, *self._move_sources_of(buffer, OUTERMOST_DISTANCE))
+        return not self.computed_buffers.isdisjoint(origins)
 
 
 def _level_distance(buffer: SSAValue) -> int:
     """Return the distance of a buffer's level from the engines: 1 for `L1`."""
-    number = mem.level_of(buffer.type)[1:]
-    return int(number) if number.isdecimal() else OUTERMOST_DISTANCE
+    digits = mem.level_of(buffer.type)[1:]
+    return int(digits) if digits.isdecimal() else OUTERMOST_DISTANCE
 
 
 def _buffers_of_move(op: Operation) -> tuple[SSAValue, SSAValue] | None:
@@ -103,14 +103,14 @@ def _buffers_of_move(op: Operation) -> tuple[SSAValue, SSAValue] | None:
             return (load.source, op.destination) if is_loaded else None
         case mem.MapOp(inputs=[source], outputs=[destination]):
             first = op.body.block.first_op
-            yields = isinstance(first, mem.YieldOp) and is_identity(op.maps[0])
-            return (source, destination) if yields else None
+            is_copy = isinstance(first, mem.YieldOp) and is_identity(op.maps[0])
+            return (source, destination) if is_copy else None
         case _:
             return None
 
 
 def _buffers_written_by(op: Operation) -> Iterator[SSAValue]:
-    """The buffers that an operation writes."""
+    """Yield the buffers that an operation other than a move writes."""
     if isinstance(op, mem.StoreOp):
         yield op.destination
     elif isinstance(op, mem.StructuredOp | mem.FillOp | mem.MaskOp):
@@ -121,7 +121,7 @@ def _buffers_written_by(op: Operation) -> Iterator[SSAValue]:
 
 
 def _root_buffer_of(buffer: SSAValue) -> SSAValue:
-    """Return the buffer that a view is of."""
+    """Return the buffer that a view refers to."""
     while isinstance(owner := buffer.owner, VIEW_OPS):
         buffer = owner.operands[0]
     return buffer
@@ -130,13 +130,13 @@ def _root_buffer_of(buffer: SSAValue) -> SSAValue:
 @dataclass(frozen=True)
 class MemReportCopiesPass(ModulePass):
     """
-    Find what is copied within a memory level after it was computed.
+    Report copies of computed values within a memory level.
 
-    A copy is what a move, an operation that only yields its element, or a chain of them
-    by way of nearer levels takes unchanged from a buffer to another of the same level.
-    What is put down in a farther level and brought back is none, nor are copies of
-    arguments and constants. Remarks name the buffers, or say that there is no copy.
-    Functions without buffers are left alone.
+    A copy is a move, a map that only yields its element, or a chain of these through
+    inner levels, from a buffer to another buffer of the same level. Values that are
+    stored to an outer level and loaded back, and copies of arguments and constants, are
+    not reported. Remarks name the buffers, or state that there are no copies. Functions
+    without buffers get no remark.
     """
 
     name = "mem-report-copies"

@@ -16,20 +16,20 @@ from tlf.planner.cost.program.affine_indices import UnpredictableTimeError
 from tlf.planner.cost.program.cycle_estimate import CycleEstimate, estimate_function
 
 ATTRIBUTE = "tlf.predicted"
-"""Attribute of a function for its predicted time."""
+"""Attribute of a function with its estimated cycles and bytes."""
 
 
 @dataclass(frozen=True)
 class TileEstimateCyclesPass(ModulePass):
     """
-    Give every function of tiles the attribute `tlf.predicted`: the cycles that it will
-    take on an NPU, and the bytes that it moves from and to the outermost memory.
+    Set the attribute `tlf.predicted` of every function of tiles: the estimated cycles
+    on an NPU, and the bytes moved from and to the outermost memory.
 
-    All groups must have become loops, for every level that tiles are brought to. The
-    loops, moves and computation run on the event model that the simulator executes,
-    with the slots, early loads and places that later passes will give them. Functions
-    whose time cannot be told get a remark, and targets without such a model nothing.
-    The program computes what it did.
+    All groups must be lowered to loops for every tile level. The loops, moves and
+    computations run on the event model of the simulator, with the slots, prefetch
+    distances and addresses that later passes will assign. Functions that cannot be
+    estimated get a remark. For targets without an event model, the pass does nothing.
+    Operations are not changed.
     """
 
     name = "tile-estimate-cycles"

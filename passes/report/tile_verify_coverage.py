@@ -1,5 +1,5 @@
 """
-Pass `tile-verify-coverage`: proves that tiles cover their results, without overlap.
+Pass `tile-verify-coverage`: proves that tiles cover their results without overlap.
 """
 
 from __future__ import annotations
@@ -20,17 +20,20 @@ from tlf.dialects import graph
 from tlf.dialects.graph.remark import RemarkKind
 
 ATTRIBUTE = "tlf.stitched"
-"""The attribute of a function that is proven: of how many tiles each result is made."""
+"""Attribute of a proven function: the number of tiles of each result."""
 
 COVERED_ONCE = "tiles write every element once"
 COVERED_IN_ORDER = (
     "tiles write every element, later iterations in order over earlier ones"
 )
-DISJOINT_TILES = "tiles write into a tensor that is there, apart from each other"
+DISJOINT_TILES = "tiles write disjoint boxes of an existing tensor"
 
 
 class CoverageError(PassFailedException):
-    """Tiles overlap, or leave out elements. `op` is the operation at fault."""
+    """
+    Error raised if tiles overlap or do not cover a tensor. `op` is the operation at
+    fault.
+    """
 
     def __init__(self, op: Operation, message: str) -> None:
         super().__init__(f"{op.name}: {message}")
@@ -45,8 +48,8 @@ class _CoverageProver:
 
     def certify_function(self) -> None:
         """
-        Certify the function, or emit remarks on what cannot be proven. Raises
-        `CoverageError`.
+        Set `tlf.stitched` if all results are proven, and emit remarks otherwise. Raises
+        `CoverageError` for overlapping or missing tiles.
         """
         self.function.attributes.pop(ATTRIBUTE, None)
         self.stitching = TileCoverage.of(self.function)
@@ -71,13 +74,14 @@ class _CoverageProver:
         Return `True` if the tiles of a tensor are proven to be disjoint, and to cover
         it. Raises `CoverageError` if parallel iterations write the same element.
         """
-        nest, found = destination.nest, destination.conflict
+        nest, conflict = destination.nest, destination.conflict
         if destination.unknown is not None:
             self._emit_remark(nest, "missed", f"cannot prove: {destination.unknown}")
             return False
-        if found is not None and found.is_parallel:
+        if conflict is not None and conflict.is_parallel:
             raise CoverageError(
-                found.access.op, f"expected tiles apart from each other, got: {found}"
+                conflict.access.op,
+                f"expected tiles apart from each other, got: {conflict}",
             )
         if not all([self._is_complete(each) for each in destination.sources]):
             return False
@@ -87,7 +91,7 @@ class _CoverageProver:
         if not self._is_complete(self.stitching.final_value_of(destination.result)):
             return False
         self._emit_remark(
-            nest, "passed", COVERED_ONCE if found is None else COVERED_IN_ORDER
+            nest, "passed", COVERED_ONCE if conflict is None else COVERED_IN_ORDER
         )
         return True
 
@@ -105,12 +109,14 @@ class _CoverageProver:
             return False
         if element is None:
             return True
-        place = ", ".join(str(each) for each in element)
+        index = ", ".join(str(each) for each in element)
         if value in self._function_results():
             raise CoverageError(
-                op, f"expected tiles that cover the result, got none at [{place}]"
+                op, f"expected tiles that cover the result, got none at [{index}]"
             )
-        self._emit_remark(op, "missed", f"cannot prove: no tile is put at [{place}]")
+        self._emit_remark(
+            op, "missed", f"cannot prove: no tile is written at [{index}]"
+        )
         return False
 
     @staticmethod
@@ -121,14 +127,14 @@ class _CoverageProver:
 @dataclass(frozen=True)
 class TileVerifyCoveragePass(ModulePass):
     """
-    Prove that tiles make up what they are put into, so that none needs to be copied.
+    Prove that tiles cover their destination tensors without overlap.
 
-    For every tensor that nests of `tile.while` put tiles into, whatever their depth,
-    boxes are counted exactly, clipped to the tensor: parallel iterations write apart,
-    and no element is left out of a new tensor. Functions of which all is proven get the
-    attribute `tlf.stitched`. It is an error where parallel iterations write the same
-    element, which are then named, and where an element of a result is left out. What
-    cannot be proven is a remark.
+    For every tensor that nests of `tile.while` write tiles into, at any depth, the
+    written boxes, clipped to the tensor, are counted exactly: parallel iterations must
+    write disjoint boxes, and all elements of a new tensor must be written. Functions
+    for which this is proven get the attribute `tlf.stitched`. Parallel iterations that
+    write the same element, which are named, and unwritten elements of a result are
+    errors. Tensors for which the proof fails get a remark.
     """
 
     name = "tile-verify-coverage"

@@ -1,4 +1,4 @@
-"""Pass `tile-verify-levels`: verifies that the target has the levels that are used."""
+"""Pass `tile-verify-levels`: verifies that the target has the levels in use."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from tlf.dialects.target import LevelKind, TargetSpec
 @dataclass(frozen=True)
 class TileVerifyLevelsPass(ModulePass):
     """
-    Check that every tile and every buffer is in a memory that the target has, and that
-    is not a cache, to which nothing can be brought; and that no buffer is in a memory
-    of values. Without a target nothing is known.
+    Verify that every tile and buffer is in a level of the target that is not a cache,
+    because caches are not explicitly addressed, and that no buffer is in a level of
+    values. Without a target, the pass does nothing.
 
     ```
     tile.slice: expected a level among L1, L3 of h200, got L2, which is a cache
@@ -42,7 +42,7 @@ class TileVerifyLevelsPass(ModulePass):
 
 
 def _values_defined_by(op: Operation) -> Iterator[SSAValue]:
-    """The results of an operation, and the arguments of its blocks."""
+    """Yield the results of an operation, and the arguments of its blocks."""
     yield from op.results
     for region in op.regions:
         for block in region.blocks:
@@ -55,14 +55,14 @@ def _verify_level(op: Operation, value: SSAValue, target: TargetSpec) -> None:
     refused = {LevelKind.CACHE: "is a cache"}
     if isinstance(value.type, MemRefType):
         refused[LevelKind.VALUE] = "holds no buffers"
-    known = [each.name for each in target.levels.values() if each.kind not in refused]
-    if name in known:
+    allowed = [each.name for each in target.levels.values() if each.kind not in refused]
+    if name in allowed:
         return
     level = target.levels.get(name)
-    why = "" if level is None else f", which {refused[level.kind]}"
+    reason = "" if level is None else f", which {refused[level.kind]}"
     message = (
-        f"{op.name}: expected a level among {', '.join(known)} of {target.name}, got "
-        f"{name}{why}"
+        f"{op.name}: expected a level among {', '.join(allowed)} of {target.name}, got "
+        f"{name}{reason}"
     )
     op.emit_error(message, PassFailedException(message))
 

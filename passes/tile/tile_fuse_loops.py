@@ -25,7 +25,7 @@ from tlf.passes.tile.fusing.slice_sinking import hoist_slices, sink_slices
 
 @dataclass
 class _NestFuser:
-    """Fuses the nests of blocks, and records what prevents that."""
+    """Fusion of the nests of blocks, with the reasons that prevent it."""
 
     target: TargetSpec | None
     objections: dict[tuple[tile.WhileOp, tile.WhileOp], str] = field(
@@ -34,8 +34,8 @@ class _NestFuser:
     """Reasons why two nests were not fused."""
 
     def fuse_block(self, block: Block) -> None:
-        """Fuse the nests of a block, then those inside of them."""
-        position = {op: number for number, op in enumerate(block.ops)}
+        """Fuse the nests of a block, then nested ones."""
+        position = {op: index for index, op in enumerate(block.ops)}
         for op in list(block.ops):
             nest: tile.WhileOp | None = op if isinstance(op, tile.WhileOp) else None
             while nest is not None:
@@ -49,7 +49,8 @@ class _NestFuser:
         self, second: tile.WhileOp, position: dict[Operation, int]
     ) -> tile.WhileOp | None:
         """
-        Fuse a nest with an earlier one; return the result, or None where none can be.
+        Fuse a nest with an earlier nest, and return the fused nest; None if no earlier
+        nest can be fused.
         """
         for first in _fusion_candidates(second, position):
             sunk = sink_slices(first, second)
@@ -58,13 +59,15 @@ class _NestFuser:
                 self.objections[first, second] = reason
                 hoist_slices(sunk, second)
                 continue
-            place = position[second]
-            made = fuse_nests(fusion)
-            erase_overwritten_tiles(made)
-            made = erase_unread_destinations(made)
-            position[made] = place
-            graph.add_remark(made, TileFuseLoopsPass.name, "passed", "nests run as one")
-            return made
+            index = position[second]
+            fused = fuse_nests(fusion)
+            erase_overwritten_tiles(fused)
+            fused = erase_unread_destinations(fused)
+            position[fused] = index
+            graph.add_remark(
+                fused, TileFuseLoopsPass.name, "passed", "nests run as one"
+            )
+            return fused
         return None
 
     def _can_take_subviews(self, nest: tile.WhileOp) -> bool:
@@ -86,56 +89,61 @@ class _NestFuser:
                 continue
             names = [each.name_hint for each in first.results if each.name_hint]
             other = f"%{names[0]}" if names else "the nest before"
-            text = f"stays apart from {other}: {reason}"
+            text = f"not fused with {other}: {reason}"
             graph.add_remark(second, TileFuseLoopsPass.name, "missed", text)
 
 
 def _fusion_candidates(
     second: tile.WhileOp, position: dict[Operation, int]
 ) -> Iterator[tile.WhileOp]:
-    """Yield the earlier nests that share a tensor with one, the nearest first."""
-    found = set[Operation | Block | None]()
+    """Yield the earlier nests that share a tensor with `second`, last nest first."""
+    related = set[Operation | Block | None]()
     for value in values_used_by(second):
         if isinstance(value.type, TensorType):
-            cut = value.owner
-            source = cut.source.owner if isinstance(cut, tile.SliceOp) else cut
+            definition = value.owner
+            source = (
+                definition.source.owner
+                if isinstance(definition, tile.SliceOp)
+                else definition
+            )
             users = (
                 _ancestor_in_block(use.operation, second.parent) for use in value.uses
             )
-            found.update((source, *users))
-    before = [
+            related.update((source, *users))
+    earlier = [
         op
-        for op in found
+        for op in related
         if isinstance(op, tile.WhileOp)
         and op.parent is second.parent
         and position[op] < position[second]
     ]
-    yield from sorted(before, key=lambda op: -position[op])
+    yield from sorted(earlier, key=lambda op: -position[op])
 
 
 def _ancestor_in_block(op: Operation, block: Block | None) -> Operation | None:
     """Return the ancestor of an operation in a block, or None."""
-    around: Operation | None = op
-    while around is not None and around.parent is not block:
-        around = around.parent_op()
-    return around
+    ancestor: Operation | None = op
+    while ancestor is not None and ancestor.parent is not block:
+        ancestor = ancestor.parent_op()
+    return ancestor
 
 
 @dataclass(frozen=True)
 class TileFuseLoopsPass(ModulePass):
     """
-    Fuse nests of `tile.while` that share a tensor, one after the other in a block.
+    Fuse `tile.while` nests of a block that share a tensor.
 
-    Both nests run as often, loop by loop, and agree in kind, mapping, order and stages.
-    Every dependence keeps its direction: in sequential nests, what an iteration of the
-    second needs or overwrites the first has written or read by then; in parallel ones,
-    all of it is of the same iteration. A tile that the first puts into a tensor and the
-    second cuts out of it is used as it is; the tensor is dropped where nothing else
-    needs it. Nests inside of nests are fused after those around them.
+    Both nests must have equal trip counts, kind, mapping, order and stages. All
+    dependences are preserved: in sequential nests, elements that an iteration of the
+    second nest reads or overwrites must have been written or read by the first nest in
+    the same or an earlier iteration; in parallel nests, in the same iteration. A tile
+    that the first nest writes to a tensor and the second slices from the tensor is
+    forwarded; the tensor is erased if it has no other uses. Outer nests are fused
+    before inner ones.
 
-    Operations between the nests stay in front where they do not need the first, else
-    behind; slices of its results go into the second. Remarks tell which nests share a
-    tensor and stay apart, and why.
+    Operations between the nests remain before the fused nest if they do not depend on
+    the first nest, else they move after it; slices of its results sink into the second.
+    Remarks name nests that share a tensor but are not fused, and the reason.
     """
 
     name = "tile-fuse-loops"

@@ -1,4 +1,4 @@
-"""Offsets modulo the bus burst at which the moves of a loop start."""
+"""Offsets of the accesses of a loop modulo the bus burst."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from tlf.analysis.tiling.group_tiling import TileLoop
 from tlf.support.affine.index_access import Box
 
 MOST = 8
-"""Of more phases than this, so many are taken that lie evenly apart."""
+"""Maximum number of phases; of more, an evenly spaced subset is used."""
 
 
 def burst_phases_of(box: Box, strides: Sequence[int], burst: int) -> tuple[int, ...]:
     """
-    The addresses modulo the burst, in bytes, at which a box of a tensor starts in the
-    iterations of its loops, each about as often; `strides` are those of the tensor, by
-    axis, which itself starts at a burst.
+    Return the offsets modulo the burst, in bytes, at which a box of a tensor starts in
+    the iterations of its loops; each occurs about equally often. `strides` are the byte
+    strides of the tensor by axis; the tensor itself starts at a burst.
     """
     start, steps = 0, dict[TileLoop, int]()
     for interval, stride in zip(box, strides, strict=True):
@@ -25,9 +25,9 @@ def burst_phases_of(box: Box, strides: Sequence[int], burst: int) -> tuple[int, 
             if isinstance(symbol, TileLoop):
                 step = factor * symbol.tile * stride
                 steps[symbol] = steps.get(symbol, 0) + step
-    found = {start % burst}
+    phases = {start % burst}
     for loop, step in steps.items():
         count = min(loop.trips, burst // gcd(step, burst))
-        found = {(each + n * step) % burst for each in found for n in range(count)}
-    ordered = sorted(found)
+        phases = {(phase + n * step) % burst for phase in phases for n in range(count)}
+    ordered = sorted(phases)
     return tuple(ordered[:: -(-len(ordered) // MOST)])

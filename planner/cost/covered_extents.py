@@ -1,4 +1,4 @@
-"""Number of indices of an axis that the intervals of all loop iterations cover."""
+"""Number of indices of an axis covered by an interval over all loop iterations."""
 
 from __future__ import annotations
 
@@ -27,14 +27,11 @@ def covered_extent(interval: Interval, extent: int) -> int:
 
 @lru_cache(maxsize=1 << 14)
 def _count_covered(first: int, size: int, step: int, trips: int, extent: int) -> int:
-    """The indices of an axis in intervals that start `step` apart, over all trips."""
+    """Return the number of indices covered by `trips` intervals `step` apart."""
     starts = range(first, first + trips * step, step) if step else [first] * trips
     return sum(clip_extent(start, size, extent) for start in starts)
 
 
 def clip_extent(first: int, size: int, extent: int) -> int:
-    """
-    Return the number of indices in `[first, first + size)` that an axis of `extent`
-    has.
-    """
+    """Return the number of indices of `[first, first + size)` within `[0, extent)`."""
     return max(0, min(first + size, extent) - max(first, 0))

@@ -1,1 +1,1 @@
-"""Fusion: which operations may join a group, and which pay."""
+"""Fusion rules and profitability: operations that may join a group."""

@@ -1,10 +1,10 @@
 """
-Fusion of groups whose reductions form one cascaded loop, where it is faster.
+Fusion of groups whose reductions form one cascaded loop, if it is faster.
 
-What a contraction computes for a reduction or another contraction along one of its own
-axes need not be in memory, if all of them are in one loop along this axis, or if a tile
-has all of it. Whether that pays is a question of time: the model of the target prices
-both ways.
+The result of a contraction that a reduction or another contraction consumes along one
+of its axes need not be stored to memory if all of them run in one loop along this axis,
+or if a tile covers the whole axis. The cost model of the target estimates both
+alternatives.
 """
 
 from __future__ import annotations
@@ -29,36 +29,37 @@ from tlf.planner.fusion.producer_closure import (
 )
 
 ALIKE = 0.05
-"""By what part one loop may take longer than its parts: it needs less memory."""
+"""Relative slowdown up to which one loop is preferred, as it needs less memory."""
 
 
 @dataclass(frozen=True)
 class CascadeCost:
-    """The cycles of groups as one loop, and apart; None where they have no tiles."""
+    """Cycles of groups as one loop, and separately; None if they have no tiles."""
 
     fused_cycles: int | None
     separate_cycles: int | None
 
     @property
     def is_profitable(self) -> bool:
-        """True if one loop pays off."""
+        """True if one loop is profitable."""
         if self.fused_cycles is None or self.separate_cycles is None:
             return False
         return self.fused_cycles < (1 + ALIKE) * self.separate_cycles
 
     @property
     def describe(self) -> str:
-        """Reason given where they stay apart."""
+        """Reason why the groups stay separate."""
         if self.fused_cycles is None or self.separate_cycles is None:
-            return "no tiles of it fit"
+            return "its smallest tiles do not fit"
         return (
-            f"{self.fused_cycles:,} cycles by the model, apart {self.separate_cycles:,}"
+            f"{self.fused_cycles:,} cycles by the model, "
+            f"separately {self.separate_cycles:,}"
         )
 
 
 @dataclass
 class CascadeFusion:
-    """Prices groups that may be joined."""
+    """Profitability of fusing groups."""
 
     target: TargetSpec
     estimator: Estimator
@@ -70,16 +71,16 @@ class CascadeFusion:
 
     def is_profitable(self, members: GroupMembers, parts: Sequence[Part]) -> bool:
         """
-        Return `True` if groups run faster as one loop. It is always taken for the
-        pieces of a loop for an outer level, as its tiles leave no room for intermediate
-        results between groups.
+        Return `True` if groups run faster as one loop. This is always assumed for the
+        reduce stages of a loop for an outer level, as its tiles leave no room for
+        intermediate results between groups.
         """
         if is_reduce_stage(members, members.root.parent_op()):
             return True
         return self.cost_of(members, parts).is_profitable
 
     def cost_of(self, members: GroupMembers, parts: Sequence[Part]) -> CascadeCost:
-        """Return the price of groups as one loop, and apart."""
+        """Return the cycles of groups as one loop, and separately."""
         key = self._structures.key_of(members.operations, members.results)
         if key not in self._prices:
             self._prices[key] = self._estimate_cost(members, parts)
@@ -90,17 +91,21 @@ class CascadeFusion:
     ) -> CascadeCost:
         if members.cascade is None and members.only_contraction is None:
             return CascadeCost(None, None)
-        if (together := self.estimator.estimate_cycles(members)) is None:
+        if (fused := self.estimator.estimate_cycles(members)) is None:
             return CascadeCost(None, None)
         groups = (group_members_of(part, self.forms) for part in parts)
-        apart = [each for each in map(self.estimator.estimate_cycles, groups) if each]
-        return CascadeCost(together, sum(apart) if len(apart) == len(parts) else None)
+        separate = [
+            each for each in map(self.estimator.estimate_cycles, groups) if each
+        ]
+        return CascadeCost(
+            fused, sum(separate) if len(separate) == len(parts) else None
+        )
 
 
 def is_reduce_stage(members: GroupMembers, around: Operation | None) -> bool:
     """
-    Return `True` if a cascade is the body of a loop with running totals around it, for
-    each piece.
+    Return `True` if a cascade is the body of a loop that carries its running totals
+    from one reduce stage to the next.
     """
     if not isinstance(around, tile.WhileOp) or around.is_parallel:
         return False
@@ -111,10 +116,10 @@ def collect_candidates(
     groups: Mapping[Operation, Part], forms: OpFactsCache
 ) -> Iterator[list[Part]]:
     """
-    For each reduction of a block, the last one first, its group and those before it
-    that compute along the axis it reduces: for what it reduces, then for all of its
-    group; with all that read the same; then each alone that it reads from. Groups
-    may be joined on the way.
+    Yield groups that may be fused, for each reduction of a block, the last one first:
+    its group with the producers along the reduced axis, of its inputs, then of all
+    operands of its group; with all readers of the same values; then each producer only.
+    Groups may be merged between two candidates.
     """
     for op in reversed(list(groups)):
         if not isinstance(op, AccumulatingInterface):
@@ -130,6 +135,6 @@ def collect_candidates(
             yield parts
         for value in operands_of(groups[op]):
             owner = value.owner
-            before = groups.get(owner) if isinstance(owner, Operation) else None
-            if before is not None and before is not groups[op]:
-                yield [groups[op], before]
+            producer = groups.get(owner) if isinstance(owner, Operation) else None
+            if producer is not None and producer is not groups[op]:
+                yield [groups[op], producer]

@@ -12,8 +12,9 @@ from tlf.analysis.tiling.structural_keys import key_of_wiring
 
 class DependenceOrder:
     """
-    Positions and dependences of the operations of a block, while these stay what they
-    are. Each is looked at once, however many groups it is tried in.
+    Positions and dependences of the operations of a block, valid as long as the block
+    does not change. Each operation is analyzed once, however many candidate groups
+    contain it.
     """
 
     def __init__(self, block: Block, kinds: OpKinds | None = None) -> None:
@@ -31,30 +32,33 @@ class DependenceOrder:
     ) -> bool:
         """
         Return `True` if operations of the block, given in program order, are convex: no
-        value leaves them and comes back, be it by way of another group. `groups` gives
-        the operations, in program order, that each one is grouped with.
+        value leaves them and comes back, directly or through another group. `groups`
+        gives the operations, in program order, that each one is grouped with.
         """
         inside = set(operations)
         position, operands = self.position, self._operands
         first = position[operations[0]]
         pending = [op for each in operations for op in operands[each]]
         pending = [op for op in pending if op not in inside]
-        seen = set[Operation]()
+        visited = set[Operation]()
         while pending:
             op = pending.pop()
-            together = groups.get(op, (op,))
-            # What comes before all of the group uses nothing of it.
-            if op in seen or position[together[-1]] < first:
+            members = groups.get(op, (op,))
+            # Operations before the first one of the group do not depend on it.
+            if op in visited or position[members[-1]] < first:
                 continue
-            seen.update(together)
-            for producer in (p for each in together for p in operands[each]):
+            visited.update(members)
+            for producer in (p for each in members for p in operands[each]):
                 if producer in inside:
                     return False
                 pending.append(producer)
         return True
 
     def results_of(self, operations: Sequence[Operation]) -> list[SSAValue]:
-        """The values of some operations that others use, that of the last one first."""
+        """
+        Return the values of operations that have other users, those of the last
+        operation first.
+        """
         inside = {self.position[op] for op in operations}
         return [
             result
@@ -66,14 +70,17 @@ class DependenceOrder:
     def structure_of(
         self, operations: Sequence[Operation], results: Sequence[SSAValue]
     ) -> Hashable:
-        """The key of `StructuralKeys.key_of` for operations of the block."""
+        """Return the key of `StructuralKeys.key_of` for operations of the block."""
         wires = map(self._wiring_of, operations)
         return key_of_wiring(wires, (self._numbers[value] for value in results))
 
     def _read_results(self, op: Operation) -> list[tuple[SSAValue, frozenset[int]]]:
-        """Results, with the places of their readers; -1 for those elsewhere."""
-        if (known := self._readers.get(op)) is None:
-            known = self._readers[op] = [
+        """
+        Return the results of an operation, with the positions of their readers; -1 for
+        readers outside of the block.
+        """
+        if (results := self._readers.get(op)) is None:
+            results = self._readers[op] = [
                 (
                     result,
                     frozenset(
@@ -82,22 +89,24 @@ class DependenceOrder:
                 )
                 for result in op.results
             ]
-        return known
+        return results
 
     def _wiring_of(self, op: Operation) -> tuple[int, tuple[int, ...]]:
-        """The kind of an operation, and numbers for its values."""
-        if (known := self._wires.get(op)) is None:
+        """Return the kind of an operation, and indices of its values."""
+        if (wiring := self._wires.get(op)) is None:
             values = (*op.operands, *op.results)
-            numbers = self._numbers
-            known = self._wires[op] = (
+            indices = self._numbers
+            wiring = self._wires[op] = (
                 self._kinds.of(op),
-                tuple(numbers.setdefault(each, len(numbers)) for each in values),
+                tuple(indices.setdefault(each, len(indices)) for each in values),
             )
-        return known
+        return wiring
 
 
 def _operands_in_block(op: Operation, block: Block) -> list[Operation]:
-    """The operations of a block that an operation, or what is inside of it, uses."""
+    """
+    Return the operations of a block that an operation, or its nested operations, use.
+    """
     owners = (operand.owner for inner in op.walk() for operand in inner.operands)
-    found = dict.fromkeys(each for each in owners if isinstance(each, Operation))
-    return [each for each in found if each.parent is block and each is not op]
+    producers = dict.fromkeys(each for each in owners if isinstance(each, Operation))
+    return [each for each in producers if each.parent is block and each is not op]

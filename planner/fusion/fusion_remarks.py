@@ -25,13 +25,11 @@ def attach_cascade(members: GroupMembers, rules: TileRules) -> None:
         return
     values = [op for op in members.operations if is_loop_carried(cascade, op)]
     results: list[SSAValue] = [op.results[0] for op in values]
-    numbers = {value: number for number, value in enumerate(results)}
-    for number, op in enumerate(values):
+    indices = {value: index for index, value in enumerate(results)}
+    for index, op in enumerate(values):
         step = cascade.steps.get(op)
         attribute = (
-            StepAttr(number)
-            if step is None
-            else _step_attribute(step, cascade, numbers)
+            StepAttr(index) if step is None else _step_attribute(step, cascade, indices)
         )
         op.attributes[STEP_ATTRIBUTE] = attribute
 
@@ -57,12 +55,12 @@ def _step_attribute(
 
 def restart_text(restart: Restart, numbers: Mapping[SSAValue, int]) -> str:
     """Return the restart condition of a reduction, as text."""
-    number = numbers[restart.extreme]
-    return f"restart if r{number} != r{number}'"
+    index = numbers[restart.extreme]
+    return f"restart if r{index} != r{index}'"
 
 
 def format_formula(formula: Formula, numbers: Mapping[SSAValue, int]) -> str:
-    """A formula as text, its values by their numbers."""
+    """Return a formula as text, with values by their indices."""
     match formula:
         case Before(value):
             return f"r{numbers[value]}"

@@ -51,34 +51,34 @@ from tlf.planner.fusion.remark_collector import (
 )
 from tlf.planner.fusion.view_barriers import explain_view_barriers, is_unit_reshape
 
-COPY = "a copy near the engines is made when it is needed, not before"
-"""Reason why a copy is apart from the operation that computes its operand."""
+COPY = "a copy in an inner level runs where its result is used"
+"""Reason why a copy is in another group than the producer of its operand."""
 
 Groups: TypeAlias = dict[Operation, list[TilingInterface]]
-"""For each operation of a block, those that it runs with, in program order."""
+"""By operation of a block, the operations of its group, in program order."""
 
 Missed: TypeAlias = list[tuple[Operation, Operation, str]]
-"""Operations and readers of their results that are apart, and why."""
+"""Producers and readers in different groups, and the reason."""
 
 CONTRACTIONS = 1
-"""Maximum number of contractions in a group unless more are asked for."""
+"""Default maximum number of contractions in a group."""
 
 OPERATIONS = 64
-"""Maximum number of operations in a group unless more are asked for."""
+"""Default maximum number of operations in a group."""
 
 
-FEWER = "so that fewer bytes are handed on"
+FEWER = "this reduces the intermediate traffic"
 """
-Reason why an operation is apart from the producers of its operands, once it is moved to
-its reader's group.
+Reason why an operation is in another group than the producers of its operands, once it
+is moved to its reader's group.
 """
 
-SERIAL = "what one reduction computes side by side another one reduces"
+SERIAL = "a reduction runs along a parallel axis of another one"
 
 
 @dataclass
 class Grouping:
-    """The groups of a program, while they are being chosen block by block."""
+    """Groups of a program, chosen block by block."""
 
     level: Level
     target: TargetSpec
@@ -88,17 +88,15 @@ class Grouping:
         default_factory=lambda: RemarkCollector("graph-group")
     )
     reports: bool = True
-    """True if `notes` are taken."""
+    """True if `remarks` are collected."""
     home: Level | None = None
-    """The level of values that name none; the outermost one unless given."""
+    """Level of values whose type names none; the outermost level by default."""
     uniform: UniformGroups = field(init=False)
     cascades: CascadeFusion | None = None
-    """
-    Prices of groups that may be joined because their reductions form one loop, if any.
-    """
+    """Cost of fusing groups whose reductions form one loop, if available."""
     prologues: PrologueRule = field(init=False)
     forms: OpFactsCache = field(default_factory=OpFactsCache)
-    """Cached forms of operations."""
+    """Cached facts of operations."""
     _kinds: OpKinds = field(init=False)
     _structures: StructuralKeys = field(init=False)
     _no_loops: LoopObjections = field(init=False)
@@ -112,7 +110,7 @@ class Grouping:
         init=False, default_factory=dict[Hashable, "str | None"]
     )
     order: DependenceOrder = field(init=False)
-    """The positions of the operations of the block, and their dependences."""
+    """Positions of the operations of the block, and their dependences."""
 
     def __post_init__(self) -> None:
         self._kinds = kinds = OpKinds()
@@ -125,10 +123,11 @@ class Grouping:
         """
         Split the operations of a block into groups, each in program order.
 
-        Every operation first stands alone; going down the block, it then joins the
-        groups of its operands wherever the rules allow it. What hands on more bytes
-        than it takes then goes over to the group that reads it. At last, what reads the
-        same joins, where that is all that keeps it apart.
+        Every operation starts as its own group; going down the block, it joins the
+        groups of its producers if the rules allow it. Operations that produce more
+        bytes than they consume are then moved to the group of their reader. Finally,
+        groups that read the same tensor are merged, and groups whose reductions form
+        one loop.
         """
         self.order = DependenceOrder(block, self._kinds)
         groups: Groups = {}
@@ -141,53 +140,56 @@ class Grouping:
                 if (reason := self._merge_groups(producer, op, groups)) is not None:
                     missed.append((producer, op, reason))
             missed += [
-                (maker, op, why) for maker, why in explain_view_barriers(op, groups)
+                (producer_op, op, why)
+                for producer_op, why in explain_view_barriers(op, groups)
             ]
         self._sink_into_readers(groups, missed)
         self._merge_siblings(groups)
         self._merge_cascades(groups)
         parts = {id(members): members for members in groups.values()}.values()
-        kept = [members for members in parts if not _is_views_only(members)]
+        computing = [members for members in parts if not _is_views_only(members)]
         if self.reports:
-            self._report_groups(kept, missed, groups)
-        return kept
+            self._report_groups(computing, missed, groups)
+        return computing
 
     def _merge_groups(
         self, first: Operation, second: Operation, groups: Groups
     ) -> str | None:
-        """Let the groups of two operations become one, or say what stands against."""
+        """
+        Merge the groups of two operations, or return the reason why they may not be
+        merged.
+        """
         if groups[first] is groups[second]:
             return None
         if is_copy(second) and self._is_in_inner_level(second):
             return COPY
-        joined = [*groups[first], *groups[second]]
-        joined.sort(key=self.order.position.__getitem__)
-        if (reason := self.objection(joined, groups)) is None:
-            groups.update((member, joined) for member in joined)
+        merged = [*groups[first], *groups[second]]
+        merged.sort(key=self.order.position.__getitem__)
+        if (reason := self.objection(merged, groups)) is None:
+            groups.update((member, merged) for member in merged)
         return reason
 
     def _is_in_inner_level(self, op: Operation) -> bool:
-        """
-        Return `True` if the result of an operation is not in the outermost memory.
-        """
+        """Return `True` if the result of an operation is not in the outermost level."""
         return self.home is not None or level_of(op.results[0].type) is not None
 
     def _sink_into_readers(self, groups: Groups, missed: Missed) -> None:
         """
-        Let an elementwise operation run with the only group that reads it, such as a
-        cast to a wider type, where less is handed on so. A contraction would compute it
-        again for each of its tiles, so that only what widens goes there.
+        Move an elementwise operation, such as a cast to a wider type, to the only group
+        that reads it, if that reduces the intermediate traffic. In the group of a
+        contraction it would be recomputed for each tile, so that only widening
+        operations are moved there.
         """
         for op in reversed(groups):
             if not isinstance(op, ElementwiseInterface):
                 continue
             if (reader := self._find_only_reader(op, groups)) is None:
                 continue
-            saved, moved = max_saved_bytes(op, groups[op], groups[reader])
-            if saved <= 0:
+            bytes_saved, operations = max_saved_bytes(op, groups[op], groups[reader])
+            if bytes_saved <= 0:
                 continue
             if has_wider_results(op) or not any(map(_is_contraction, groups[reader])):
-                self._move_operations(moved, reader, groups, missed)
+                self._move_operations(operations, reader, groups, missed)
 
     def _move_operations(
         self,
@@ -197,9 +199,9 @@ class Grouping:
         missed: Missed,
     ) -> None:
         """
-        Let operations leave their group for that of the reader of the last one, where
-        they may join it, and what is left may do without them. Others are apart for the
-        reason that this was.
+        Move operations from their group to that of the reader of the last one, if they
+        may join it and the remaining operations form legal groups. Missed remarks of
+        the last operation are reused for the others.
         """
         *_, op = moved
         before, after = groups[op], groups[reader]
@@ -208,31 +210,34 @@ class Grouping:
         )
         groups.update((member, part) for part in rest for member in part)
         groups.update((member, moved) for member in moved)
-        is_left = all(self.objection(part, groups) is None for part in rest)
-        if not is_left or self._merge_groups(op, reader, groups) is not None:
+        is_legal = all(self.objection(part, groups) is None for part in rest)
+        if not is_legal or self._merge_groups(op, reader, groups) is not None:
             groups.update((member, before) for member in before)
             return
         why = next((why for a, b, why in missed if a is op and b in after), FEWER)
         missed += [
-            (maker, member, why)
+            (producer, member, why)
             for member in moved
-            for maker in self._producer_groups(member, groups)
-            if maker in before and maker not in moved
+            for producer in self._producer_groups(member, groups)
+            if producer in before and producer not in moved
         ]
 
     @staticmethod
     def _find_only_reader(op: Operation, groups: Groups) -> Operation | None:
-        """A reader of what a group ends with, if all are in one other group."""
+        """
+        Return a reader of the results of an operation if all readers are in one other
+        group, else None.
+        """
         readers = [use.operation for result in op.results for use in result.uses]
-        around = {id(groups.get(reader)) for reader in readers}
-        if len(around) != 1 or readers[0] not in groups:
+        reader_groups = {id(groups.get(reader)) for reader in readers}
+        if len(reader_groups) != 1 or readers[0] not in groups:
             return None
         return None if groups[readers[0]] is groups[op] else readers[0]
 
     def _merge_siblings(self, groups: Groups) -> None:
         """
-        Let groups of elementwise operations on one shape run together where they read
-        the same tensor of this shape, which is then read once.
+        Merge groups of elementwise operations of one shape that read the same tensor of
+        this shape, so that it is read once.
         """
         readers: dict[SSAValue, TilingInterface] = {}
         for op in list(groups):
@@ -247,25 +252,25 @@ class Grouping:
                     self._merge_groups(sibling, op, groups)
 
     def _merge_cascades(self, groups: Groups) -> None:
-        """Let groups run as one whose reductions are one loop, where this pays."""
+        """Merge groups whose reductions form one loop, if that is profitable."""
         if self.cascades is None:
             self._report_no_loops(groups)
             return
-        apart: dict[int, tuple[list[Part], str]] = {}
+        separate: dict[int, tuple[list[Part], str]] = {}
         failed, loops = list[GroupMembers](), list[GroupMembers]()
         for parts, members in self._find_fused_loops(groups, self.cascades.forms):
             why = self._tiling_objection(members)
             if why is None and self.cascades.is_profitable(members, parts):
-                joined = list(members.operations)
-                groups.update((member, joined) for member in joined)
+                operations = list(members.operations)
+                groups.update((member, operations) for member in operations)
                 loops.append(members)
             elif self.reports:
                 failed.append(members)
                 if members.cascade is not None or members.only_contraction is not None:
                     why = why or self.cascades.cost_of(members, parts).describe
-                    apart.setdefault(id(parts[0]), (parts, why))
+                    separate.setdefault(id(parts[0]), (parts, why))
         self._report_failed_loops(failed, loops)
-        for parts, why in apart.values():
+        for parts, why in separate.values():
             *_, last = part = parts[0]
             if groups[last] is part:
                 text = f"one loop with {describe_other_groups(parts)}: {why}"
@@ -274,34 +279,40 @@ class Grouping:
     def _find_fused_loops(
         self, groups: Groups, forms: OpFactsCache
     ) -> Iterator[tuple[list[Part], GroupMembers]]:
-        """Groups whose reductions may be one loop, and what they are together."""
+        """
+        Yield groups whose reductions may form one loop, and the members of the fused
+        group.
+        """
         for parts in collect_candidates(groups, forms):
-            joined = [op for part in parts for op in part]
-            joined.sort(key=self.order.position.__getitem__)
-            if self.order.is_convex(joined, groups):
-                yield parts, group_members_of(joined, forms)
+            operations = [op for part in parts for op in part]
+            operations.sort(key=self.order.position.__getitem__)
+            if self.order.is_convex(operations, groups):
+                yield parts, group_members_of(operations, forms)
 
     def _report_no_loops(self, groups: Groups) -> None:
-        """Tell why reductions are no loop in tiles of any level, where none are."""
+        """Add remarks on reductions that form no loop in tiles of any level."""
         if self.reports:
-            found = [
+            candidates = [
                 members for _, members in self._find_fused_loops(groups, self.forms)
             ]
-            loops = filter(self._no_loops.is_loop, found)
-            self._report_failed_loops(found, list(loops))
+            loops = filter(self._no_loops.is_loop, candidates)
+            self._report_failed_loops(candidates, list(loops))
 
     def _report_failed_loops(
         self, found: Sequence[GroupMembers], loops: Sequence[GroupMembers]
     ) -> None:
-        """Tell why reductions are no loop, if they are none and in none of others."""
-        looped = [set[Operation](each.operations) for each in loops]
+        """
+        Add remarks on reductions that form no loop, unless they are part of another
+        loop.
+        """
+        fused = [set[Operation](each.operations) for each in loops]
         for members in found:
             if (
                 self._no_loops.is_loop(members)
                 or len(members.accumulating_operations) < 2
             ):
                 continue
-            if any(each.issuperset(members.accumulating_operations) for each in looped):
+            if any(each.issuperset(members.accumulating_operations) for each in fused):
                 continue
             self._no_loops.report_objection(members, self.remarks)
 
@@ -311,16 +322,19 @@ class Grouping:
         missed: Missed,
         group_of: Groups,
     ) -> None:
-        """Tell what runs together, and why what follows each other does not."""
+        """
+        Add remarks on the operations of each group, and on the reasons why a reader is
+        in another group than its producer.
+        """
         for members in groups:
             if len(members) > 1:
                 text = f"run together: {describe_operations(members)}"
                 self.remarks.add_remark(members[-1], "passed", text)
-        kept = {op for members in groups for op in members}
+        grouped = {op for members in groups for op in members}
         for first, second, reason in missed:
-            if {first, second} <= kept and group_of[first] is not group_of[second]:
+            if {first, second} <= grouped and group_of[first] is not group_of[second]:
                 self.remarks.add_remark(
-                    second, "missed", f"apart from its operand: {reason}"
+                    second, "missed", f"not fused with its operand: {reason}"
                 )
 
     def is_groupable(self, op: Operation) -> bool:
@@ -361,8 +375,8 @@ class Grouping:
         groups: Mapping[Operation, Sequence[TilingInterface]],
     ) -> str | None:
         """
-        Return why operations, in program order, may not form a group beside others;
-        None if they may.
+        Return the reason why operations, in program order, may not form a group beside
+        others, or None if they may.
         """
         if len(operations) > self.operations:
             return too_many_operations(self.operations)
@@ -380,7 +394,8 @@ class Grouping:
 
     def _capacity_objection(self, operations: Sequence[TilingInterface]) -> str | None:
         """
-        Return why the smallest tiles of operations are too large; None if they fit.
+        Return the reason why the smallest tiles of operations do not fit, or None if
+        they do.
         """
         if (needed := self.uniform.required_bytes(operations)) is None:
             return self._tiling_objection(group_members_of(operations, self.forms))
@@ -391,8 +406,8 @@ class Grouping:
         self, operations: Sequence[TilingInterface]
     ) -> str | None:
         """
-        Return why operations may not form a group, whatever is around it; None if they
-        may.
+        Return the reason why operations may not form a group, regardless of other
+        groups, or None if they may.
         """
         contractions = sum(isinstance(op, ContractionInterface) for op in operations)
         if contractions > self.contractions:
@@ -417,8 +432,8 @@ class Grouping:
 
     def _tiling_objection(self, members: GroupMembers) -> str | None:
         """
-        Return why operations cannot be tiled as a group, found once for each structure;
-        None if they can.
+        Return the reason why operations cannot be tiled as a group, or None if they
+        can. Memoized by structure.
         """
         key = self.order.structure_of(members.operations, members.results)
         if key not in self._misfits:
@@ -427,9 +442,7 @@ class Grouping:
 
 
 def _is_views_only(operations: Sequence[TilingInterface]) -> bool:
-    """
-    Return `True` if operations move nothing: a buffer can be seen as their results.
-    """
+    """Return `True` if operations are views only, which move no data."""
     return all(isinstance(op, ViewInterface) for op in operations)
 
 

@@ -14,19 +14,22 @@ from tlf.dialects.interfaces import (
 )
 
 Operations: TypeAlias = list[TilingInterface]
-"""Those of a group, or some of them, in program order."""
+"""Operations of a group, in program order."""
 
 
 def with_producers(op: TilingInterface, group: Operations) -> Operations:
-    """Return an operation of a group with its elementwise producers."""
-    moved, least = [op], size_in_bytes(op.results)
+    """
+    Return an operation of a group with its elementwise producers that have no other
+    readers in the group and no smaller results.
+    """
+    moved, size = [op], size_in_bytes(op.results)
     for member in reversed(group):
         users = {use.operation for result in member.results for use in result.uses}
         is_for_others = any(each in group and each not in moved for each in users)
         if users.isdisjoint(moved) or is_for_others:
             continue
         if isinstance(member, ElementwiseInterface):
-            if size_in_bytes(member.results) >= least:
+            if size_in_bytes(member.results) >= size:
                 moved.insert(0, member)
     return moved
 
@@ -34,10 +37,13 @@ def with_producers(op: TilingInterface, group: Operations) -> Operations:
 def max_saved_bytes(
     op: TilingInterface, before: Operations, reader: Operations
 ) -> tuple[int, Operations]:
-    """Return the most bytes saved if an operation moves to its reader's group."""
-    ways = [with_producers(op, before), [op]]
-    saved = [saved_bytes(moved, before, reader) for moved in ways]
-    return max(saved), ways[saved.index(max(saved))]
+    """
+    Return the most bytes saved if an operation moves to its reader's group, with or
+    without its producers, and the operations to move.
+    """
+    candidates = [with_producers(op, before), [op]]
+    saved = [saved_bytes(moved, before, reader) for moved in candidates]
+    return max(saved), candidates[saved.index(max(saved))]
 
 
 def saved_bytes(moved: Operations, before: Operations, reader: Operations) -> int:
@@ -69,11 +75,11 @@ def connected_components_of(operations: Operations) -> list[Operations]:
     """Return the connected components of operations in program order."""
     parts: list[Operations] = []
     for op in operations:
-        before = [
+        producing = [
             part for part in parts if any(each.owner in part for each in op.operands)
         ]
-        parts = [part for part in parts if part not in before]
-        inside = {member for part in before for member in part} | {op}
+        parts = [part for part in parts if part not in producing]
+        inside = {member for part in producing for member in part} | {op}
         parts.append([member for member in operations if member in inside])
     return parts
 

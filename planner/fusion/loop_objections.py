@@ -15,31 +15,34 @@ from tlf.planner.fusion.remark_collector import LOOPS, RemarkCollector
 
 @dataclass
 class LoopObjections:
-    """Tells whether groups are loops, and why not, once for all of a structure."""
+    """
+    Groups whose reductions form one loop, and the reasons why others do not, memoized
+    by structure.
+    """
 
     structures: StructuralKeys
     _loops: dict[Hashable, bool] = field(default_factory=dict[Hashable, bool])
     _faults: dict[Hashable, tuple[int, str] | None] = field(
         default_factory=dict[Hashable, "tuple[int, str] | None"]
     )
-    """The place of an operation, and what is said of it."""
+    """Index of an operation of the group, and the reason."""
 
     def is_loop(self, members: GroupMembers) -> bool:
-        """Return `True` if the reductions of a group may be one loop."""
+        """Return `True` if the reductions of a group may form one loop."""
         key = self._key_of(members)
         if key not in self._loops:
             self._loops[key] = members.cascade is not None
         return self._loops[key]
 
     def report_objection(self, members: GroupMembers, notes: RemarkCollector) -> None:
-        """Say what stands in the way, if something does."""
+        """Add a remark on the reason why the reductions form no loop, if any."""
         key = self._key_of(members)
         if key not in self._faults:
             self._faults[key] = _find_fault(members)
         if (fault := self._faults[key]) is not None:
-            place, reason = fault
+            index, reason = fault
             text = f"no loop with other reductions: {reason}"
-            notes.add_remark(members.operations[place], "missed", text, LOOPS)
+            notes.add_remark(members.operations[index], "missed", text, LOOPS)
 
     def _key_of(self, members: GroupMembers) -> Hashable:
         return self.structures.key_of(members.operations, members.results)

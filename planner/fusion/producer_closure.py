@@ -1,4 +1,4 @@
-"""Producer closure: groups of a block that compute only what another group needs."""
+"""Producer closure: groups of a block that compute only the inputs of another group."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from tlf.dialects.interfaces import ContractionInterface, TilingInterface
 from tlf.dialects.types import tensor_type
 
 Part: TypeAlias = Sequence[TilingInterface]
-"""Operations that run together."""
+"""Operations of one group."""
 
 MOST = 8
-"""So many groups may be joined at once."""
+"""Maximum number of groups in a closure."""
 
 OPERATIONS = 48
-"""So many operations of all groups together are looked at."""
+"""Maximum number of operations of all groups in a closure."""
 
 SMALL = 8
 """
-Divisor of the elements of the largest tensor: smaller ones may be passed between
-groups.
+Ratio of the elements of the largest tensor to those of a small one, which may pass
+between groups.
 """
 
 
@@ -41,8 +41,9 @@ def producer_closure_of(
     through_views: bool = False,
 ) -> list[Part]:
     """
-    Return a group and all groups that compute its inputs, up to contractions. What
-    hands on a whole tensor to others stays apart: it has to be stored anyhow.
+    Return a group and all groups that compute its inputs, up to contractions. Groups
+    whose whole results have other readers are excluded: these results are stored in any
+    case.
     """
     return _drop_stored(_collect_producers(group, values, groups, through_views))
 
@@ -51,24 +52,28 @@ def reader_closure_of(
     group: Part, values: Sequence[SSAValue], groups: Mapping[Operation, Part]
 ) -> list[Part]:
     """
-    Return a group, its producers and all other readers of whole inputs. Only the group
-    where something else reads one.
+    Return a group, its producers and all other readers of whole inputs; only the group
+    itself if an operation outside of groups reads one.
     """
     parts = _collect_producers(group, values, groups)
-    most = max(_element_count(value) for part in parts for value in operands_of(part))
+    max_elements = max(
+        _element_count(value) for part in parts for value in operands_of(part)
+    )
     while len(parts) <= MOST:
         inside: set[Operation] = {op for part in parts for op in part}
         readers = {
             reader: groups.get(reader)
             for part in parts
-            for reader in _outside_readers(part, inside, most // SMALL)
+            for reader in _outside_readers(part, inside, max_elements // SMALL)
         }
         if not readers:
             return parts
-        found = {id(each): each for each in readers.values() if each is not None}
+        reader_groups = {
+            id(each): each for each in readers.values() if each is not None
+        }
         if None in readers.values():
             break
-        parts += found.values()
+        parts += reader_groups.values()
     return [group]
 
 
@@ -78,38 +83,46 @@ def _collect_producers(
     groups: Mapping[Operation, Part],
     through_views: bool = False,
 ) -> list[Part]:
-    found = {id(group): group}
-    pending, seen = deque(values), set[Operation]()
-    room = OPERATIONS - len(group)
-    while pending and len(found) < MOST:
+    closure = {id(group): group}
+    pending, visited = deque(values), set[Operation]()
+    remaining = OPERATIONS - len(group)
+    while pending and len(closure) < MOST:
         value = pending.popleft()
         owner = (source_of(value) if through_views else value).owner
-        if not isinstance(owner, Operation) or owner not in groups or owner in seen:
+        if not isinstance(owner, Operation) or owner not in groups or owner in visited:
             continue
-        seen.add(owner)
+        visited.add(owner)
         part = groups[owner]
-        if id(part) not in found:
-            if (room := room - len(part)) < 0:
+        if id(part) not in closure:
+            if (remaining := remaining - len(part)) < 0:
                 break
-            found[id(part)] = part
+            closure[id(part)] = part
         if not isinstance(owner, ContractionInterface):
             pending += owner.operands
-    return list(found.values())
+    return list(closure.values())
 
 
 def _drop_stored(parts: list[Part]) -> list[Part]:
-    """The first part, and those that hand nothing on to what is not among them."""
+    """
+    Return the first part, and the parts whose results have no readers outside of the
+    parts.
+    """
     if len(parts) == 1:
         return parts
-    most = max(_element_count(value) for part in parts for value in operands_of(part))
+    max_elements = max(
+        _element_count(value) for part in parts for value in operands_of(part)
+    )
     while len(parts) > 1:
         inside: set[Operation] = _with_views(parts)
-        first, *others = parts
-        stored = [any(_outside_readers(part, inside, most // SMALL)) for part in others]
+        first, *producers = parts
+        stored = [
+            any(_outside_readers(part, inside, max_elements // SMALL))
+            for part in producers
+        ]
         if not any(stored):
             return parts
-        kept = zip(others, stored, strict=True)
-        parts = [first, *(part for part, is_stored in kept if not is_stored)]
+        flags = zip(producers, stored, strict=True)
+        parts = [first, *(part for part, is_stored in flags if not is_stored)]
     return parts
 
 
@@ -117,7 +130,8 @@ def _outside_readers(
     part: Part, inside: set[Operation], least: int
 ) -> Iterator[Operation]:
     """
-    Yield the users outside of the group of its results with more than `least` elements.
+    Yield the users outside of `inside` of a part's results with more than `least`
+    elements.
     """
     for op in part:
         for value in op.results:
@@ -127,7 +141,7 @@ def _outside_readers(
 
 
 def source_of(value: SSAValue) -> SSAValue:
-    """The tensor that is seen under another shape, or itself."""
+    """Return the tensor that a value is a reshape of, or the value itself."""
     while isinstance(owner := value.owner, graph.ReshapeOp):
         value = owner.operand
     return value
@@ -135,30 +149,33 @@ def source_of(value: SSAValue) -> SSAValue:
 
 def operations_in_order(parts: Sequence[Part]) -> list[TilingInterface]:
     """
-    All operations of parts of a block, in program order, with what only shows one to
-    another under another shape.
+    Return all operations of parts of a block, in program order, with the reshapes
+    between them.
     """
-    found = _sort_operations(_with_views(parts), parts[0][0])
-    return [op for op in found if isinstance(op, TilingInterface)]
+    ordered = _sort_operations(_with_views(parts), parts[0][0])
+    return [op for op in ordered if isinstance(op, TilingInterface)]
 
 
 def _sort_operations(inside: set[Operation], first: Operation) -> Iterable[Operation]:
-    """Operations of a block in program order, found from one of them on both ways."""
-    found, before, after = deque([first]), first.prev_op, first.next_op
-    while len(found) < len(inside) and (before or after):
+    """
+    Return operations of a block in program order, searched from one of them in both
+    directions.
+    """
+    ordered, before, after = deque([first]), first.prev_op, first.next_op
+    while len(ordered) < len(inside) and (before or after):
         if after is not None:
             if after in inside:
-                found.append(after)
+                ordered.append(after)
             after = after.next_op
         if before is not None:
             if before in inside:
-                found.appendleft(before)
+                ordered.appendleft(before)
             before = before.prev_op
-    return found
+    return ordered
 
 
 def _with_views(parts: Sequence[Part]) -> set[Operation]:
-    """All operations of parts, with what only shows one to another."""
+    """Return all operations of parts, with the reshapes between them."""
     inside: set[Operation] = {op for part in parts for op in part}
     for part in parts:
         for value in operands_of(part):
@@ -169,7 +186,7 @@ def _with_views(parts: Sequence[Part]) -> set[Operation]:
 
 
 def _views_behind(value: SSAValue, inside: set[Operation]) -> Iterator[graph.ReshapeOp]:
-    """The reshapes between a value and what computes it."""
+    """Yield the reshapes between a value and its producer."""
     while isinstance(owner := value.owner, graph.ReshapeOp) and owner not in inside:
         yield owner
         value = owner.operand

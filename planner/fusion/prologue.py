@@ -1,8 +1,8 @@
 """
 Fusion rule for prologues: operands computed tile by tile in a contraction's loops.
 
-An operand that the group computes is not written and not read again, but computed anew
-for every tile of the axes that it does not run along.
+An operand that the group computes is neither stored nor loaded, but recomputed for
+every tile along the axes that do not index it.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ from tlf.dialects.target import Level, TargetSpec
 from tlf.dialects.tile import level_of
 from tlf.dialects.types import dtype_of, tensor_type
 
-MOVED = "an operand of a contraction is moved or reduced, not computed by element"
-SHARED = "others use what is computed for an operand of a contraction"
-COSTLY = "to compute an operand of a contraction for every tile of it does not pay"
+MOVED = "an operand of a contraction is moved or reduced, not computed elementwise"
+SHARED = "the producers of a contraction's operand have other users"
+COSTLY = "recomputing an operand of a contraction for every tile is not profitable"
 
 TILES = 3
-"""A contraction works on a tile of each operand and of the result."""
+"""Number of tiles of a contraction: one of each operand and of the result."""
 
 PASSING = 3
-"""The steps that hand an element on to the matrix engine: put down, wait, pick up."""
+"""Vector steps to hand an element to the matrix engine: store, wait, load."""
 
 
 @dataclass
 class PrologueRule:
-    """Judges what groups compute of the operands of contractions, for a level."""
+    """Fusion rule for the producers of operands of contractions, for a level."""
 
     level: Level
     target: TargetSpec
     home: Level | None = None
-    """The level of values that name none; the outermost one unless given."""
+    """Level of values whose type names none; the outermost level by default."""
     rate: float = field(init=False)
-    """Steps of a lane per cycle."""
+    """Lane steps per cycle."""
     steps: dict[Operation, int] = field(
         init=False, default_factory=dict[Operation, int]
     )
@@ -58,8 +58,8 @@ class PrologueRule:
 
     def objection(self, operations: Sequence[Operation]) -> str | None:
         """
-        Return why a group must not compute its contractions' operands; `None` if it
-        may.
+        Return the reason why a group must not compute its contractions' operands, or
+        None if it may.
         """
         inside = set(operations)
         for op in operations:
@@ -91,8 +91,8 @@ class PrologueRule:
 
     def _is_gathered(self, op: Operation, inside: set[Operation]) -> bool:
         """
-        Return `True` if a movement of values from outside is done by the load of its
-        operand.
+        Return `True` if an operation moves values from outside of the group, which the
+        load of its operand can do.
         """
         if not isinstance(op, MovementInterface) or self.level.kind != "value":
             return False
@@ -104,60 +104,62 @@ class PrologueRule:
         """
         Return `True` if the traffic saved takes longer than the recomputation.
 
-        Apart, the operand is written, and read instead of the inputs for every tile of
-        the other axes, the first time from where it was written; the vector engine
-        works while this is under way. Together, the matrix engine waits for it.
+        In separate groups, the operand is stored, and loaded instead of the inputs for
+        every tile of the other axes, the first time from the level it is stored to; the
+        vector engine works in parallel. In one group, the matrix engine waits for the
+        vector engine.
         """
         value = op.operands[position]
-        times = self.read_count(op, position)
+        reads = self.read_count(op, position)
         stored = size_in_bytes([value])
-        more = stored - size_in_bytes(_inputs_of(computing))
-        near, far = self._bandwidths_of(value)
-        saved = 2 * stored / far + (times - 1) * more / near
+        extra = stored - size_in_bytes(_inputs_of(computing))
+        inner_bandwidth, outer_bandwidth = self._bandwidths_of(value)
+        saved = 2 * stored / outer_bandwidth + (reads - 1) * extra / inner_bandwidth
         steps = sum(self._lane_steps_of(each) for each in computing)
-        passed_on = PASSING * tensor_type(value).element_count()
-        return saved >= times * (steps + passed_on) / self.rate
+        passing_steps = PASSING * tensor_type(value).element_count()
+        return saved >= reads * (steps + passing_steps) / self.rate
 
     def _lane_steps_of(self, op: Operation) -> int:
-        """The steps of one lane that an operation takes."""
+        """Return the steps of one lane that an operation takes."""
         if op not in self.steps:
             self.steps[op] = lane_steps(op, self.target)
         return self.steps[op]
 
     def _bandwidths_of(self, value: SSAValue) -> tuple[int, int]:
         """
-        The bytes per cycle of the memory next to the level, which may be a cache, and
-        of that which a value would be written to.
+        Return the bytes per cycle of the memory next to the level, which may be a
+        cache, and of the level that a value would be stored to.
         """
         levels = list(self.target.levels.values())
-        near = levels[levels.index(self.level) + 1]
-        far = self.target.levels.get(level_of(value.type) or "")
-        far = far or self.home or self.target.outermost
-        return near.bandwidth, far.bandwidth
+        inner = levels[levels.index(self.level) + 1]
+        outer = self.target.levels.get(level_of(value.type) or "")
+        outer = outer or self.home or self.target.outermost
+        return inner.bandwidth, outer.bandwidth
 
     def read_count(self, op: ContractionInterface, position: int) -> int:
         """
-        Return about how many times a contraction reads every element of an operand.
+        Return an estimate of the number of times a contraction reads every element of
+        an operand.
         """
         accesses = op.indexing_maps()[position] or ()
         iterators = op.iteration_domain()
         kinds = [iterator.kind for iterator in iterators]
         axes = [{iterator for iterator, _ in access.terms} for access in accesses]
         used = set[int]().union(*axes)
-        others = prod(
+        iterations = prod(
             iterator.extent
             for axis, iterator in enumerate(iterators)
             if iterator.kind is IteratorType.PARALLEL and axis not in used
         )
-        # Along an axis that moves with results and within a sum, windows overlap,
-        # unless they all are in one tile.
+        # Along an axis indexed by parallel and reduction iterators, windows overlap,
+        # unless one tile contains all of them.
         sliding = sum(len({kinds[each] for each in axis}) > 1 for axis in axes)
         share = self.level.capacity // TILES
         windows = 1 if size_in_bytes([op.operands[position]]) <= share else 2**sliding
-        return ceil(others / self._reuse_extent(op, position)) * windows
+        return ceil(iterations / self._reuse_extent(op, position)) * windows
 
     def _reuse_extent(self, op: ContractionInterface, position: int) -> int:
-        """The extent of a tile along the axes that an operand does not run along."""
+        """Return the extent of a tile along the axes that do not index an operand."""
         element = tensor_type(op.operands[0]).element_type
         preferred = self.target.tiling.preferred_tile(str(element))
         if preferred is not None:

@@ -17,42 +17,44 @@ from tlf.dialects.interfaces import (
 from tlf.dialects.types import tensor_type
 
 MAX_RECOMPUTE_RATIO = Fraction(5, 4)
-"""Loops may run over so many times the elements of such a result."""
+"""Maximum ratio of iterations to elements of the result of an accumulation."""
 
-REASON = "a contraction or reduction would run for what is put around its result"
+REASON = "a contraction or reduction would be recomputed for elements around its result"
 
 
 def objection(operations: Sequence[TilingInterface], forms: OpFactsCache) -> str | None:
     """
-    Return why operations may not share loops with an accumulation before them. `None`
-    if they may.
+    Return the reason why operations may not share loops with an accumulation before
+    them, or None if they may.
     """
-    grown: dict[SSAValue, Fraction] = {}
+    ratios: dict[SSAValue, Fraction] = {}
     for op in operations:
-        factor = _recompute_ratio(op, grown, forms)
-        if factor is None:
+        ratio = _recompute_ratio(op, ratios, forms)
+        if ratio is None:
             continue
-        if factor > MAX_RECOMPUTE_RATIO:
+        if ratio > MAX_RECOMPUTE_RATIO:
             return REASON
-        grown.update(dict.fromkeys(op.results, factor))
+        ratios.update(dict.fromkeys(op.results, ratio))
     return None
 
 
 def is_serializing(operations: Sequence[TilingInterface], forms: OpFactsCache) -> bool:
     """
-    Return `True` if a reduction runs along an axis for each index of which another one
-    has a result: in one loop these would be computed one after the other.
+    Return `True` if a reduction runs along a parallel axis of another reduction: in one
+    loop the results of the latter would be computed one after the other.
     """
-    found = [op for op in operations if isinstance(op, ReductionInterface)]
-    if len(found) < 2:
+    reductions = [op for op in operations if isinstance(op, ReductionInterface)]
+    if len(reductions) < 2:
         return False
     axes = AxisClasses.of(operations, forms)
     reduced = {
-        axes.class_of(op, each) for op in found for each in forms.of(op).reduction_dims
+        axes.class_of(op, each)
+        for op in reductions
+        for each in forms.of(op).reduction_dims
     }
     return any(
         axes.class_of(op, each) in reduced
-        for op in found
+        for op in reductions
         for each in forms.of(op).parallel_dims
     )
 
@@ -62,16 +64,16 @@ def _recompute_ratio(
 ) -> Fraction | None:
     """
     Return the ratio of an operation's loops to the result of an accumulation that it
-    depends on; None if there is no such result.
+    depends on, or None if there is no such result.
     """
-    factors = [
+    ratios = [
         grown[operand] * _iterations_per_element(op, position, forms.of(op))
         for position, operand in enumerate(op.operands)
         if operand in grown
     ]
     if isinstance(op, AccumulatingInterface):
-        factors.append(Fraction(1))
-    return max(factors, default=None)
+        ratios.append(Fraction(1))
+    return max(ratios, default=None)
 
 
 def _iterations_per_element(
@@ -84,8 +86,8 @@ def _iterations_per_element(
     if accesses is None:
         return Fraction(1)
     shape = tensor_type(op.operands[position]).get_shape()
-    growth = Fraction(1)
+    ratio = Fraction(1)
     for access, extent in zip(accesses, shape, strict=True):
         if len(access.terms) == 1 and access.terms[0][1] == 1 and extent > 1:
-            growth *= Fraction(form.extents[access.terms[0][0]], extent)
-    return max(growth, Fraction(1))
+            ratio *= Fraction(form.extents[access.terms[0][0]], extent)
+    return max(ratio, Fraction(1))

@@ -14,10 +14,10 @@ from tlf.dialects.graph import add_shared_remark
 from tlf.dialects.graph.remark import RemarkKind
 
 LOOPS = "loops"
-"""The topic of what algebra keeps out of a loop, in groups of whatever operations."""
+"""Topic of remarks on algebraic reasons against a loop, independent of the grouping."""
 
 RemarkKey: TypeAlias = "tuple[Operation | None, RemarkKind, str, str]"
-"""The function that a remark is about, its kind, its text, and its topic."""
+"""Function that a remark is about, its kind, its text, and its topic."""
 
 
 @dataclass
@@ -26,7 +26,7 @@ class RemarkCollector:
 
     source: str
     level: str = ""
-    """The level of the groups that they are about, if it is a nearer one."""
+    """Level of the groups that the remarks are about, if it is an inner one."""
     operations: dict[RemarkKey, list[Operation]] = field(
         default_factory=dict[RemarkKey, list[Operation]]
     )
@@ -34,11 +34,11 @@ class RemarkCollector:
     def add_remark(
         self, op: Operation, kind: RemarkKind, text: str, topic: str = ""
     ) -> None:
-        """Say what was done at an operation, or why it was not."""
+        """Record a decision at an operation, passed or missed."""
         self.operations.setdefault((_function_of(op), kind, text, topic), []).append(op)
 
     def attach_remarks(self) -> None:
-        """Leave the remarks on the functions that they are about."""
+        """Attach the remarks to the functions that they are about."""
         for (_, kind, text, topic), operations in self.operations.items():
             add_shared_remark(operations, self.source, kind, text, topic, self.level)
 
@@ -51,7 +51,7 @@ def _function_of(op: Operation) -> Operation | None:
 
 
 def describe_operations(operations: Sequence[Operation]) -> str:
-    """The operations of a group, those of a kind counted."""
+    """Return a list of the operations of a group, with a count per kind."""
     counts = Counter(op.name.partition(".")[2] for op in operations)
     return ", ".join(
         name if count == 1 else f"{count} x {name}" for name, count in counts.items()
@@ -59,26 +59,26 @@ def describe_operations(operations: Sequence[Operation]) -> str:
 
 
 def too_many_contractions(most: int) -> str:
-    """Return the remark on a group with more contractions than it may have."""
-    return f"a group holds {most} contraction{'s' if most != 1 else ''} at most"
+    """Return the remark on a group with too many contractions."""
+    return f"a group has at most {most} contraction{'s' if most != 1 else ''}"
 
 
 def too_many_operations(most: int) -> str:
-    """Return the remark on a group with more operations than it may have."""
-    return f"a group holds {most} operations at most"
+    """Return the remark on a group with too many operations."""
+    return f"a group has at most {most} operations"
 
 
 def describe_other_groups(parts: Sequence[Sequence[Operation]]) -> str:
     """Return a description of the other groups in relation to the first one."""
     first, *rest = parts
     inside = {op for part in rest for op in part}
-    pending, seen = list[Operation](first), set[Operation]()
+    pending, visited = list[Operation](first), set[Operation]()
     while pending:
         op = pending.pop()
         if op in inside:
-            return "what makes its operands"
-        if op not in seen:
-            seen.add(op)
+            return "the producers of its operands"
+        if op not in visited:
+            visited.add(op)
             owners = (operand.owner for operand in op.operands)
             pending += [each for each in owners if isinstance(each, Operation)]
-    return "what reads its results"
+    return "the readers of its results"

@@ -13,8 +13,8 @@ def explain_view_barriers(
     op: Operation, grouped: Collection[Operation]
 ) -> Iterator[tuple[Operation, str]]:
     """
-    The operations of groups whose results an operation reads through views of none,
-    and why it is apart from each.
+    Yield the grouped operations whose results an operation reads through ungrouped
+    views, and the reason why each is in another group.
     """
     for operand in op.operands:
         view: Operation | None = None
@@ -24,7 +24,7 @@ def explain_view_barriers(
         if view is not None and owner in grouped:
             assert isinstance(owner, Operation)
             kind = view.name.partition(".")[2]
-            yield owner, f"no tile of one is a tile of the other behind the {kind}"
+            yield owner, f"tiles do not map to tiles through the {kind}"
 
 
 def is_unit_reshape(op: TilingInterface) -> bool:

@@ -1,4 +1,4 @@
-"""Concat operands that must be copied because the level cannot hold the result."""
+"""Concat operands that must be copied because the level has no room for the result."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tlf.planner.cost.npu.tile_footprint import BufferRow
 from tlf.planner.layout.concat_in_place import CopiedOperand
 from tlf.planner.layout.level_use import LevelUse, ResidencyInterval
 
-CROWDED = "there is no room for all that is joined while it is there"
+CROWDED = "the level has no room for the result while its operands are live"
 
 
 @dataclass(frozen=True)
@@ -30,20 +30,21 @@ class _ResidentOperand:
     number: int
     """Index of the operand."""
     value: SSAValue
-    """The value of the operand, as it is named inside of the group."""
+    """Value of the operand inside of the group."""
     stay: ResidencyInterval
     span: range
-    """The groups while which its buffer is there."""
+    """Groups during which its buffer is live."""
 
 
 def operands_without_room(
     block: Block, module: ModuleOp, memo: Memo
 ) -> Iterator[CopiedOperand]:
     """
-    Yield the concat operands of groups of a block that cannot be computed in place: all
-    of them share one buffer, live from when the first one is computed to the last use
-    of any, for which the level of their plans has no room. With copies of the operands
-    it has: the search for schedules counts both.
+    Yield the concat operands of groups of a block that cannot be computed in place
+    because of capacity. Operands computed in place share one buffer, live from the
+    first write of any of them to the last use of any, for which the level of the plans
+    may have no room. With copies of the operands it has: the search for schedules
+    accounts for both.
     """
     groups = [op for op in block.ops if isinstance(op, graph.GroupOp) and op.plan]
     if not any(map(_has_concat, groups)):
@@ -52,12 +53,16 @@ def operands_without_room(
     if not has_timing_model(target):
         return
     for level in target.tile_levels[:-1]:
-        here = [op for op in groups if op.plan and op.plan.level.data == level.name]
-        joining = [number for number, group in enumerate(here) if _has_concat(group)]
-        if joining:
-            room = _ConcatCapacity(LevelUse(here, target, level, memo))
-            for number in joining:
-                yield from room.operands_to_copy(number)
+        level_groups = [
+            op for op in groups if op.plan and op.plan.level.data == level.name
+        ]
+        concat_groups = [
+            number for number, group in enumerate(level_groups) if _has_concat(group)
+        ]
+        if concat_groups:
+            capacity = _ConcatCapacity(LevelUse(level_groups, target, level, memo))
+            for number in concat_groups:
+                yield from capacity.operands_to_copy(number)
 
 
 @dataclass
@@ -68,44 +73,46 @@ class _ConcatCapacity:
     _spans: dict[ResidencyInterval, range] = field(
         default_factory=dict[ResidencyInterval, range]
     )
-    """For tensors that are joined, the groups while which the buffer is there."""
+    """Groups during which the buffer of a concat operand is live."""
     _taken: set[ResidencyInterval] = field(default_factory=set[ResidencyInterval])
-    """Stays of tensors that are already placed in another one."""
+    """Residency intervals of tensors that are already placed in another one."""
 
     def operands_to_copy(self, number: int) -> Iterator[CopiedOperand]:
-        """Yield the concat operands that a group is to copy."""
+        """Yield the concat operands that a group must copy."""
         if self.use.tiling_of(number).loops:
             return
         for root in _root_concats(self.use.groups[number]):
-            parts = self._resident_operands(number, root)
-            parts.sort(key=lambda part: len(part.span))
-            while parts and not self._place_in_result(number, root.results[0], parts):
-                part = parts.pop()
-                yield CopiedOperand(part.op, part.number, CROWDED)
-            self._taken.update(part.stay for part in parts)
+            operands = self._resident_operands(number, root)
+            operands.sort(key=lambda operand: len(operand.span))
+            while operands and not self._place_in_result(
+                number, root.results[0], operands
+            ):
+                operand = operands.pop()
+                yield CopiedOperand(operand.op, operand.number, CROWDED)
+            self._taken.update(operand.stay for operand in operands)
 
     def _resident_operands(
         self, number: int, root: ConcatLikeInterface
     ) -> list[_ResidentOperand]:
         """Return the concat operands that are live outside of the group, too."""
         group = self.use.groups[number]
-        found: dict[SSAValue, _ResidentOperand] = {}
+        resident: dict[SSAValue, _ResidentOperand] = {}
         for op, operand, value in _concat_leaves(root, {*group.yielded_values}):
-            stay = self._interval_of(number, value)
-            if stay is not None and stay not in self._taken:
-                part = _ResidentOperand(
-                    op, operand, value, stay, self._live_groups(stay)
+            interval = self._interval_of(number, value)
+            if interval is not None and interval not in self._taken:
+                resident_operand = _ResidentOperand(
+                    op, operand, value, interval, self._live_groups(interval)
                 )
-                found.setdefault(value, part)
-        return list(found.values())
+                resident.setdefault(value, resident_operand)
+        return list(resident.values())
 
     def _live_groups(self, stay: ResidencyInterval) -> range:
         return self._spans.get(stay, range(stay.first, stay.last + 1))
 
     def _interval_of(self, number: int, value: SSAValue) -> ResidencyInterval | None:
         """
-        Return the stay of a value of a group in the level; None if it lies there only
-        inside of the group.
+        Return the residency interval of a value of a group in the level, or None if it
+        is live only inside of the group.
         """
         group = self.use.groups[number]
         arguments = list[SSAValue](group.body.block.args)
@@ -117,45 +124,54 @@ class _ConcatCapacity:
         if value not in group.yielded_values:
             return None
         result = group.results[list(group.yielded_values).index(value)]
-        stay = self.use.interval_of(result, number)
-        return stay or ResidencyInterval(self.use.bytes_of(result), number, number)
+        interval = self.use.interval_of(result, number)
+        return interval or ResidencyInterval(self.use.bytes_of(result), number, number)
 
     def _place_in_result(
         self, number: int, whole: SSAValue, parts: Sequence[_ResidentOperand]
     ) -> bool:
-        """Place operands in the concat result; return `False` if there is no room."""
-        own = self._interval_of(number, whole)
-        there = range(number, number + 1) if own is None else self._live_groups(own)
-        first = min(there.start, *(part.span.start for part in parts))
-        stop = max(there.stop, *(part.span.stop for part in parts))
+        """Place operands in the concat result. Return `False` if there is no room."""
+        interval = self._interval_of(number, whole)
+        live_groups = (
+            range(number, number + 1)
+            if interval is None
+            else self._live_groups(interval)
+        )
+        first = min(live_groups.start, *(operand.span.start for operand in parts))
+        stop = max(live_groups.stop, *(operand.span.stop for operand in parts))
         size = self.use.bytes_of(whole)
-        more = {
-            each: size - sum(part.stay.size for part in parts if each in part.span)
-            for each in range(first, stop)
-            if each not in there
+        extra_bytes = {
+            group: size
+            - sum(operand.stay.size for operand in parts if group in operand.span)
+            for group in range(first, stop)
+            if group not in live_groups
         }
-        values = {part.value for part in parts}
+        values = {operand.value for operand in parts}
         rows = _rows_in_result(self.use.rows_of(number), whole, values)
-        stays = [part.stay for part in parts]
-        taken = self.use.bytes_in_use(number, rows, stays)
-        if taken > self.use.level.capacity or not self.use.has_room(more):
+        intervals = [operand.stay for operand in parts]
+        used_bytes = self.use.bytes_in_use(number, rows, intervals)
+        if used_bytes > self.use.level.capacity or not self.use.has_room(extra_bytes):
             return False
-        self.use.place_in_result(number, rows, stays, more)
-        if own is not None:
-            self._spans[own] = range(first, stop)
+        self.use.place_in_result(number, rows, intervals, extra_bytes)
+        if interval is not None:
+            self._spans[interval] = range(first, stop)
         return True
 
 
 def _rows_in_result(
     rows: Sequence[BufferRow], whole: SSAValue, parts: AbstractSet[SSAValue]
 ) -> list[BufferRow]:
-    """The buffers of a group where parts have none, but are there with the whole."""
-    inside = [row for row in rows if row.value in parts]
-    known = {row.value for row in inside}
+    """
+    Return the buffers of a group without those of the operands `parts`, which the
+    buffer of the result contains, and with the live range of the result extended to
+    theirs.
+    """
+    operand_rows = [row for row in rows if row.value in parts]
+    with_rows = {row.value for row in operand_rows}
     start, end = _full_live_range(rows)
-    if parts <= known:
-        start = min(row.start for row in inside)
-        end = max(row.end for row in inside)
+    if parts <= with_rows:
+        start = min(row.start for row in operand_rows)
+        end = max(row.end for row in operand_rows)
     return [
         row._replace(start=min(start, row.start), end=max(end, row.end))
         if row.value is whole
@@ -166,7 +182,7 @@ def _rows_in_result(
 
 
 def _full_live_range(rows: Sequence[BufferRow]) -> tuple[int, int]:
-    """Return the live range of a buffer that is live all the time."""
+    """Return the live range of a buffer that is live throughout a group."""
     return min(row.start for row in rows), max(row.end for row in rows)
 
 
@@ -214,7 +230,9 @@ def _concat_leaves(
 
 
 def _strip_reshape(value: SSAValue) -> SSAValue:
-    """Return the concat operand itself, maybe of another shape."""
+    """
+    Return the source of a concat operand that is a reshape, or the operand itself.
+    """
     owner = value.owner
     if isinstance(owner, Operation) and is_axis_merge(owner):
         return owner.operands[0]

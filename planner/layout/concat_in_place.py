@@ -17,11 +17,11 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.slice_views import is_axis_merge, is_strided_slice
 
-GIVEN = "nothing here makes it"
-TAKEN = "it has its place in another tensor"
+GIVEN = "no operation here computes it"
+TAKEN = "it is already part of another tensor"
 RETURNED = "it is returned"
 VIEW = "it is a view of another tensor"
-VIEWED = "views show where it lies"
+VIEWED = "it has views"
 
 
 class CopiedOperand(NamedTuple):
@@ -34,25 +34,25 @@ class CopiedOperand(NamedTuple):
 
 def copied_operands(block: Block) -> Iterator[CopiedOperand]:
     """
-    Yield the concat operands of a block that cannot be computed in place: those that
-    nothing in the block computes or loads, that are operands of another concatenation
-    too, that are returned, or that are viewed under another shape.
+    Yield the concat operands of a block that cannot be computed in place: values that
+    no operation of the block computes or loads, operands of an earlier concatenation,
+    returned values, and values with views.
     """
-    taken = set[SSAValue]()
+    placed = set[SSAValue]()
     for op in block.ops:
         if not isinstance(op, ConcatLikeInterface):
             continue
-        for number, value in enumerate(op.operands):
-            reason = TAKEN if value in taken else objection(value, block)
+        for index, value in enumerate(op.operands):
+            reason = TAKEN if value in placed else objection(value, block)
             if reason is not None:
-                yield CopiedOperand(op, number, reason)
-            taken.add(value)
+                yield CopiedOperand(op, index, reason)
+            placed.add(value)
 
 
 def objection(value: SSAValue, block: Block) -> str | None:
     """
-    Return why no operation of the block can compute a value in another place; None if
-    one can.
+    Return the reason why a value cannot be computed in place in the result of a
+    concatenation, or None if it can.
     """
     users = [use.operation for use in value.uses]
     owner = value.owner
@@ -72,10 +72,7 @@ def objection(value: SSAValue, block: Block) -> str | None:
 
 
 def _is_materialized(op: Operation) -> bool:
-    """
-    Return `True` if an operation writes elements to a place where they have not been
-    before.
-    """
+    """Return `True` if an operation writes its result to a new buffer."""
     if isinstance(op, ConstantInterface) or _is_view(op):
         return False
     return isinstance(op, graph.GroupOp | TilingInterface | tile.SliceOp)

@@ -27,60 +27,62 @@ from tlf.planner.layout.stored_tensors import collect_stored_tensors
 from tlf.support.affine.axis_orders import Order, row_major
 
 RequiredLayouts: TypeAlias = Mapping[SSAValue, Order | None]
-"""Of arguments and returned values, the layout they must have; None if any will do."""
+"""Required layout of arguments and returned values; None if any is permitted."""
 
 
 def required_layouts(function: func.FuncOp) -> RequiredLayouts:
     """
-    The layouts of arguments and of returned values: as declared, else row-major. Those
-    declared as `any` are free. So are weights, which are put in order once; those that
-    a preparation takes or makes only where it can do with any order. What another
-    function calls has row-major order.
+    Return the layouts of arguments and of returned values: as declared, else row-major.
+    Values declared as `any` are free. So are weights, which are reordered once, except
+    those that a preparation function accepts in row-major order only. Arguments and
+    results of functions with callers are row-major.
     """
     if not is_entry_function(function):
         return {value: _row_major_order(value) for value in _boundary_values(function)}
-    tied = _row_major_arguments(function)
-    wanted: dict[SSAValue, Order | None] = {}
+    row_major_values = _row_major_arguments(function)
+    required: dict[SSAValue, Order | None] = {}
     arguments = list[SSAValue](function.body.block.args)
     for value, declared in zip(arguments, get_argument_layouts(function), strict=True):
         if declared is None and _is_weight(function, value):
             declared = ANY_LAYOUT
-        wanted[value] = _required_order(value, None if value in tied else declared)
+        required[value] = _required_order(
+            value, None if value in row_major_values else declared
+        )
     results = zip(_returned_values(function), get_result_layouts(function), strict=True)
     for value, declared in results:
-        wanted[value] = wanted.get(value) or _required_order(value, declared)
-    return wanted
+        required[value] = required.get(value) or _required_order(value, declared)
+    return required
 
 
 def preparation_layouts(
     preparation: func.FuncOp, function: func.FuncOp
 ) -> RequiredLayouts:
-    """The layouts of what a preparation takes and makes for a function."""
+    """Return the layouts of the arguments and results of a preparation function."""
     count = prepared_argument_count(function)
     arguments = list[SSAValue](function.body.block.args)
     prepared = arguments[len(arguments) - count :]
-    taken = [arguments[number] for number in prepare_args_of(preparation)]
+    sources = [arguments[index] for index in prepare_args_of(preparation)]
     return {
-        own: layout_of(other.type) or _row_major_order(other)
-        for own, other in (
-            *zip(preparation.body.block.args, taken, strict=True),
+        value: layout_of(other.type) or _row_major_order(other)
+        for value, other in (
+            *zip(preparation.body.block.args, sources, strict=True),
             *zip(_returned_values(preparation), prepared, strict=True),
         )
     }
 
 
 def free_values(function: func.FuncOp) -> Iterator[SSAValue]:
-    """The arguments and returned values that may lie in any order."""
+    """Yield the arguments and returned values that may have any axis order."""
     if len(function.body.blocks) != 1:
         return
-    wanted = required_layouts(function)
+    required = required_layouts(function)
     for tensor in collect_stored_tensors(function):
-        if wanted.get(tensor.value, ()) is None:
+        if required.get(tensor.value, ()) is None:
             yield tensor.value
 
 
 def _required_order(value: SSAValue, declared: DeclaredLayout) -> Order | None:
-    """The order that a value must have, or None if any will do."""
+    """Return the required axis order of a value, or None if any is permitted."""
     if declared == ANY_LAYOUT:
         return None
     if declared is None:
@@ -94,7 +96,7 @@ def _row_major_order(value: SSAValue) -> Order:
 
 
 def _is_weight(function: func.FuncOp, value: SSAValue) -> bool:
-    """Return `True` if an argument is a weight, or depends on weights alone."""
+    """Return `True` if an argument is a weight, or depends on weights only."""
     arguments = list[SSAValue](function.body.block.args)
     prepared = arguments[len(arguments) - prepared_argument_count(function) :]
     return value in prepared or is_parameter(value)
@@ -106,21 +108,23 @@ def _boundary_values(function: func.FuncOp) -> Iterator[SSAValue]:
 
 
 def _row_major_arguments(function: func.FuncOp) -> set[SSAValue]:
-    """Return the arguments that a preparation accepts in row-major order only."""
+    """
+    Return the arguments that a preparation function accepts in row-major order only.
+    """
     preparation = preparation_of(function)
     if preparation is None:
         return set()
-    known = {tensor.value for tensor in collect_stored_tensors(preparation)}
+    stored = {tensor.value for tensor in collect_stored_tensors(preparation)}
     arguments = list[SSAValue](function.body.block.args)
     prepared = arguments[len(arguments) - prepared_argument_count(function) :]
-    taken = [arguments[number] for number in prepare_args_of(preparation)]
+    sources = [arguments[index] for index in prepare_args_of(preparation)]
     return {
         other
-        for own, other in (
-            *zip(preparation.body.block.args, taken, strict=True),
+        for value, other in (
+            *zip(preparation.body.block.args, sources, strict=True),
             *zip(_returned_values(preparation), prepared, strict=True),
         )
-        if own not in known
+        if value not in stored
     }
 
 

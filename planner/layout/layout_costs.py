@@ -32,14 +32,14 @@ from tlf.planner.search_space import UNRESTRICTED, SearchSpace
 from tlf.support.affine.axis_orders import Order, row_major
 
 KnownPlans: TypeAlias = dict[Hashable, OuterPlan | None]
-"""The plans of groups, by structure and layouts, on one level with some freedom."""
+"""Plans of groups, by structure and layouts, on one level and in one search space."""
 
 
 class LayoutCosts:
     """
-    Prices groups, each with the tiles that are best for it, by the model of a memory
-    level. Groups of one structure are priced once, and where several programs have
-    them, in all that share what is `known`.
+    Costs of groups, each with its best tiles, by the cost model of a memory level.
+    Groups of one structure are evaluated once, also across the programs that share
+    `known`.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class LayoutCosts:
         self.level = level
         self.freedom = freedom
         self.free: AbstractSet[SSAValue] = frozenset()
-        """Values that the groups' plans were found with in any order of their axes."""
+        """Values of any axis order in the search that found the groups' plans."""
         self.model = OuterModel(target, level)
         self.model.far.phased = True
         self._groups: dict[graph.GroupOp, _GroupEntry | None] = {}
@@ -65,12 +65,12 @@ class LayoutCosts:
         self, group: graph.GroupOp, layouts: Mapping[SSAValue, Order]
     ) -> OuterPlan | None:
         """
-        The best plan of a group with some layouts of tensors, by their names inside of
-        it; None where the model has none.
+        Return the best plan of a group with the given layouts of values inside of it,
+        or None if the model has none.
         """
-        if (priced := self._entry_of(group)) is None:
+        if (entry := self._entry_of(group)) is None:
             return None
-        return self._cached_plan(priced, _non_default_layouts(layouts), frozenset())
+        return self._cached_plan(entry, _non_default_layouts(layouts), frozenset())
 
     def best_plan_any_layout(
         self,
@@ -79,12 +79,12 @@ class LayoutCosts:
         free: AbstractSet[SSAValue],
     ) -> OuterPlan | None:
         """
-        The best plan of a group each of whose moves has the best order of the axes of
-        tensors that are free: no layouts of these have a better one.
+        Return the best plan of a group in which each transfer of a free value has its
+        best axis order: a lower bound for all layouts of these values.
         """
-        if (priced := self._entry_of(group)) is None:
+        if (entry := self._entry_of(group)) is None:
             return None
-        return self._cached_plan(priced, _non_default_layouts(layouts), free)
+        return self._cached_plan(entry, _non_default_layouts(layouts), free)
 
     def select_plan(
         self,
@@ -92,18 +92,20 @@ class LayoutCosts:
         layouts: Mapping[SSAValue, Order],
         plans: Sequence[OuterPlan],
     ) -> OuterPlan | None:
-        """The best of some plans of a group, with some layouts of tensors."""
-        if (priced := self._entry_of(group)) is None:
+        """Return the best of some plans of a group with the given layouts, or None."""
+        if (entry := self._entry_of(group)) is None:
             return None
         layouts = _non_default_layouts(layouts)
         sizes = tuple(plan.key for plan in plans)
-        key = sizes, priced.key, priced.near, priced.layouts_of_values(layouts)
+        key = sizes, entry.key, entry.near, entry.layouts_of_values(layouts)
         if key not in self._known:
-            search = self._search_for(priced)
+            search = self._search_for(entry)
             with self._use_layouts(layouts):
-                tried = [search.plan_for(*each) for each in sizes]
-            known = (plan for plan in tried if plan is not None)
-            self._known[key] = min(known, key=lambda plan: plan.rank, default=None)
+                plans_or_none = [search.plan_for(*each) for each in sizes]
+            legal_plans = (plan for plan in plans_or_none if plan is not None)
+            self._known[key] = min(
+                legal_plans, key=lambda plan: plan.rank, default=None
+            )
         return self._known[key]
 
     def _entry_of(self, group: graph.GroupOp) -> _GroupEntry | None:
@@ -131,34 +133,37 @@ class LayoutCosts:
         free: AbstractSet[SSAValue] = frozenset(),
     ) -> Generator[None]:
         """Assign layouts to values of the model while the context is active."""
-        far, near = self.model.far, self.model.near
-        far.layouts, near.layouts, far.free = layouts, layouts, free
+        outer, inner = self.model.far, self.model.near
+        outer.layouts, inner.layouts, outer.free = layouts, layouts, free
         yield
-        far.layouts, near.layouts, far.free = {}, {}, frozenset()
+        outer.layouts, inner.layouts, outer.free = {}, {}, frozenset()
 
     def own_plan(
         self, group: graph.GroupOp, layouts: Mapping[SSAValue, Order]
     ) -> OuterPlan | None:
-        """The plan that a group has, if it is the model's own, with some layouts."""
-        priced = self._entry_of(group)
-        if priced is None or priced.own is None:
+        """
+        Return the plan of a group with the given layouts if it is the model's own, else
+        None.
+        """
+        entry = self._entry_of(group)
+        if entry is None or entry.own is None:
             return None
-        return self.select_plan(group, layouts, [priced.own])
+        return self.select_plan(group, layouts, [entry.own])
 
     def can_replan(self, group: graph.GroupOp) -> bool:
         """
         Return `True` if a group may get another plan: it has none, or the model's own.
         """
-        priced = self._groups.get(group)
-        return priced is not None and priced.given is None
+        entry = self._groups.get(group)
+        return entry is not None and entry.given is None
 
     def _find_plan(self, priced: _GroupEntry) -> OuterPlan | None:
         search = self._search_for(priced)
-        if (given := priced.given) is None:
+        if (plan := priced.given) is None:
             return search.find_best()
-        sizes = (*given.tile_sizes, *given.reduce_sizes)
+        sizes = (*plan.tile_sizes, *plan.reduce_sizes)
         return search.plan_for(
-            sizes, given.sliding_axis, given.innermost_stages, given.has_prefetch
+            sizes, plan.sliding_axis, plan.innermost_stages, plan.has_prefetch
         )
 
     def _search_for(self, priced: _GroupEntry) -> OuterSearch:
@@ -175,18 +180,20 @@ class LayoutCosts:
     def _make_entry(self, group: graph.GroupOp) -> _GroupEntry | None:
         try:
             members = members_of_group_op(group)
-            keeping = residency_of(group)
-            priced = _GroupEntry(members, self._nesting.predict_nests(members), keeping)
+            residency = residency_of(group)
+            entry = _GroupEntry(
+                members, self._nesting.predict_nests(members), residency
+            )
         except PassFailedException:
             return None
-        if group.plan is not None and not self._has_own_plan(group, priced):
-            priced.given = group.plan
-        return priced
+        if group.plan is not None and not self._has_own_plan(group, entry):
+            entry.given = group.plan
+        return entry
 
     def _has_own_plan(self, group: graph.GroupOp, priced: _GroupEntry) -> bool:
         """
-        Return `True` if the plan of a group is the one that the model finds for it
-        alone.
+        Return `True` if the plan of a group is the one that the model finds for the
+        group by itself.
         """
         if priced.keeping.retained or priced.keeping.inner_inputs:
             return False
@@ -200,28 +207,30 @@ class LayoutCosts:
         self, priced: _GroupEntry, free: AbstractSet[SSAValue]
     ) -> OuterPlan | None:
         """
-        Return the model's plan for a group, with the best order of axes for each move.
+        Return the model's plan for a group, with the best axis order for each transfer.
         """
         key = "alone", priced.key, priced.near, priced.layouts_of_values({}, free)
         if key not in self._known:
-            far = self.model.far
-            far.phased, far.free = False, free
+            outer = self.model.far
+            outer.phased, outer.free = False, free
             self._known[key] = self._search_for(priced).find_best()
-            far.phased, far.free = True, frozenset()
+            outer.phased, outer.free = True, frozenset()
         return self._known[key]
 
     def _free_values_in(self, group: graph.GroupOp) -> Iterator[SSAValue]:
-        """The values inside of a group that stand for what may lie in any order."""
-        for outside, inside in (
+        """
+        Yield the values inside of a group that correspond to free values outside of it.
+        """
+        for outer_value, inner_value in (
             *zip(group.inputs, group.body.block.args, strict=True),
             *zip(group.results, group.yielded_values, strict=True),
         ):
-            if outside in self.free:
-                yield inside
+            if outer_value in self.free:
+                yield inner_value
 
 
 class _GroupEntry:
-    """Group with its cached plans, as the model takes it."""
+    """Group with its cached plans, as input of the cost model."""
 
     def __init__(self, members: GroupMembers, nests: Nests, keeping: Residency) -> None:
         self.members = members
@@ -231,29 +240,35 @@ class _GroupEntry:
         used = (value for op in members.operations for value in op.operands)
         self.values = tuple(dict.fromkeys((*used, *members.results)))
         """
-        Values that may have a layout, in an order that depends on the structure alone.
+        Values that may have a layout, in an order that depends on the structure only.
         """
         self.near = tuple(map(self._residency_sets, self.values))
-        """Of each of them, where it lies around the group."""
+        """Residency of each of these values around the group."""
         self.tilings: Tilings = {}
         self.given: graph.PlanAttr | None = None
-        """The plan that stays."""
+        """Plan that must be kept, if any."""
         self.own: OuterPlan | None = None
-        """The plan that the model found, were orders as good as they may be."""
+        """Plan that the model found with the best axis order for each transfer."""
 
     def layouts_of_values(
         self,
         layouts: Mapping[SSAValue, Order],
         free: AbstractSet[SSAValue] = frozenset(),
     ) -> tuple[Layout | None, ...]:
-        """The layout of each of the values, where it is not that of its type."""
+        """Return the layout of each of the values; None for the layout of its type."""
         return tuple(
             ANY_LAYOUT if value in free else layouts.get(value) for value in self.values
         )
 
     def _residency_sets(self, value: SSAValue) -> tuple[bool, ...]:
-        near = self.keeping
-        sets = near.resident, near.retained, near.unstored, near.loaded, near.early
+        residency = self.keeping
+        sets = (
+            residency.resident,
+            residency.retained,
+            residency.unstored,
+            residency.loaded,
+            residency.early,
+        )
         return tuple(value in each for each in sets)
 
 
@@ -261,21 +276,23 @@ def residency_of(group: graph.GroupOp) -> Residency:
     """Return the values resident in the level around a group, by its plan."""
     inputs = list(zip(group.inputs, group.body.block.args, strict=True))
     plan = group.plan
-    held = () if plan is None else plan.resident_operands
-    loaded = {number for number in held if needs_load(group, number)}
+    resident = () if plan is None else plan.resident_operands
+    loaded = {index for index in resident if needs_load(group, index)}
     results = list(zip(group.results, group.yielded_values, strict=True))
-    kept = [pair for pair in results if is_retained(pair[0])]
-    given = [
-        inside
-        for outside, inside in inputs
-        if isinstance(outside.owner, Block | ConstantInterface)
+    retained = [pair for pair in results if is_retained(pair[0])]
+    group_inputs = [
+        inner_value
+        for outer_value, inner_value in inputs
+        if isinstance(outer_value.owner, Block | ConstantInterface)
     ]
-    early = () if len(given) == len(inputs) else given
+    early = () if len(group_inputs) == len(inputs) else group_inputs
     return Residency(
-        frozenset(inputs[n][1] for n in held if n not in loaded),
-        frozenset(inside for _, inside in kept),
+        frozenset(inputs[n][1] for n in resident if n not in loaded),
+        frozenset(inner_value for _, inner_value in retained),
         frozenset(
-            inside for outside, inside in kept if is_read_in_inner_level(outside)
+            inner_value
+            for outer_value, inner_value in retained
+            if is_read_in_inner_level(outer_value)
         ),
         frozenset(inputs[n][1] for n in loaded),
         frozenset(early),
@@ -283,13 +300,13 @@ def residency_of(group: graph.GroupOp) -> Residency:
 
 
 def _non_default_layouts(layouts: Mapping[SSAValue, Order]) -> Mapping[SSAValue, Order]:
-    """The layouts that are not those of the types."""
+    """Return the layouts that differ from those of the types."""
     return {
         value: each for value, each in layouts.items() if each != _default_order(value)
     }
 
 
 def _default_order(value: SSAValue) -> Order:
-    """The order in which the axes of a tensor lie as its type says."""
+    """Return the axis order in memory by the type of a tensor."""
     type_ = tensor_type(value)
     return layout_of(type_) or row_major(type_.get_num_dims())

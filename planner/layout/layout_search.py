@@ -23,19 +23,22 @@ from tlf.support.affine.axis_orders import (
 Assignment: TypeAlias = dict[StoredTensor, Order]
 
 GAIN = 0.005
-"""Another layout pays where it saves at least this part of the time of the groups."""
+"""Minimum relative saving of the groups' time for another assignment."""
 
 BEATEN = 1.1
-"""A plan that takes more than this times of another one counted on other layouts."""
+"""
+Ratio to the best plan above which a plan is replaced because it relied on other
+layouts.
+"""
 
 
 @dataclass
 class LayoutSearch:
     """
-    Starts from tensors as they are, and from all of a rank with one axis last; then
-    changes one tensor after the other while that helps, by the tiles that groups have
-    and those that they would have with the best orders. What is found counts with the
-    best tiles. Some tensors have a layout that they must have.
+    Local search from several start assignments: the given layouts, and one axis last in
+    all tensors of a rank. It changes one tensor after the other while that reduces the
+    cost, estimated with the plans of the groups and those for the best layouts. The
+    result is compared with the best plans. The layouts of some tensors are fixed.
     """
 
     tensors: Sequence[StoredTensor]
@@ -48,30 +51,33 @@ class LayoutSearch:
     def __post_init__(self) -> None:
         for tensor in (*self.tensors, *self.fixed):
             for group in tensor.groups:
-                inside = {*group.body.block.args, *group.yielded_values}
+                group_values = {*group.body.block.args, *group.yielded_values}
                 self._names.setdefault(group, []).extend(
-                    (tensor, name) for name in tensor.names if name in inside
+                    (tensor, name) for name in tensor.names if name in group_values
                 )
 
     def find_best(self) -> Assignment:
-        """Return the best layouts of the tensors that can gain from another one."""
-        given = {tensor: tensor.axis_order for tensor in self.tensors} | self.fixed
-        self.tensors = [each for each in self.tensors if self._can_gain(each, given)]
+        """Return the best layouts of the tensors that can gain from another layout."""
+        current = {tensor: tensor.axis_order for tensor in self.tensors} | self.fixed
+        self.tensors = [each for each in self.tensors if self._can_gain(each, current)]
         if not self.tensors:
-            return given
-        found = min(
-            map(self._improve_assignment, self._start_assignments(given)),
+            return current
+        candidate = min(
+            map(self._improve_assignment, self._start_assignments(current)),
             key=self._estimate_total,
         )
-        worth = GAIN * self._total_cost(given)
+        min_gain = GAIN * self._total_cost(current)
         return (
-            found
-            if self._total_cost(given) - self._total_cost(found) > worth
-            else given
+            candidate
+            if self._total_cost(current) - self._total_cost(candidate) > min_gain
+            else current
         )
 
     def plans_for(self, assignment: Assignment) -> dict[graph.GroupOp, graph.PlanAttr]:
-        """The plans of groups which may have another one, where they need it."""
+        """
+        Return the plans of groups that need another plan with the assignment and may
+        get one.
+        """
         plans: dict[graph.GroupOp, graph.PlanAttr] = {}
         for group, names in self._names.items():
             changed = any(
@@ -88,16 +94,16 @@ class LayoutSearch:
         self, group: graph.GroupOp, assignment: Assignment, plan: OuterPlan
     ) -> bool:
         """
-        Return `True` if the plan of a group relied on orders of axes that it did not
-        get.
+        Return `True` if the plan of a group relied on axis orders that the assignment
+        does not have.
         """
         own = self.costs.own_plan(group, self._layouts_of_group(group, assignment))
         return own is not None and _rank_of(own) > _rank_of(plan) * BEATEN
 
     def _can_gain(self, tensor: StoredTensor, given: Assignment) -> bool:
         """
-        Return `True` if a group around a tensor takes longer than with the best order
-        for each move.
+        Return `True` if a group that uses a tensor takes longer than with the best axis
+        order for each transfer.
         """
         return any(
             (plan := self._plan_of_group(group, given)) is not None
@@ -109,9 +115,12 @@ class LayoutSearch:
     def _unconstrained_plan(
         self, group: graph.GroupOp, given: Assignment
     ) -> OuterPlan | None:
-        """The plan of a group were all orders best but those that are fixed."""
-        around = self._names[group]
-        free = frozenset(name for tensor, name in around if tensor not in self.fixed)
+        """
+        Return the plan of a group with the best axis order of all tensors that are not
+        fixed.
+        """
+        names = self._names[group]
+        free = frozenset(name for tensor, name in names if tensor not in self.fixed)
         return self.costs.best_plan_any_layout(
             group, self._layouts_of_group(group, given), free
         )
@@ -130,26 +139,33 @@ class LayoutSearch:
                 }
 
     def _improve_assignment(self, assignment: Assignment) -> Assignment:
-        """The layouts after all changes of one tensor that help."""
+        """
+        Return the assignment after all changes of one tensor that reduce the cost.
+        """
         changed = True
         while changed:
             changed = False
             for tensor in self.tensors:
-                better = self._best_order(tensor, assignment)
-                changed = changed or better != assignment[tensor]
-                assignment = {**assignment, tensor: better}
+                best_order = self._best_order(tensor, assignment)
+                changed = changed or best_order != assignment[tensor]
+                assignment = {**assignment, tensor: best_order}
         return assignment
 
     def _best_order(self, tensor: StoredTensor, assignment: Assignment) -> Order:
-        """The best order for a tensor, others as they are; row-major of equal ones."""
+        """
+        Return the best axis order of a tensor, with the others unchanged; row-major
+        among equals.
+        """
         shape = tensor_type(tensor.value).get_shape()
         options = dict.fromkeys((*candidate_orders(shape), assignment[tensor]))
-        plain = row_major(len(shape))
+        default_order = row_major(len(shape))
 
         def cost_of_order(order: Order) -> tuple[float, bool, bool]:
-            tried = {**assignment, tensor: order}
-            cost = sum(self._estimate_group(group, tried) for group in tensor.groups)
-            return cost, order != plain, order != assignment[tensor]
+            candidate = {**assignment, tensor: order}
+            cost = sum(
+                self._estimate_group(group, candidate) for group in tensor.groups
+            )
+            return cost, order != default_order, order != assignment[tensor]
 
         return min(options, key=cost_of_order)
 
@@ -160,16 +176,21 @@ class LayoutSearch:
         return sum(self._estimate_group(group, assignment) for group in self._names)
 
     def _estimate_group(self, group: graph.GroupOp, assignment: Assignment) -> float:
-        """The time with the tiles that are best as it is, or were all orders best."""
-        around = [tensor for tensor, _ in self._names[group]]
-        given = {tensor: self.fixed.get(tensor, tensor.axis_order) for tensor in around}
+        """
+        Return the time with the best of two plans: the plan for the current layouts,
+        and the plan for the best layouts.
+        """
+        tensors = [tensor for tensor, _ in self._names[group]]
+        current = {
+            tensor: self.fixed.get(tensor, tensor.axis_order) for tensor in tensors
+        }
         plans = (
-            self._plan_of_group(group, given),
-            self._unconstrained_plan(group, given),
+            self._plan_of_group(group, current),
+            self._unconstrained_plan(group, current),
         )
-        known = [plan for plan in plans if plan is not None]
+        legal_plans = [plan for plan in plans if plan is not None]
         best = self.costs.select_plan(
-            group, self._layouts_of_group(group, assignment), known
+            group, self._layouts_of_group(group, assignment), legal_plans
         )
         return 0 if best is None else _rank_of(best)
 
@@ -189,5 +210,5 @@ class LayoutSearch:
 
 
 def _rank_of(plan: OuterPlan) -> float:
-    """Return the rank of a plan: its time, and to a small degree its traffic."""
+    """Return the rank of a plan: its time, plus a small fraction of its traffic."""
     return plan.rank[0]

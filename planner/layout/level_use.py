@@ -25,7 +25,7 @@ from tlf.planner.layout.layout_costs import residency_of
 from tlf.support.allocation import align
 
 Change = Counter[int]
-"""Bytes that some groups take more, by their numbers."""
+"""Additional bytes by group index."""
 
 
 @dataclass(eq=False)
@@ -33,11 +33,11 @@ class ResidencyInterval:
     """Residency interval of a whole tensor in the level, in groups."""
 
     size: int
-    """Bytes."""
+    """Size in bytes."""
     first: int
-    """The group that makes it or brings it, by number."""
+    """Index of the group that computes or loads the tensor."""
     last: int
-    """The last one that reads it there."""
+    """Index of the last group that reads it in the level."""
 
     def is_live_at(self, number: int) -> bool:
         """Return `True` if the tensor is live while a group runs."""
@@ -46,8 +46,8 @@ class ResidencyInterval:
 
 class LevelUse:
     """
-    The bytes of a level that each group of a block takes: for its tiles, and for
-    tensors that lie there whole.
+    Bytes of a level that each group of a block uses: for its tiles, and for whole
+    resident tensors.
     """
 
     def __init__(
@@ -66,19 +66,21 @@ class LevelUse:
         self._more = Change()
         self._placed: set[tuple[int, ResidencyInterval]] = set()
         self.stays = self._collect_intervals()
-        """The stays of each tensor in the level, in order."""
+        """Residency intervals of each tensor in the level, in order."""
 
     def bytes_of(self, value: SSAValue) -> int:
-        """The bytes of a tensor in the level."""
+        """Return the bytes of a tensor in the level."""
         return align(byte_count(tensor_type(value)), self.level.alignment)
 
     def interval_of(self, value: SSAValue, number: int) -> ResidencyInterval | None:
-        """The time in which a tensor lies in the level while a group runs, if any."""
-        stays = self.stays.get(value, ())
-        return next((stay for stay in stays if stay.is_live_at(number)), None)
+        """Return the residency interval of a tensor that contains a group, or None."""
+        intervals = self.stays.get(value, ())
+        return next(
+            (interval for interval in intervals if interval.is_live_at(number)), None
+        )
 
     def tiling_of(self, number: int) -> GroupTiling:
-        """The tiles that the plan of a group asks for."""
+        """Return the tiling of a group by its plan."""
         group = self.groups[number]
         plan = group.plan
         assert plan is not None
@@ -88,14 +90,14 @@ class LevelUse:
         return members.tiling_with(*sizes, self._rules, rolling)
 
     def rows_of(self, number: int) -> tuple[BufferRow, ...]:
-        """The buffers of a group, without those that are there before it."""
+        """Return the buffers of a group, without those that are live before it."""
         if number not in self._rows:
             group = self.groups[number]
             assert group.plan is not None
-            keeping: Residency = residency_of(group)
+            residency: Residency = residency_of(group)
             nests = self._nesting.predict_nests(members_of_group_op(group))
             tiled = TiledGroup(self._model, self.tiling_of(number), nests)
-            footprint = tiled.footprint_of(group.plan.innermost_stages, keeping)
+            footprint = tiled.footprint_of(group.plan.innermost_stages, residency)
             self._rows[number] = footprint.rows
         return self._rows[number]
 
@@ -106,26 +108,28 @@ class LevelUse:
         without: Iterable[ResidencyInterval] = (),
     ) -> int:
         """
-        Return the bytes in use while a group runs; with other buffers for it, and
-        `without` some tensors that are there before.
+        Return the bytes in use while a group runs; with other buffers of the group, and
+        `without` some of the tensors that are live before it.
         """
-        own = self.rows_of(number) if rows is None else rows
-        gone = {*without}
-        around = sum(
-            stay.size
-            for stays in self.stays.values()
-            for stay in stays
-            if stay.first < number <= stay.last
-            and stay not in gone
-            and (number, stay) not in self._placed
+        own_rows = self.rows_of(number) if rows is None else rows
+        excluded = {*without}
+        resident_bytes = sum(
+            interval.size
+            for intervals in self.stays.values()
+            for interval in intervals
+            if interval.first < number <= interval.last
+            and interval not in excluded
+            and (number, interval) not in self._placed
         )
-        return Footprint(tuple(own)).peak_bytes + around + self._more[number]
+        return (
+            Footprint(tuple(own_rows)).peak_bytes + resident_bytes + self._more[number]
+        )
 
     def has_room(self, more: Mapping[int, int]) -> bool:
         """Return `True` if groups have room for the given additional bytes."""
         return all(
-            self.bytes_in_use(number) + size <= self.level.capacity
-            for number, size in more.items()
+            self.bytes_in_use(index) + size <= self.level.capacity
+            for index, size in more.items()
             if size > 0
         )
 
@@ -138,22 +142,24 @@ class LevelUse:
     ) -> None:
         """Place tensors in the concat result of a group and update the bytes in use."""
         self._rows[number] = tuple(rows)
-        self._placed.update((number, stay) for stay in parts)
+        self._placed.update((number, interval) for interval in parts)
         self._more.update(more)
 
     def _collect_intervals(self) -> dict[SSAValue, list[ResidencyInterval]]:
-        found: dict[SSAValue, list[ResidencyInterval]] = {}
-        for number, group in enumerate(self.groups):
+        intervals_of: dict[SSAValue, list[ResidencyInterval]] = {}
+        for index, group in enumerate(self.groups):
             assert group.plan is not None
             for operand in group.plan.resident_operands:
                 value = group.inputs[operand]
-                stays = found.setdefault(value, [])
-                if not stays or operand in group.plan.reloaded_operands:
-                    stays.append(
-                        ResidencyInterval(self.bytes_of(value), number, number)
+                intervals = intervals_of.setdefault(value, [])
+                if not intervals or operand in group.plan.reloaded_operands:
+                    intervals.append(
+                        ResidencyInterval(self.bytes_of(value), index, index)
                     )
-                stays[-1].last = number
+                intervals[-1].last = index
             for result in group.plan.retained_results:
                 value = group.results[result]
-                found[value] = [ResidencyInterval(self.bytes_of(value), number, number)]
-        return found
+                intervals_of[value] = [
+                    ResidencyInterval(self.bytes_of(value), index, index)
+                ]
+        return intervals_of

@@ -21,15 +21,15 @@ from tlf.support.affine.axis_orders import Order, row_major
 @dataclass(frozen=True, eq=False)
 class StoredTensor:
     """
-    A tensor that lies in the outermost memory. `names` are the values that stand for it
-    in the program: the argument or the result itself, what a group computes it as, and
-    what groups that read it call it.
+    Tensor in the outermost level. `names` are the values that denote it in the program:
+    the argument or the result itself, the value that a group yields for it, and the
+    block arguments of the groups that read it.
     """
 
     value: SSAValue
     names: tuple[SSAValue, ...]
     groups: tuple[graph.GroupOp, ...]
-    """Those that write or read it."""
+    """Groups that write or read it."""
 
     @property
     def is_argument(self) -> bool:
@@ -44,12 +44,12 @@ class StoredTensor:
 
     @property
     def axis_order(self) -> Order:
-        """The order of its axes in memory."""
+        """Axis order in memory."""
         type_ = tensor_type(self.value)
         return layout_of(type_) or row_major(type_.get_num_dims())
 
     def set_axis_order(self, order: Sequence[int]) -> None:
-        """Let its axes lie in another order."""
+        """Set the axis order in memory."""
         for name in self.names:
             type_ = with_axis_order(tensor_type(name), order)
             Rewriter.replace_value_with_new_type(name, type_)
@@ -57,15 +57,15 @@ class StoredTensor:
 
 def collect_stored_tensors(function: func.FuncOp) -> Iterator[StoredTensor]:
     """
-    The tensors that may lie in another order: only groups read them, and what they are
-    computed by is a group, or they are arguments.
+    Yield the tensors that may have another axis order: arguments, and results of
+    groups, that only groups read or the function returns.
     """
     for block in function.body.blocks:
         values: list[SSAValue] = list(block.args)
         values += [result for op in block.ops for result in op.results]
         for value in values:
-            if (found := _to_stored_tensor(value)) is not None:
-                yield found
+            if (tensor := _to_stored_tensor(value)) is not None:
+                yield tensor
 
 
 def _to_stored_tensor(value: SSAValue) -> StoredTensor | None:
@@ -78,15 +78,15 @@ def _to_stored_tensor(value: SSAValue) -> StoredTensor | None:
     if isinstance(owner, Operation):
         if not isinstance(owner, graph.GroupOp):
             return None
-        number = list[SSAValue](owner.results).index(value)
-        inside = owner.yielded_values[number]
-        if owner.yielded_values.count(inside) > 1 or not isinstance(
-            inside.owner, Operation
+        index = list[SSAValue](owner.results).index(value)
+        yielded = owner.yielded_values[index]
+        if owner.yielded_values.count(yielded) > 1 or not isinstance(
+            yielded.owner, Operation
         ):
             return None
-        if in_place_operands_of(owner)[number] is not None or is_retained(value):
+        if in_place_operands_of(owner)[index] is not None or is_retained(value):
             return None
-        names.append(inside)
+        names.append(yielded)
         groups.append(owner)
     for use in value.uses:
         user = use.operation
@@ -105,7 +105,9 @@ def _to_stored_tensor(value: SSAValue) -> StoredTensor | None:
 
 
 def update_signature(function: func.FuncOp) -> None:
-    """Let the type of a function say what its arguments and results are."""
+    """
+    Update the type of a function to the types of its arguments and returned values.
+    """
     returned = function.body.block.last_op
     outputs: list[Attribute] = list(function.function_type.outputs)
     if isinstance(returned, func.ReturnOp):

@@ -1,1 +1,1 @@
-"""Partition of graphs into groups for a level of memory."""
+"""Partition of graphs into groups for a memory level."""

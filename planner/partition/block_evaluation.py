@@ -20,8 +20,9 @@ def evaluate_change(
     evaluator: Evaluator,
 ) -> int | None:
     """
-    Return the cycles of a function after a change of its block, if known. The change is
-    made to a copy: it is given what operations and values are there.
+    Return the cycles of a function after a change of its block, or None if unknown. The
+    change is applied to a copy: it is given the operations and values of the copy by
+    those of the block.
     """
     function = block.parent_op()
     if not isinstance(function, func.FuncOp) or len(function.body.blocks) > 1:

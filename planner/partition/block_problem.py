@@ -21,35 +21,38 @@ from tlf.support.partition import Node, Problem, Value
 
 @dataclass(frozen=True)
 class BlockProblem:
-    """The operations of a block that compute, and the tensors between them."""
+    """
+    Partition problem of operations of a block that compute, and the tensors between
+    them.
+    """
 
     nodes: tuple[Operation, ...]
     values: tuple[SSAValue, ...]
     problem: Problem
     free: AbstractSet[SSAValue] = frozenset()
-    """Those of the tensors that may lie in any order of their axes."""
+    """Tensors that may have any axis order."""
 
 
 def problems_of(
     block: Block, level: Level, free: AbstractSet[SSAValue] = frozenset()
 ) -> Iterator[BlockProblem]:
     """
-    The problems of a block, one for each part that hands nothing on to another: groups
-    are its operations, with others between them. Values that are `free` may lie in any
-    order of their axes.
+    Yield the problems of a block, one for each independent component: its operations
+    are groups, and operations between groups. Values that are `free` may have any axis
+    order.
     """
     nodes = [op for op in block.ops if _is_problem_node(op)]
-    parts: dict[Operation, list[Operation]] = {}
+    component_of: dict[Operation, list[Operation]] = {}
     for op in nodes:
-        joined = [op]
+        component = [op]
         for owner in dict.fromkeys(operand.owner for operand in op.operands):
-            if isinstance(owner, Operation) and owner in parts:
-                if parts[owner] is not joined:
-                    joined = [*parts[owner], *joined]
-                parts.update((each, joined) for each in joined)
-        parts.update((each, joined) for each in joined)
-    for part in {id(each): each for each in parts.values()}.values():
-        yield problem_of([op for op in nodes if op in set(part)], level, free)
+            if isinstance(owner, Operation) and owner in component_of:
+                if component_of[owner] is not component:
+                    component = [*component_of[owner], *component]
+                component_of.update((each, component) for each in component)
+        component_of.update((each, component) for each in component)
+    for members in {id(each): each for each in component_of.values()}.values():
+        yield problem_of([op for op in nodes if op in set(members)], level, free)
 
 
 def problem_of(
@@ -57,22 +60,22 @@ def problem_of(
     level: Level,
     free: AbstractSet[SSAValue] = frozenset(),
 ) -> BlockProblem:
-    """The problem of some operations of a block, in order."""
+    """Return the problem of some operations of a block, in order."""
     inside = set(nodes)
-    numbers: dict[SSAValue, int] = {}
+    indices: dict[SSAValue, int] = {}
     for op in nodes:
         for value in (*op.operands, *op.results):
             if isinstance(value.type, TensorType):
-                numbers.setdefault(value, len(numbers))
-    values = tuple(numbers)
+                indices.setdefault(value, len(indices))
+    values = tuple(indices)
     return BlockProblem(
         tuple(nodes),
         values,
         Problem(
             tuple(
                 Node(
-                    tuple(numbers[v] for v in op.operands if v in numbers),
-                    tuple(numbers[v] for v in op.results if v in numbers),
+                    tuple(indices[v] for v in op.operands if v in indices),
+                    tuple(indices[v] for v in op.results if v in indices),
                     _label_of(op),
                 )
                 for op in nodes
@@ -88,12 +91,12 @@ def problem_of(
             ),
             level.capacity,
         ),
-        free & numbers.keys(),
+        free & indices.keys(),
     )
 
 
 def aligned_bytes(value: SSAValue, level: Level) -> int:
-    """The bytes that a tensor takes in a level."""
+    """Return the bytes of a tensor in a level, rounded up to the alignment."""
     return align(byte_count(tensor_type(value)), level.alignment)
 
 
@@ -105,7 +108,7 @@ def _is_problem_node(op: Operation) -> bool:
 
 def _is_input_view(op: Operation) -> bool:
     """
-    Return `True` if an operation is a view of a value that nothing in the block
+    Return `True` if an operation is a view of a value that no operation of the block
     computes.
     """
     if not is_view_or_slice(op):
@@ -117,7 +120,7 @@ def _is_input_view(op: Operation) -> bool:
 
 
 def _label_of(op: Operation) -> str:
-    """Equal for operations that cost the same."""
+    """Return a label that is equal for operations of the same cost."""
     if not isinstance(op, graph.GroupOp):
         return f"{op.name} {op.properties}"
     return str(structural_key_of(tuple(op.body.block.ops), op.yielded_values))

@@ -25,23 +25,23 @@ class ComponentOrder:
     target: TargetSpec
     evaluator: Evaluator
     max_evaluations: int
-    """Rehearsals at most."""
+    """Maximum number of evaluations."""
     _known: dict[Order, int | None] = field(default_factory=dict[Order, "int | None"])
 
     def reorder_block(self) -> None:
-        """Put the parts in the fastest order that is found."""
+        """Move the components into the fastest order that is found."""
         order = tuple(range(len(self.components)))
         if (best := self._cycles_of(order)) is None:
             return
-        while (found := self._find_faster(order, best)) is not None:
-            best, order = found
-        move_before_terminator(
-            [op for number in order for op in self.components[number]]
-        )
+        while (faster := self._find_faster(order, best)) is not None:
+            best, order = faster
+        move_before_terminator([op for index in order for op in self.components[index]])
         sort_topologically(self.block)
 
     def _find_faster(self, order: Order, best: int) -> tuple[int, Order] | None:
-        """An order near it that takes less time, if there is one."""
+        """
+        Return a neighbouring order that takes less time, or None if there is none.
+        """
         timed = (
             (self._cycles_of(each), each) for each in self._neighbour_orders(order)
         )
@@ -49,24 +49,24 @@ class ComponentOrder:
         return next(better, None)
 
     def _neighbour_orders(self, order: Order) -> Iterator[Order]:
-        """The orders with one part elsewhere."""
-        for number in order:
-            rest = [each for each in order if each != number]
-            for place in range(len(order)):
-                yield (*rest[:place], number, *rest[place:])
+        """Yield the orders with one component moved."""
+        for index in order:
+            rest = [each for each in order if each != index]
+            for position in range(len(order)):
+                yield (*rest[:position], index, *rest[position:])
 
     def _cycles_of(self, order: Order) -> int | None:
-        """Return the program's cycles in an order; None where they are not known."""
+        """Return the program's cycles in an order, or None if unknown."""
         if order not in self._known and len(self._known) < self.max_evaluations:
             self._known[order] = self._evaluate_order(order)
         return self._known.get(order)
 
     def _evaluate_order(self, order: Order) -> int | None:
         def reorder(
-            made: dict[Operation, Operation], _: dict[SSAValue, SSAValue]
+            copies: dict[Operation, Operation], _: dict[SSAValue, SSAValue]
         ) -> None:
             move_before_terminator(
-                [made[op] for number in order for op in self.components[number]]
+                [copies[op] for index in order for op in self.components[index]]
             )
 
         return evaluate_change(self.block, reorder, self.target, self.evaluator)

@@ -35,24 +35,24 @@ from tlf.support.affine.index_access import Interval
 from tlf.support.partition import Context, CostModel, Option, mask_of, members
 
 MAX_OPERATIONS = 144
-"""
-Maximum number of operations in a group made of several, unless more are asked for.
-"""
+"""Default maximum number of operations in a merged group."""
 
 LEAST_GAIN = 16
-"""Plans are looked for where one part in so many of the cycles may be saved."""
+"""
+Inverse of the minimum fraction of the cycles to save for other plans to be searched.
+"""
 
 
 class WorkLimitError(Exception):
-    """More tilings would have to be analysed than may be."""
+    """The tilings exceed the limit of analysed operations."""
 
 
 class GroupCosts(CostModel):
     """
     Cost of sets of a block's operations by the model of a memory level.
 
-    `nodes` are the operations, `values` the tensors they hand on, in the numbering of
-    the problem. Those that are `free` are to lie in any order of their axes.
+    `nodes` are the operations and `values` the tensors between them, in the numbering
+    of the problem. Values that are `free` may have any axis order.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class GroupCosts(CostModel):
         self.operations = operations
         self.model = OuterModel(target, level)
         self.nesting = nest_predictor_on(target, memo)
-        self._numbers = {value: number for number, value in enumerate(values)}
+        self._numbers = {value: index for index, value in enumerate(values)}
         inside = set(nodes)
         self._given = {value for value in values if value.owner not in inside}
         self._copied = _collect_copied_operands(nodes)
@@ -86,12 +86,12 @@ class GroupCosts(CostModel):
         self._earlies: dict[MergedGroup, frozenset[SSAValue]] = {}
         self._joining: dict[Operation, bool] = {}
         self.forms = OpFactsCache()
-        """Cached forms of the operations of all groups."""
+        """Cached facts of the operations of all groups."""
         self._work_left: int | None = None
 
     @property
     def evaluated_groups(self) -> int:
-        """For how many sets of operations tiles were searched."""
+        """Number of sets of operations whose tiles were searched."""
         return len(self._searches)
 
     @property
@@ -102,27 +102,29 @@ class GroupCosts(CostModel):
 
     def limit_work(self, work: int | None) -> None:
         """
-        Limit the operations in tilings that may be analysed from here on. Beyond that,
-        `options` raises WorkError.
+        Limit the operations in tilings that are analysed from here on. Above the limit,
+        `options` raises WorkLimitError.
         """
         self._work_left = work
 
     def forget_larger_than(self, count: int) -> None:
-        """Forget what is known of sets of more operations, which take room."""
+        """
+        Drop the cached data of sets of more than `count` operations, to save memory.
+        """
         for group in [each for each in self._merged if each.bit_count() > count]:
             self._earlies.pop(self._merged.pop(group), None)
             self._searches.pop(group, None)
 
     def objection(self, group: int) -> str | None:
-        picked = self._operations_in(group)
-        if len(picked) == 1:
+        operations = self._operations_in(group)
+        if len(operations) == 1:
             return None
-        others = [op for op in picked if not self._can_group(op)]
-        if others:
-            return f"{others[0].name} is not a group to be planned"
+        ungroupable = [op for op in operations if not self._can_group(op)]
+        if ungroupable:
+            return f"{ungroupable[0].name} cannot be grouped with other operations"
         if self.count_contractions(group) > self.contractions:
             return too_many_contractions(self.contractions)
-        if sum(map(_operation_count, picked)) > self.operations:
+        if sum(map(_operation_count, operations)) > self.operations:
             return too_many_operations(self.operations)
         return None
 
@@ -136,15 +138,17 @@ class GroupCosts(CostModel):
         return sum(map(_contraction_count, self._operations_in(group)))
 
     def min_bytes(self, group: int) -> int | None:
-        """Return the bytes that a group's smallest tiles take; `None` if untileable."""
+        """
+        Return the bytes of a group's smallest tiles, or None if it cannot be tiled.
+        """
         merged = self._merged_group(group)
         search = self._make_search(merged, sys.maxsize)
         return None if search is None else search.min_bytes()
 
     def options(self, group: int, context: Context) -> Sequence[Option]:
         if not self._is_tiled(group):
-            held = context.resident | context.retained
-            return [] if held else [self._untiled_option(group)]
+            around = context.resident | context.retained
+            return [] if around else [self._untiled_option(group)]
         search = self._search_around(group, context)
         if search is None:
             return []
@@ -156,7 +160,7 @@ class GroupCosts(CostModel):
         return [self._to_option(each, context) for each in plans]
 
     def _charge_work(self, group: int, tilings: int) -> None:
-        """Take the work of new tilings of a group from what is allowed."""
+        """Subtract the work of new tilings of a group from the limit."""
         if self._work_left is not None:
             self._work_left -= tilings * sum(
                 map(_operation_count, self._operations_in(group))
@@ -169,22 +173,22 @@ class GroupCosts(CostModel):
         Return the cost of operations without tiles: copies of the concat operands that
         cannot be computed in place.
         """
-        cycles = moved = 0
+        cycles = copied_bytes = 0
         for op in self._operations_in(group):
             for operand in self._copied.get(op, ()):
                 box = tuple(map(Interval.whole, tensor_type(operand).get_shape()))
                 cycles += self.model.far.load_cost_of(operand, box).cycles
                 cycles += self.model.far.store_cost_of(operand, box).cycles
-                moved += 2 * byte_count(tensor_type(operand))
+                copied_bytes += 2 * byte_count(tensor_type(operand))
         on_bus = self._bus_bytes(cycles)
-        return Option(cycles, on_bus, 0, padding=on_bus - moved)
+        return Option(cycles, on_bus, 0, padding=on_bus - copied_bytes)
 
     def _streaming_plans(
         self, search: OuterSearch, plan: OuterPlan
     ) -> Iterator[OuterPlan]:
         """
-        The plan that is better than another one where nothing is loaded early, as when
-        earlier groups have no time or room for it; if some of that can come in loops.
+        Yield the plan that is best without prefetches, as when earlier groups have no
+        time or room for them, if loops can stream some of the prefetched inputs.
         """
         cost, early = plan.cost, search.residency.early
         gain = min(
@@ -194,10 +198,10 @@ class GroupCosts(CostModel):
         )
         if gain * LEAST_GAIN <= cost.cycles_after_prefetch + cost.early_cycles:
             return
-        late = search.with_residency(
+        search_without_prefetch = search.with_residency(
             replace(search.residency, early=frozenset()), search.capacity
         )
-        if (best := late.find_best()) is None:
+        if (best := search_without_prefetch.find_best()) is None:
             return
         other = search.plan_for(*best.key)
         if other is not None and other.rank != plan.rank:
@@ -211,17 +215,22 @@ class GroupCosts(CostModel):
             return None
         if search.lower_bounds is None:
             return None
-        keeping = self._residency_of(merged, context)
-        least = search.lower_bounds.bound_with(keeping)
+        residency = self._residency_of(merged, context)
+        lower_bound = search.lower_bounds.bound_with(residency)
         early = max(
-            search.lower_bounds.min_early_cycles(keeping),
-            least.channel_cycles - least.cycles,
+            search.lower_bounds.min_early_cycles(residency),
+            lower_bound.channel_cycles - lower_bound.cycles,
         )
-        moved = self._bus_bytes(least.channel_time)
-        return Option(least.cycles, moved, 0, None, early, sys.maxsize, sys.maxsize)
+        bus_bytes = self._bus_bytes(lower_bound.channel_time)
+        return Option(
+            lower_bound.cycles, bus_bytes, 0, None, early, sys.maxsize, sys.maxsize
+        )
 
     def candidates(self, group: int, context: Context, count: int) -> Sequence[Option]:
-        """The best few ways to run a group, whatever beats them; none for no group."""
+        """
+        Return the best `count` options of a group, dominated or not; none if it is not
+        tiled.
+        """
         if not self._is_tiled(group):
             return []
         search = self._search_around(group, context)
@@ -231,22 +240,22 @@ class GroupCosts(CostModel):
     def prefetch_candidates(
         self, group: int, context: Context, option: Option, count: int
     ) -> Sequence[Option]:
-        """Return the options of a group with windows computed ahead."""
+        """Return the options of a group with prefetched windows."""
         if not isinstance(option.plan, OuterPlan):
             return []
         if (search := self._search_around(group, context)) is None:
             return []
-        led = map(search.with_prefetch, (option.plan, *search.rank_plans(count)))
-        found = {plan.key: plan for plan in led if plan is not None}
-        return [self._to_option(plan, context) for plan in found.values()]
+        plans = map(search.with_prefetch, (option.plan, *search.rank_plans(count)))
+        unique = {plan.key: plan for plan in plans if plan is not None}
+        return [self._to_option(plan, context) for plan in unique.values()]
 
     def _to_option(self, plan: OuterPlan, context: Context) -> Option:
         needed, cost = plan.required_bytes + self._resident_bytes(context), plan.cost
-        free = 0 if cost.in_loops else max(0, self.level.capacity - needed)
-        room = int(free / self.model.bandwidth)
+        free_bytes = 0 if cost.in_loops else max(0, self.level.capacity - needed)
+        prefetch_cycles = int(free_bytes / self.model.bandwidth)
         on_bus = self._bus_bytes(cost.loads.cycles + cost.stores.cycles)
         timing, padding = (
-            (cost.early_cycles, cost.idle_cycles, room),
+            (cost.early_cycles, cost.idle_cycles, prefetch_cycles),
             on_bus - cost.payload_bytes,
         )
         return Option(
@@ -254,23 +263,28 @@ class GroupCosts(CostModel):
         )
 
     def _bus_bytes(self, cycles: float) -> int:
-        """The bytes that the channel moves in so many cycles, in whole bursts."""
+        """Return the bytes that the channel moves in some cycles, in whole bursts."""
         return round(cycles * self.model.bandwidth)
 
     def _resident_bytes(self, context: Context) -> int:
-        """The bytes of inputs that are there already."""
+        """Return the bytes of resident inputs."""
         return sum(
-            aligned_bytes(self.values[number], self.level)
-            for number in members(context.resident)
+            aligned_bytes(self.values[index], self.level)
+            for index in members(context.resident)
         )
 
     def _search_around(self, group: int, context: Context) -> OuterSearch | None:
-        """The search for plans, with values in the level around the group."""
+        """
+        Return the search for plans with values resident around the group, or None if it
+        cannot be tiled.
+        """
         merged = self._merged_group(group)
         if (search := self._whole_search(group, merged)) is None:
             return None
-        room = self.level.capacity - context.occupied - self._resident_bytes(context)
-        return search.with_residency(self._residency_of(merged, context), room)
+        free_bytes = (
+            self.level.capacity - context.occupied - self._resident_bytes(context)
+        )
+        return search.with_residency(self._residency_of(merged, context), free_bytes)
 
     def _residency_of(self, merged: MergedGroup, context: Context) -> Residency:
         """Return the values resident in the level around a group, as named inside."""
@@ -286,13 +300,16 @@ class GroupCosts(CostModel):
         )
 
     def _early_inputs_of(self, merged: MergedGroup) -> frozenset[SSAValue]:
-        """The inputs that may be loaded while an earlier group runs."""
+        """Return the inputs that may be loaded while an earlier group runs."""
         if merged not in self._earlies:
             self._earlies[merged] = collect_early_inputs(merged, self._given)
         return self._earlies[merged]
 
     def _whole_search(self, group: int, merged: MergedGroup) -> OuterSearch | None:
-        """The search for plans with all of the level, or None where it is not tiled."""
+        """
+        Return the search for plans with the whole capacity of the level, or None if the
+        group cannot be tiled.
+        """
         if group not in self._searches:
             self._searches[group] = self._make_search(merged, self.level.capacity)
         return self._searches[group]
@@ -311,22 +328,24 @@ class GroupCosts(CostModel):
             return None
 
     def _operations_in(self, group: int) -> list[Operation]:
-        """The operations of a set."""
-        return [self.nodes[number] for number in members(group)]
+        """Return the operations of a set."""
+        return [self.nodes[index] for index in members(group)]
 
     def _is_tiled(self, group: int) -> bool:
         """Return `True` if a set of operations is tiled as a group."""
-        picked = self._operations_in(group)
-        return any(map(_needs_plan, picked)) and all(map(self._can_group, picked))
+        operations = self._operations_in(group)
+        return any(map(_needs_plan, operations)) and all(
+            map(self._can_group, operations)
+        )
 
     def _can_group(self, op: Operation) -> bool:
         """
-        Return `True` if an operation may run in a group with others: a view or a slice
-        does so for a reader, and a concatenation can concatenate tiles.
+        Return `True` if an operation may be grouped with others: a view or a slice with
+        a reader, and a concatenation of tiles.
         """
-        if (found := self._joining.get(op)) is None:
-            found = self._joining[op] = self._is_groupable(op)
-        return found
+        if (is_groupable := self._joining.get(op)) is None:
+            is_groupable = self._joining[op] = self._is_groupable(op)
+        return is_groupable
 
     def _is_groupable(self, op: Operation) -> bool:
         if _needs_plan(op) or isinstance(op, ConcatLikeInterface):
@@ -335,8 +354,8 @@ class GroupCosts(CostModel):
 
     def _is_read(self, view: Operation) -> bool:
         """
-        Return `True` if a group or a concatenation reads a view, maybe through other
-        views.
+        Return `True` if a group or a concatenation reads a view, directly or through
+        other views.
         """
         users = [use.operation for result in view.results for use in result.uses]
         return any(
@@ -347,30 +366,28 @@ class GroupCosts(CostModel):
 
     def _merged_group(self, group: int) -> MergedGroup:
         if group not in self._merged:
-            picked = self._operations_in(group)
-            joined = [
+            operations = self._operations_in(group)
+            merged_ops = [
                 op
-                for op in picked
+                for op in operations
                 if isinstance(op, graph.GroupOp | ConcatLikeInterface)
                 or is_fusible_view(op, self.level)
             ]
-            merged = self._merged[group] = MergedGroup(joined, self.forms)
-            inside = {merged.values[v] for v in self.free if v in merged.values}
-            self.model.far.free |= inside
+            merged = self._merged[group] = MergedGroup(merged_ops, self.forms)
+            free_values = {merged.values[v] for v in self.free if v in merged.values}
+            self.model.far.free |= free_values
         return self._merged[group]
 
     def _values_inside(self, merged: MergedGroup, values: int) -> frozenset[SSAValue]:
-        return frozenset(
-            merged.values[self.values[number]] for number in members(values)
-        )
+        return frozenset(merged.values[self.values[index]] for index in members(values))
 
 
 def collect_early_inputs(
     group: MergedGroup, given: Collection[SSAValue]
 ) -> frozenset[SSAValue]:
     """
-    The inputs that may be loaded while an earlier group runs, as they are named inside:
-    those that are given, if the group reads what another one makes.
+    Return the inputs that may be loaded while an earlier group runs, as named inside:
+    inputs of the graph, if the group also reads results of other groups.
     """
     early = [value for value in group.inputs if value in given]
     if len(early) == len(group.inputs):
@@ -390,16 +407,18 @@ def _needs_plan(op: Operation) -> bool:
 def _collect_copied_operands(
     nodes: Sequence[Operation],
 ) -> dict[Operation, list[SSAValue]]:
-    """Return the operands that concatenations copy, were they to run as they are."""
-    found: dict[Operation, list[SSAValue]] = {}
+    """Return the operands that each concatenation copies if it runs by itself."""
+    operands: dict[Operation, list[SSAValue]] = {}
     for block in dict.fromkeys(op.parent for op in nodes):
         for each in () if block is None else copied_operands(block):
-            found.setdefault(each.op, []).append(each.op.operands[each.number])
-    return found
+            operands.setdefault(each.op, []).append(each.op.operands[each.number])
+    return operands
 
 
 def _operation_count(op: Operation) -> int:
-    """Return the number of operations that one adds to a group."""
+    """
+    Return the number of operations that an operation of the block adds to a group.
+    """
     if not isinstance(op, graph.GroupOp):
         return 1
     return len(op.body.block.ops) - 1

@@ -17,8 +17,8 @@ from tlf.dialects.interfaces import TilingInterface
 
 class MergedGroup:
     """
-    A group that does what several groups do, in their order, and what views there are
-    between them. What only they use of each other is no result of it.
+    Group with the operations of several groups, in their order, and the views between
+    them. Values that only these groups use are not results of it.
     """
 
     def __init__(
@@ -26,9 +26,9 @@ class MergedGroup:
     ) -> None:
         self.forms = forms or OpFactsCache()
         self.inputs = _inputs_of(operations)
-        """The values of outside that it reads."""
+        """Values from outside that the group reads."""
         self.results = results_of(operations)
-        """The results that others use, those of the last group first."""
+        """Results with other users, those of the last group first."""
         self.block = Block(arg_types=[value.type for value in self.inputs])
         values = dict[SSAValue, SSAValue](
             zip(self.inputs, self.block.args, strict=True)
@@ -41,25 +41,25 @@ class MergedGroup:
             else:
                 self.block.add_op(op.clone(values))
         self.values = values
-        """The values of outside, and results, as they are named inside."""
+        """Value inside of the group for each outer value and result."""
         self.block.add_op(graph.YieldOp(*(values[each] for each in self.results)))
 
     def _add_group(
         self, group: graph.GroupOp, values: dict[SSAValue, SSAValue]
     ) -> None:
         pairs = zip(group.body.block.args, group.inputs, strict=True)
-        inside = dict[SSAValue, SSAValue](
+        mapping = dict[SSAValue, SSAValue](
             (argument, values[operand]) for argument, operand in pairs
         )
         for op in group.body.block.ops:
             if not isinstance(op, graph.YieldOp):
-                self.block.add_op(op.clone(inside))
+                self.block.add_op(op.clone(mapping))
         for result, value in zip(group.results, group.yielded_values, strict=True):
-            values[result] = inside.get(value, value)
+            values[result] = mapping.get(value, value)
 
     @cached_property
     def members(self) -> GroupMembers:
-        """The operations and results, as tiling asks for them."""
+        """Operations and results, as input of tiling."""
         operations = tuple(
             op for op in self.block.ops if isinstance(op, TilingInterface)
         )
@@ -67,7 +67,7 @@ class MergedGroup:
         return GroupMembers(operations, results, self.forms)
 
     def to_operation(self) -> graph.GroupOp:
-        """The group as an operation, not inserted yet."""
+        """Return the group as an operation, not inserted yet."""
         types = [value.type for value in self.results]
         return graph.GroupOp(self.inputs, types, self.block)
 
@@ -75,23 +75,26 @@ class MergedGroup:
 def merge_operations(
     picked: Sequence[Operation],
 ) -> tuple[graph.GroupOp, Sequence[SSAValue]]:
-    """One group of several, and for each of its results the one that it stands for."""
+    """
+    Merge operations into one group. Return it, and the value that each of its results
+    replaces.
+    """
     first, last = picked[0], picked[-1]
     if isinstance(first, graph.GroupOp) and first is last:
         return first, first.results
-    made = MergedGroup(picked)
-    merged = made.to_operation()
+    group = MergedGroup(picked)
+    merged = group.to_operation()
     merged.location = last.location
     Rewriter.insert_op(merged, InsertPoint.after(last))
-    for old, new in zip(made.results, merged.results, strict=True):
+    for old, new in zip(group.results, merged.results, strict=True):
         new.name_hint = old.name_hint
         old.replace_all_uses_with(new)
     for op in reversed(picked):
         Rewriter.erase_op(op)
-    return merged, made.results
+    return merged, group.results
 
 
 def _inputs_of(operations: Sequence[Operation]) -> list[SSAValue]:
-    made = {result for op in operations for result in op.results}
+    results = {result for op in operations for result in op.results}
     operands = (operand for op in operations for operand in op.operands)
-    return list(dict.fromkeys(each for each in operands if each not in made))
+    return list(dict.fromkeys(each for each in operands if each not in results))

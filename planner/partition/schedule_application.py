@@ -20,26 +20,27 @@ def apply_schedule(
     stated: BlockProblem, schedule: Schedule, level: Level
 ) -> list[graph.GroupOp | None]:
     """
-    Form one group for each step of a schedule and attach its plan. Returns the group of
-    each step, None for what is no group; the block may need to be sorted then.
+    Form one group for each step of a schedule and attach its plan. Return the group of
+    each step, None for a step without a group; the block may need to be sorted
+    afterwards.
     """
-    made = list[graph.GroupOp | None]()
+    groups = list[graph.GroupOp | None]()
     ordered: list[Operation] = []
     current: dict[SSAValue, SSAValue] = {}
     for step in schedule.steps:
-        picked = [stated.nodes[number] for number in members(step.group)]
+        operations = [stated.nodes[index] for index in members(step.group)]
         if not isinstance(step.option.plan, OuterPlan):
-            first = picked[0]
-            made.append(first if isinstance(first, graph.GroupOp) else None)
-            ordered += picked
+            first = operations[0]
+            groups.append(first if isinstance(first, graph.GroupOp) else None)
+            ordered += operations
             continue
-        merged, results = merge_operations(picked)
+        merged, results = merge_operations(operations)
         current.update(zip(results, merged.results, strict=True))
         merged.plan = _plan_of_step(merged, results, stated, step, current, level)
-        made.append(merged)
+        groups.append(merged)
         ordered.append(merged)
     move_before_terminator(ordered)
-    return made
+    return groups
 
 
 def _plan_of_step(
@@ -50,23 +51,30 @@ def _plan_of_step(
     current: Mapping[SSAValue, SSAValue],
     level: Level,
 ) -> graph.PlanAttr:
-    """The plan of a step, with what stays in the level around it."""
+    """Return the plan of a step, with the values resident around it."""
     plan, context = step.option.plan, step.context
     assert isinstance(plan, OuterPlan)
-    kept = _indices_of(results, stated, context.retained, {})
-    near = context.retained | context.resident
-    held = _indices_of(merged.inputs, stated, near, current)
-    there = _indices_of(merged.inputs, stated, context.resident, current)
-    again = [n for n in held if n not in there and _is_resident(merged.inputs[n])]
-    return plan.to_attribute(level.name, kept, held, again)
+    retained = _indices_of(results, stated, context.retained, {})
+    around = context.retained | context.resident
+    resident_operands = _indices_of(merged.inputs, stated, around, current)
+    resident_before = _indices_of(merged.inputs, stated, context.resident, current)
+    reloaded = [
+        n
+        for n in resident_operands
+        if n not in resident_before and _is_resident(merged.inputs[n])
+    ]
+    return plan.to_attribute(level.name, retained, resident_operands, reloaded)
 
 
 def _is_resident(value: SSAValue) -> bool:
-    """Return `True` if a group with a plan already keeps a value or holds it."""
+    """
+    Return `True` if a group that has a plan already retains a value or has it as a
+    resident operand.
+    """
     users = ((use.operation, use.index) for use in value.uses)
     return is_retained(value) or any(
-        isinstance(op, graph.GroupOp) and is_operand_resident(op, number)
-        for op, number in users
+        isinstance(op, graph.GroupOp) and is_operand_resident(op, index)
+        for op, index in users
     )
 
 
@@ -77,9 +85,9 @@ def _indices_of(
     current: Mapping[SSAValue, SSAValue],
 ) -> list[int]:
     """
-    Return the indices of those values that are in a set of a problem's values, as these
-    are now.
+    Return the indices of the values that are in the set `wanted` of the problem's
+    values, mapped to their current replacements.
     """
-    picked = (stated.values[number] for number in members(wanted))
-    found = {current.get(each, each) for each in picked}
-    return [number for number, each in enumerate(values) if each in found]
+    selected = (stated.values[index] for index in members(wanted))
+    replacements = {current.get(each, each) for each in selected}
+    return [index for index, each in enumerate(values) if each in replacements]

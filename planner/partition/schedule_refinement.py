@@ -23,37 +23,40 @@ from tlf.support.partition import Objective, Option, Schedule
 
 MAX_EVALUATED_OPERATIONS = 400
 """
-Operations of all programs that are evaluated, at most, but for those of leads, unless
-it is given how many.
+Default maximum of the operations of all programs that are evaluated, except for
+prefetch candidates.
 """
 
 MAX_EVALUATIONS = 16
-"""Programs that are evaluated unless it is given how many, in small ones."""
+"""Default number of programs that are evaluated, for small programs."""
 
 MAX_INSTRUCTIONS = 2_000_000
-"""Instructions that are run to evaluate programs, at most."""
+"""Maximum number of instructions that are run to evaluate programs."""
 
 SMALL = 16
-"""Operations of a small program."""
+"""Maximum number of operations of a small program."""
 
 RUNNERS_UP = 16
-"""Plans of a group that are tried instead of its own."""
+"""Number of alternative plans of a group that are evaluated."""
 
 MAX_PREFETCH_PLANS = 4
-"""Plans that lead are tried, at most, for each group."""
+"""Maximum number of plans with prefetch that are evaluated for each group."""
 
 PATIENCE_DIVISOR = 4
-"""After one in so many of the tries in a row that are slower no more are made."""
+"""
+Ratio of all evaluations to the consecutive slower candidates after which a search
+stops.
+"""
 
 RUNNER_UP_RATIO = 1.02
-"""Other plans are tried of another schedule that takes so many times the best."""
+"""Maximum ratio to the best rank of another schedule whose plans are searched, too."""
 
 PRUNE_RATIO = 1.5
-"""Ratio to the best cost by the formula above which a schedule is not tried."""
+"""Ratio to the best cost by the cost model above which a schedule is not evaluated."""
 
 
 Ranked: TypeAlias = "tuple[int, Schedule]"
-"""A schedule with what it is compared by, once it was evaluated."""
+"""Schedule and its rank by evaluated cycles."""
 
 
 @dataclass(frozen=True)
@@ -63,19 +66,19 @@ class EvaluatedTimes:
     programs: int
     """Number of programs evaluated."""
     cycles: int
-    """Of the one that was chosen."""
+    """Cycles of the selected schedule."""
     first: int
-    """Of the best one by the formula."""
+    """Cycles of the best schedule by the cost model."""
 
 
 @dataclass
 class ScheduleRefinement:
     """
-    Refinement of a block's schedules by trial evaluation on the event model. From the
-    fastest it goes on to other plans of one group after the other, as long as one is
-    faster. At last windows of one group after the other are computed ahead where that
-    is faster, in the schedule found, in the formula's own, and in the one that the
-    formula finds best with windows computed ahead.
+    Refinement of a block's schedules by trial evaluation on the event model. A hill
+    climb from the fastest schedule changes the plan of one group at a time, as long as
+    that is faster. Finally, prefetch of windows is added to one group after the other
+    if that is faster, in the schedule found, in the best schedule by the cost model,
+    and in the best one by the cost model with prefetch.
 
     The number of evaluations is limited, not their time, so that the same program gets
     the same plans on every machine.
@@ -89,47 +92,57 @@ class ScheduleRefinement:
     objective: Objective
     """Objective by which programs are compared."""
     max_evaluations: int
-    """Rehearsals at most, but for those of leads."""
+    """Maximum number of evaluations, except for prefetch candidates."""
     _extra: int = 0
-    """Number of leads tried."""
+    """Number of prefetch candidates evaluated."""
     _known: dict[tuple[object, ...], int | None] = field(
         default_factory=dict[tuple[object, ...], "int | None"]
     )
 
     def find_best(self, ways: Sequence[Schedule]) -> Schedule:
-        """The fastest that is found, the first one where nothing is known to be."""
-        near = [way for way in ways if self._is_promising(way, ways[0])]
-        if len(near) == 1 and next(self._all_neighbours(ways[0]), None) is None:
+        """
+        Return the fastest schedule that is found, or the first one if no cycles are
+        known.
+        """
+        promising = [
+            schedule for schedule in ways if self._is_promising(schedule, ways[0])
+        ]
+        if len(promising) == 1 and next(self._all_neighbours(ways[0]), None) is None:
             return ways[0]
-        likely = {
-            _key_of(each): each for each in (self._best_with_prefetch(ways[0]), *near)
+        candidates = {
+            _key_of(each): each
+            for each in (self._best_with_prefetch(ways[0]), *promising)
         }
-        half = [*likely.values()][: (self.max_evaluations + 1) // 2]
-        ranked = self._rank_until_stalled(half, self._patience)
-        known = [(rank, way) for rank, way in ranked if rank is not None]
-        if not known:
+        first_half = [*candidates.values()][: (self.max_evaluations + 1) // 2]
+        ranked = self._rank_until_stalled(first_half, self._patience)
+        evaluated = [(rank, schedule) for rank, schedule in ranked if rank is not None]
+        if not evaluated:
             return ways[0]
-        known += self._evaluate_orders(
-            [way for _, way in known], min(known, key=_rank_of)
+        evaluated += self._evaluate_orders(
+            [schedule for _, schedule in evaluated], min(evaluated, key=_rank_of)
         )
-        rank, way = min(known, key=_rank_of)
-        found = [self._add_prefetch(*self._hill_climb(rank, way, self._patience))]
-        found += self._climb_runner_up(known, rank, way)
-        starts = (known[0], min(known, key=self._prefetch_rank))
-        others = {
-            _key_of(each): (rank, each) for rank, each in starts if each is not way
+        rank, schedule = min(evaluated, key=_rank_of)
+        results = [
+            self._add_prefetch(*self._hill_climb(rank, schedule, self._patience))
+        ]
+        results += self._climb_runner_up(evaluated, rank, schedule)
+        starts = (evaluated[0], min(evaluated, key=self._prefetch_rank))
+        starts_by_key = {
+            _key_of(each): (rank, each) for rank, each in starts if each is not schedule
         }
-        found += [self._add_prefetch(*each) for each in others.values()]
-        return min(found, key=_rank_of)[1]
+        results += [self._add_prefetch(*each) for each in starts_by_key.values()]
+        return min(results, key=_rank_of)[1]
 
     def evaluated_times_of(
         self, chosen: Schedule, first: Schedule
     ) -> EvaluatedTimes | None:
-        """Return the times of two schedules; None unless both were evaluated."""
-        cycles, known = (self._known.get(_key_of(way)) for way in (chosen, first))
-        if cycles is None or known is None:
+        """Return the cycles of two schedules, or None unless both were evaluated."""
+        cycles, first_cycles = (
+            self._known.get(_key_of(schedule)) for schedule in (chosen, first)
+        )
+        if cycles is None or first_cycles is None:
             return None
-        return EvaluatedTimes(len(self._known), cycles, known)
+        return EvaluatedTimes(len(self._known), cycles, first_cycles)
 
     @property
     def _patience(self) -> int:
@@ -138,149 +151,161 @@ class ScheduleRefinement:
 
     @property
     def _half_patience(self) -> int:
-        """Patience of searches beside the main one."""
+        """Patience of secondary searches."""
         return (self._patience + 1) // 2
 
     def _evaluate_orders(self, ways: Sequence[Schedule], best: Ranked) -> list[Ranked]:
-        """Those of some schedules in another order, the best by the formula first."""
+        """
+        Return the evaluated schedules with two steps of the given ones swapped, the
+        best by the cost model first.
+        """
         orders = StepOrders(self.stated.problem, self.costs)
-        found = {
-            _key_of(each): each for way in ways for each in orders.swap_neighbours(way)
+        swapped = {
+            _key_of(each): each
+            for schedule in ways
+            for each in orders.swap_neighbours(schedule)
         }
-        near = [way for key, way in found.items() if key not in self._known]
-        near = [way for way in near if self._is_promising(way, ways[0])]
+        candidates = [
+            schedule for key, schedule in swapped.items() if key not in self._known
+        ]
+        candidates = [
+            schedule for schedule in candidates if self._is_promising(schedule, ways[0])
+        ]
         ranked = self._rank_until_stalled(
-            sorted(near, key=self._modelled_rank), self._half_patience, best
+            sorted(candidates, key=self._modelled_rank), self._half_patience, best
         )
-        return [(rank, way) for rank, way in ranked if rank is not None]
+        return [(rank, schedule) for rank, schedule in ranked if rank is not None]
 
     def _climb_runner_up(
         self, known: Sequence[Ranked], rank: int, way: Schedule
     ) -> Iterator[Ranked]:
         """
-        Yield the result of trying other plans in the next schedule of other groups, if
-        it is about as fast: half as many of them are tried.
+        Yield the result of a hill climb with half the patience from the next schedule
+        with other groups, if it is about as fast.
         """
-        others = [each for each in known if each[1].groups != way.groups]
-        other = min(others, key=_rank_of, default=None)
+        with_other_groups = [each for each in known if each[1].groups != way.groups]
+        other = min(with_other_groups, key=_rank_of, default=None)
         if other is not None and other[0] <= RUNNER_UP_RATIO * rank:
             yield self._hill_climb(*other, self._half_patience)
 
     def _rank_until_stalled(
         self, ways: Iterable[Schedule], patience: int, best: Ranked | None = None
     ) -> Iterator[tuple[int | None, Schedule]]:
-        """Schedules with their ranks, up to many in a row that are slower."""
+        """Yield schedules with their ranks, until `patience` in a row are slower."""
         slower = 0
-        for way in ways:
-            rank = self._evaluated_rank(way)
-            yield rank, way
+        for schedule in ways:
+            rank = self._evaluated_rank(schedule)
+            yield rank, schedule
             if rank is not None and (best is None or rank < best[0]):
-                best, slower = (rank, way), 0
-            elif best is not None and self._is_slower(way, best[1]):
+                best, slower = (rank, schedule), 0
+            elif best is not None and self._is_slower(schedule, best[1]):
                 slower += 1
             if slower >= patience:
                 return
 
     def _is_slower(self, way: Schedule, best: Schedule) -> bool:
         """
-        Return `True` if a schedule takes more time than the best one, whatever its
-        traffic, or if its time is not known.
+        Return `True` if a schedule takes more cycles than the best one, regardless of
+        traffic, or if its cycles are unknown.
         """
-        cycles, least = self._cycles_of(way), self._cycles_of(best)
-        return cycles is None or (least is not None and cycles > least)
+        cycles, best_cycles = self._cycles_of(way), self._cycles_of(best)
+        return cycles is None or (best_cycles is not None and cycles > best_cycles)
 
     @property
     def _block(self) -> Block:
         return _block_of(self.stated)
 
     def _hill_climb(self, rank: int, way: Schedule, patience: int) -> Ranked:
-        """Go on to other plans of groups, one after the other, while that helps."""
-        better = True
-        while better:
-            better = False
-            for found, other in self._rank_until_stalled(
+        """Change the plan of one group at a time while that reduces the rank."""
+        has_improved = True
+        while has_improved:
+            has_improved = False
+            for found_rank, other in self._rank_until_stalled(
                 self._neighbours_by_rank(way), patience, (rank, way)
             ):
-                if found is not None and found < rank:
-                    rank, way, better = found, other, True
+                if found_rank is not None and found_rank < rank:
+                    rank, way, has_improved = found_rank, other, True
                     break
         return rank, way
 
     def _neighbours_by_rank(self, way: Schedule) -> list[Schedule]:
-        """The schedules near it with another plan of one group, the best first."""
+        """Return the schedules with another plan of one group, the best first."""
         return sorted(self._plan_neighbours(way), key=self._modelled_rank)
 
     def _add_prefetch(self, rank: int, way: Schedule) -> Ranked:
-        """Add prefetch to one group after the other where that is faster."""
-        most = self._extra + self.max_evaluations // 2
-        for number in range(len(way.steps)):
-            for other in self._prefetch_schedules(way, number):
-                if self._extra == most:
+        """Add prefetch to one group after the other if that is faster."""
+        limit = self._extra + self.max_evaluations // 2
+        for index in range(len(way.steps)):
+            for other in self._prefetch_schedules(way, index):
+                if self._extra == limit:
                     return rank, way
                 self._extra += 1
-                found = self._evaluated_rank(other)
-                if found is not None and found < rank:
-                    rank, way = found, other
+                other_rank = self._evaluated_rank(other)
+                if other_rank is not None and other_rank < rank:
+                    rank, way = other_rank, other
         return rank, way
 
     def _prefetch_schedules(self, way: Schedule, number: int) -> list[Schedule]:
-        """The best schedules in which a step computes windows ahead, if it can."""
+        """Return the best schedules in which a step prefetches windows, if it can."""
         step = way.steps[number]
         options = self.costs.prefetch_candidates(
             step.group, step.context, step.option, RUNNERS_UP + 1
         )
-        made = (_with_option(way, number, option) for option in options)
-        near = [other for other in made if self._is_promising(other, way)]
-        return sorted(near, key=self._modelled_rank)[:MAX_PREFETCH_PLANS]
+        schedules = (_with_option(way, number, option) for option in options)
+        promising = [other for other in schedules if self._is_promising(other, way)]
+        return sorted(promising, key=self._modelled_rank)[:MAX_PREFETCH_PLANS]
 
     def _best_with_prefetch(self, way: Schedule) -> Schedule:
-        """The best in which a step computes windows ahead, if that is better."""
+        """
+        Return the best schedule by the cost model with at most one more step that
+        prefetches windows.
+        """
         steps = range(len(way.steps))
-        made = (
-            each for number in steps for each in self._prefetch_schedules(way, number)
+        schedules = (
+            each for index in steps for each in self._prefetch_schedules(way, index)
         )
-        return min((way, *made), key=self._modelled_rank)
+        return min((way, *schedules), key=self._modelled_rank)
 
     def _prefetch_rank(self, ranked: Ranked) -> int:
-        """Return the search's rank of a schedule with a leading step."""
-        _, way = ranked
-        return self._modelled_rank(self._best_with_prefetch(way))
+        """
+        Return the rank by the cost model of a schedule with one more step that
+        prefetches.
+        """
+        _, schedule = ranked
+        return self._modelled_rank(self._best_with_prefetch(schedule))
 
     def _all_neighbours(self, way: Schedule) -> Iterator[Schedule]:
-        """The schedules near it with another plan of a group, or with a lead."""
+        """Yield the schedules with another plan of one group, or with prefetch."""
         yield from self._plan_neighbours(way)
-        for number in range(len(way.steps)):
-            yield from self._prefetch_schedules(way, number)
+        for index in range(len(way.steps)):
+            yield from self._prefetch_schedules(way, index)
 
     def _plan_neighbours(self, way: Schedule) -> Iterator[Schedule]:
-        """The schedules near it with another plan of one group."""
-        for number, step in enumerate(way.steps):
+        """Yield the schedules with another plan of one group."""
+        for index, step in enumerate(way.steps):
             choices = self.costs.candidates(step.group, step.context, RUNNERS_UP + 1)
             for option in choices:
-                other = _with_option(way, number, option)
+                other = _with_option(way, index, option)
                 if option.plan != step.option.plan and self._is_promising(other, way):
                     yield other
 
     def _is_promising(self, way: Schedule, best: Schedule) -> bool:
-        """Return `True` if a schedule may turn out to be better than the best one."""
+        """
+        Return `True` if a schedule may be better than the best one once evaluated.
+        """
         return self._modelled_rank(way) <= PRUNE_RATIO * self._modelled_rank(best)
 
     def _modelled_rank(self, way: Schedule) -> int:
-        """Return the search's rank of a schedule, by the formula."""
+        """Return the rank of a schedule by the cost model."""
         return self.objective.rank(way.time, way.bytes)[0]
 
     def _evaluated_rank(self, way: Schedule) -> int | None:
-        """
-        Return the rank of a schedule by its evaluated time; None where that is not
-        known.
-        """
+        """Return the rank of a schedule by its evaluated cycles, or None if unknown."""
         cycles = self._cycles_of(way)
         return None if cycles is None else self.objective.rank(cycles, way.bytes)[0]
 
     def _cycles_of(self, way: Schedule) -> int | None:
-        """
-        Return the program's cycles with a schedule; None where they are not known.
-        """
+        """Return the program's cycles with a schedule, or None if unknown."""
         key = _key_of(way)
         if key not in self._known:
             if len(self._known) == self.max_evaluations + self._extra:
@@ -290,12 +315,12 @@ class ScheduleRefinement:
 
     def _evaluate_schedule(self, way: Schedule) -> int | None:
         def change(
-            made: dict[Operation, Operation], values: dict[SSAValue, SSAValue]
+            copies: dict[Operation, Operation], values: dict[SSAValue, SSAValue]
         ) -> None:
-            nodes = tuple(made[op] for op in self.stated.nodes)
+            nodes = tuple(copies[op] for op in self.stated.nodes)
             mapped = tuple(values.get(each, each) for each in self.stated.values)
-            stated = BlockProblem(nodes, mapped, self.stated.problem)
-            apply_schedule(stated, way, self.level)
+            problem = BlockProblem(nodes, mapped, self.stated.problem)
+            apply_schedule(problem, way, self.level)
 
         return evaluate_change(self._block, change, self.target, self.evaluator)
 
@@ -305,9 +330,9 @@ def _rank_of(ranked: Ranked) -> int:
 
 
 def _with_option(way: Schedule, number: int, option: Option) -> Schedule:
-    """A schedule with another way to run the group of a step."""
-    made = replace(way.steps[number], option=option)
-    return Schedule.of((*way.steps[:number], made, *way.steps[number + 1 :]))
+    """Return a schedule with another option of one step."""
+    step = replace(way.steps[number], option=option)
+    return Schedule.of((*way.steps[:number], step, *way.steps[number + 1 :]))
 
 
 def _key_of(way: Schedule) -> tuple[object, ...]:
@@ -333,7 +358,7 @@ def limit_evaluations(
     """
     Return the number of trial lowerings in a block, given the number asked for and the
     effort in operations of all programs together. Operations that move tensors between
-    groups count, too, as they are lowered to loops as they are.
+    groups count, too, as they are also lowered to loops.
     """
     block = _block_of(stated)
     size = sum(
@@ -341,8 +366,8 @@ def limit_evaluations(
     )
     if tries is None:
         tries = MAX_EVALUATIONS if size <= SMALL else 0
-    moving = sum(_is_materialized(op) for op in block.ops)
-    return min(tries, effort // max(1, size + moving))
+    materialized = sum(_is_materialized(op) for op in block.ops)
+    return min(tries, effort // max(1, size + materialized))
 
 
 def _operation_count(group: graph.GroupOp) -> int:

@@ -15,17 +15,18 @@ from tlf.dialects.types import byte_count, tensor_type
 from tlf.planner.partition.merged_group import MergedGroup, merge_operations
 
 SMALL = 8
-"""A tensor may well stay near, whole, if so many of its size fit into the level."""
+"""A tensor is small if the level has room for this many tensors of its size."""
 
 
 def fuse_slices(block: Block, level: Level, target: TargetSpec) -> None:
     """
-    Fuse slices of group results into the groups without plans that read them. Of what
-    is only seen under another shape, every reader gets a view of its own, which can
-    become part of it.
+    Fuse slices of group results into the groups without plans that read them. Every
+    reader of a view gets its own copy of it, which can become part of the reader's
+    group.
 
-    What reads around each element, or beyond the part, stays apart, unless the tensor
-    is small: of less than all of it, a tile would have to be copied.
+    Readers that access an element several times, or access elements out of bounds, stay
+    separate unless the tensor is small: with a slice as input, their tiles would have
+    to be copied.
     """
     for op in reversed(list(block.ops)):
         if not is_view_or_slice(op) or not _is_group_result(op):
@@ -41,8 +42,8 @@ def fuse_slices(block: Block, level: Level, target: TargetSpec) -> None:
 
 def is_fusible_view(op: Operation, level: Level) -> bool:
     """
-    Return `True` if an operation is a view of a stored tensor, or of a slice of it that
-    groups can cut by themselves: element by element, or of a small tensor.
+    Return `True` if an operation is a view of a stored tensor, or a slice of it that
+    groups can read in place: element by element, or of a small tensor.
     """
     if isinstance(op, ViewInterface):
         return True
@@ -52,7 +53,7 @@ def is_fusible_view(op: Operation, level: Level) -> bool:
 
 
 def _is_small(op: Operation, level: Level) -> bool:
-    """Return `True` if several tensors of the size of the operand fit into a level."""
+    """Return `True` if the level has room for several tensors of the operand's size."""
     return byte_count(tensor_type(op.operands[0])) * SMALL <= level.capacity
 
 
@@ -67,8 +68,8 @@ def is_view_or_slice(op: Operation) -> bool:
 
 def _is_read_in_bounds(use: Use) -> bool:
     """
-    Return `True` if a group reads no element of an operand twice, and none outside of
-    it.
+    Return `True` if a group reads no element of an operand twice, and none out of
+    bounds.
     """
     group = use.operation
     if not isinstance(group, graph.GroupOp):
@@ -92,7 +93,7 @@ def _is_read_elementwise(op: TilingInterface, operand: int) -> bool:
 
 
 def _is_group_result(op: Operation) -> bool:
-    """Return `True` if a group computes the tensor that is viewed."""
+    """Return `True` if a group computes the source of a view."""
     while is_view_or_slice(op):
         owner = op.operands[0].owner
         if isinstance(owner, Block):
@@ -106,7 +107,7 @@ def _reader_groups(op: Operation) -> list[Operation]:
 
 
 def _copy_for_reader(op: Operation, reader: Operation) -> Operation:
-    """A copy of an operation for one of its readers."""
+    """Copy an operation for one of its readers."""
     copy = op.clone()
     copy.results[0].name_hint = op.results[0].name_hint
     Rewriter.insert_op(copy, InsertPoint.after(op))
@@ -119,7 +120,10 @@ def _copy_for_reader(op: Operation, reader: Operation) -> Operation:
 def _fuse_slice(
     cut: Operation, reader: graph.GroupOp, level: Level, target: TargetSpec
 ) -> None:
-    """Let a group cut its input itself, unless it needs more of it, or has no tiles."""
+    """
+    Fuse a slice into a reader, unless the reader is not elementwise on it, or the group
+    cannot be tiled.
+    """
     uses = (use for use in cut.results[0].uses if use.operation is reader)
     if not _is_small(cut, level) and not all(map(_is_read_in_bounds, uses)):
         return

@@ -11,45 +11,45 @@ from tlf.support.partition import Context, CostModel, Problem, Schedule, Step, m
 @dataclass(frozen=True)
 class StepOrders:
     """
-    Schedules with two neighbouring independent steps swapped. What is retained before
-    both and behind both stays the same.
+    Schedules with two neighbouring independent steps swapped. The values retained
+    before and after both steps stay the same.
     """
 
     problem: Problem
     costs: CostModel
 
     def swap_neighbours(self, way: Schedule) -> Iterator[Schedule]:
-        """The schedules with two neighbouring steps exchanged."""
+        """Yield the schedules with two neighbouring steps swapped."""
         before = 0
-        for number in range(len(way.steps) - 1):
-            first, second = way.steps[number : number + 2]
+        for index in range(len(way.steps) - 1):
+            first, second = way.steps[index : index + 2]
             between = self._resident_after(before, first)
-            behind = self._resident_after(between, second)
+            after = self._resident_after(between, second)
             if not self._writes(first.group) & self._reads(second.group):
-                made = self._swap_steps(before, behind, first, second)
-                if made is not None:
+                swapped = self._swap_steps(before, after, first, second)
+                if swapped is not None:
                     yield Schedule.of(
-                        (*way.steps[:number], *made, *way.steps[number + 2 :])
+                        (*way.steps[:index], *swapped, *way.steps[index + 2 :])
                     )
             before = between
 
     def _swap_steps(
         self, before: int, behind: int, first: Step, second: Step
     ) -> tuple[Step, Step] | None:
-        """Two steps the other way round, or None where one of them cannot run."""
-        there = before | self._reads_and_writes(second.group)
-        read = before | self._resident_after(before, first)
-        between = there & (behind | (read & self._reads(first.group)))
-        earlier = self._move_step(second, before, between)
-        later = self._move_step(first, between, behind)
-        if earlier is None or later is None:
+        """Return two steps in swapped order, or None if one of them cannot run."""
+        available = before | self._reads_and_writes(second.group)
+        resident_inputs = before | self._resident_after(before, first)
+        between = available & (behind | (resident_inputs & self._reads(first.group)))
+        moved_second = self._move_step(second, before, between)
+        moved_first = self._move_step(first, between, behind)
+        if moved_second is None or moved_first is None:
             return None
-        return earlier, later
+        return moved_second, moved_first
 
     def _move_step(self, step: Step, before: int, after: int) -> Step | None:
         """
-        A step where other values are in the level, with its plan if that is among the
-        best ones, or None where it cannot run.
+        Return a step with other values resident around it, with its plan if that is
+        among the best ones, or None if it cannot run.
         """
         touched = self._reads_and_writes(step.group)
         context = Context(
@@ -81,7 +81,7 @@ class StepOrders:
         return self._reads(group) | self._writes(group)
 
     def _union_over(self, sets: tuple[int, ...], group: int) -> int:
-        found = 0
-        for number in members(group):
-            found |= sets[number]
-        return found
+        result = 0
+        for index in members(group):
+            result |= sets[index]
+        return result

@@ -14,32 +14,32 @@ MAX_EVALUATIONS = 24
 """Maximum number of programs evaluated."""
 
 MAX_INSTRUCTIONS = 800_000
-"""Maximum number of instructions run for that."""
+"""Maximum number of instructions run to evaluate programs."""
 
 SMALL = 64
-"""Operations of a program that is evaluated at all."""
+"""Maximum number of operations of a program that is evaluated."""
 
 Families = Mapping[Sequence[graph.PlanAttr], Sequence[graph.GroupOp]]
-"""Groups of the same structure, by the plans that they may have, the fastest first."""
+"""Groups of the same structure, by their candidate plans, the fastest first."""
 
 
 @dataclass
 class TileRefinement:
     """
     Evaluation of a program with other near-best plans of its groups. Groups of the same
-    structure keep the same plan.
+    structure have the same plan.
 
     The number of evaluations is limited, not their time, so that the same program gets
     the same plans on every machine.
     """
 
     module: ModuleOp
-    """All groups have plans."""
+    """Module whose groups all have plans."""
     evaluator: Evaluator
     max_evaluations: int = MAX_EVALUATIONS
 
     def refine_families(self, families: Families) -> None:
-        """Give families of groups the plans with which the program is the fastest."""
+        """Set the plans of families of groups that make the program the fastest."""
         if not any(len(plans) > 1 for plans in families):
             return
         if (best := self._evaluate_cycles()) is None:
@@ -53,18 +53,24 @@ class TileRefinement:
         plans: Sequence[graph.PlanAttr],
         groups: Sequence[graph.GroupOp],
     ) -> int:
-        """Give groups the best of some plans, the first of which they have."""
-        kept = plans[0]
+        """
+        Set the best of some plans, of which the groups have the first one. Return the
+        best cycles.
+        """
+        best_plan = plans[0]
         for plan in plans[1:]:
             _set_plan(groups, plan)
             cycles = self._evaluate_cycles()
             if cycles is not None and cycles < best:
-                best, kept = cycles, plan
-        _set_plan(groups, kept)
+                best, best_plan = cycles, plan
+        _set_plan(groups, best_plan)
         return best
 
     def _evaluate_cycles(self) -> int | None:
-        """Return the cycles of the program as it is; None if no tries are left."""
+        """
+        Return the cycles of the program, or None if unknown or the evaluations are used
+        up.
+        """
         if not self.max_evaluations:
             return None
         self.max_evaluations -= 1
@@ -85,10 +91,12 @@ def families_of(
     groups: Sequence[graph.GroupOp],
     plans_of: Callable[[graph.GroupOp], Sequence[graph.PlanAttr]],
 ) -> Families:
-    """Return families of groups that may share plans; none if there are too many."""
+    """
+    Return families of groups that may share plans; none if the program is too large.
+    """
     if not is_small_program(groups):
         return {}
-    found: dict[Sequence[graph.PlanAttr], list[graph.GroupOp]] = {}
+    families: dict[Sequence[graph.PlanAttr], list[graph.GroupOp]] = {}
     for group in groups:
-        found.setdefault(plans_of(group), []).append(group)
-    return found
+        families.setdefault(plans_of(group), []).append(group)
+    return families

@@ -1,4 +1,6 @@
-"""Select the largest tiles of a group that fit, or those that its target prefers."""
+"""
+Select the largest tiles of a group that fit, or the preferred tiles of its target.
+"""
 
 from __future__ import annotations
 
@@ -18,20 +20,20 @@ from tlf.support.affine.index_access import Box
 
 @dataclass(frozen=True)
 class TileSizes:
-    """Tile sizes: of the parallel axes, and of the reduction if it has a loop."""
+    """Tile sizes of the parallel axes, and of the reduction axes if they have loops."""
 
     tile: tuple[int, ...]
     reduce: tuple[int, ...]
 
     def with_size(self, axis: int, size: int) -> TileSizes:
-        """The sizes with another one along an axis, parallel ones counted first."""
+        """Return the sizes with another one along an axis, parallel axes first."""
         sizes = [*self.tile, *self.reduce]
         sizes[axis] = size
         count = len(self.tile)
         return TileSizes(tuple(sizes[:count]), tuple(sizes[count:]))
 
     def halve_axis(self, axis: int) -> TileSizes:
-        """The sizes with one axis cut in half."""
+        """Return the sizes with one axis halved, rounded up."""
         return self.with_size(axis, ((*self.tile, *self.reduce)[axis] + 1) // 2)
 
 
@@ -47,18 +49,19 @@ class TileSizeSelector:
     stages: int = 1
     product: ContractionInterface | None = None
     """
-    The product whose preferred tile they are; the first that accumulates unless given.
+    Contraction whose preferred tile is used; the first accumulating operation by
+    default.
     """
 
     def select_sizes(self) -> TileSizes:
-        """The tile sizes, or an error where not even the smallest fit."""
-        sizes, least = self._start_sizes(), self._min_sizes()
+        """Return the tile sizes. Raises TilingError if not even the smallest fit."""
+        sizes, smallest = self._start_sizes(), self._min_sizes()
         while not can_fit(
             tiling := self.tiling_with(sizes), self.level, self.target, self.stages
         ):
             if not (
                 candidates := self._smaller_sizes(sizes)
-                or self._fallback_sizes(least, sizes)
+                or self._fallback_sizes(smallest, sizes)
             ):
                 raise TilingError(
                     self.members.root,
@@ -70,17 +73,23 @@ class TileSizeSelector:
         return sizes
 
     def max_stages(self) -> int:
-        """As many stages as fit with the smallest tiles, or one."""
-        least = self._min_sizes()
-        if not self._is_legal(least):
+        """
+        Return the largest number of stages that fits with the smallest tiles, at least
+        one; `stages` if these tiles are not legal.
+        """
+        smallest = self._min_sizes()
+        if not self._is_legal(smallest):
             return self.stages
-        tiling, stages = self.tiling_with(least), self.stages
+        tiling, stages = self.tiling_with(smallest), self.stages
         while stages > 1 and not can_fit(tiling, self.level, self.target, stages):
             stages -= 1
         return stages
 
     def _start_sizes(self) -> TileSizes:
-        """The preferred sizes, or the smallest, which `graph-group` asked for."""
+        """
+        Return the preferred sizes if they are legal, else the smallest, with which
+        `graph-group` checked the group.
+        """
         try:
             self.tiling_with(sizes := self.preferred_sizes())
         except TilingError:
@@ -91,15 +100,18 @@ class TileSizeSelector:
         return TileSizes(self.axes.min_tile(), self.axes.min_reduction_tile())
 
     def _fallback_sizes(self, least: TileSizes, sizes: TileSizes) -> list[TileSizes]:
-        """Return the smallest sizes if no legal sizes lie between."""
+        """
+        Return the smallest sizes if they are legal and differ from `sizes`, which
+        cannot be reduced axis by axis.
+        """
         return [least] if sizes != least and self._is_legal(least) else []
 
     def tiling_with(self, sizes: TileSizes) -> GroupTiling:
-        """The tiles that result from sizes."""
+        """Return the tiling with the given sizes."""
         return self.members.tiling_with(sizes.tile, sizes.reduce, self.rules)
 
     def preferred_sizes(self) -> TileSizes:
-        """The sizes to start from: whole axes, or what the target likes best."""
+        """Return the initial sizes: whole axes, or the preferred tile of the target."""
         sizes = TileSizes(self.axes.parallel, self.axes.reduction)
         if self.target.tiling.power_of_two:
             sizes = TileSizes(
@@ -125,21 +137,24 @@ class TileSizeSelector:
         return self.tiling_with(sizes).max_tile_elements()
 
     def _matrix_sizes(self, sizes: TileSizes) -> TileSizes | None:
-        """The preferred tile of a matrix product, along its rows, columns and depth."""
+        """
+        Return the preferred tile of a matrix product, along its rows, columns and
+        depth, or None if there is none.
+        """
         contraction = self.product or next(
             iter(self.members.accumulating_operations), None
         )
         if not isinstance(contraction, ContractionInterface) or not sizes.reduce:
             return None
         element = str(tensor_type(contraction.operands[0]).element_type)
-        if (wanted := self.target.tiling.preferred_tile(element)) is None:
+        if (preferred := self.target.tiling.preferred_tile(element)) is None:
             return None
-        rows, columns, depth = wanted
-        if (found := self._axis_roles(contraction)) is None:
+        rows, columns, depth = preferred
+        if (axis_roles := self._axis_roles(contraction)) is None:
             return None
-        roles, looped = found
+        roles, inner_roles = axis_roles
         budgets = {"rows": rows, "columns": columns, "batch": 1}
-        budgets |= dict.fromkeys(looped, 1)
+        budgets |= dict.fromkeys(inner_roles, 1)
         tile_sizes = list(sizes.tile)
         for axis in reversed(range(len(tile_sizes))):
             if not self.axes.free[axis]:
@@ -147,46 +162,51 @@ class TileSizeSelector:
             role = roles.get(axis, "batch")
             tile_sizes[axis] = self._clamp_extent(tile_sizes[axis], budgets[role])
             budgets[role] = max(1, budgets[role] // tile_sizes[axis])
-        own = len(sizes.reduce) - self.axes.nested
-        nested = [self._clamp_extent(size, depth) for size in sizes.reduce[own:]]
-        reduce = (*self._reduction_sizes(sizes.reduce[:own], depth), *nested)
+        own_count = len(sizes.reduce) - self.axes.nested
+        nested = [self._clamp_extent(size, depth) for size in sizes.reduce[own_count:]]
+        reduce = (*self._reduction_sizes(sizes.reduce[:own_count], depth), *nested)
         return self._split_for_programs(TileSizes(tuple(tile_sizes), reduce))
 
     def _clamp_extent(self, size: int, budget: int) -> int:
-        """The part of an axis that a tile of so many elements takes."""
+        """Return the extent of a tile along an axis, given a budget of elements."""
         return min(_raise_to_min(size, self.target.tiling.matrix_minimum), budget)
 
     def _reduction_sizes(self, sizes: Sequence[int], depth: int) -> tuple[int, ...]:
         """
-        The steps of a reduction over several axes: of the longest first, then as many
-        of the others as need no filling up.
+        Return the tile sizes of a reduction over several axes: the longest axis first,
+        then as much of the others as needs no padding.
         """
         steps = list(sizes)
         order = sorted(range(len(steps)), key=lambda axis: -steps[axis])
-        for place, axis in enumerate(order):
+        for position, axis in enumerate(order):
             if not self.axes.reduction_free[axis]:
                 continue
             extent = self.axes.reduction[axis]
-            exact = extent & -extent
+            power_of_two = extent & -extent
             steps[axis] = (
-                self._clamp_extent(steps[axis], depth) if place == 0 else exact
+                self._clamp_extent(steps[axis], depth)
+                if position == 0
+                else power_of_two
             )
             steps[axis] = min(steps[axis], depth)
             depth = max(1, depth // steps[axis])
         return tuple(steps)
 
     def _split_for_programs(self, sizes: TileSizes) -> TileSizes:
-        """Halve the largest axis until there are programs for the whole chip."""
-        least = 4 * self.target.tiling.matrix_minimum
+        """
+        Halve the largest axis until there are enough programs for all cores of the
+        target.
+        """
+        min_size = 4 * self.target.tiling.matrix_minimum
         while self._program_count(sizes) < self.target.tiling.programs:
-            free = [
+            splittable = [
                 axis
                 for axis, size in enumerate(sizes.tile)
-                if size > least and self.axes.free[axis]
+                if size > min_size and self.axes.free[axis]
             ]
-            if not free:
+            if not splittable:
                 break
-            sizes = sizes.halve_axis(max(free, key=lambda axis: sizes.tile[axis]))
+            sizes = sizes.halve_axis(max(splittable, key=lambda axis: sizes.tile[axis]))
         return sizes
 
     def _program_count(self, sizes: TileSizes) -> int:
@@ -197,12 +217,13 @@ class TileSizeSelector:
         self, contraction: ContractionInterface
     ) -> tuple[dict[int, str], set[str]] | None:
         """
-        For each axis of the root, whether it is one of rows, columns or a batch; and
-        which of these loops over reductions go along. None where no result needs it.
+        Return the role of each axis of the root that is one of rows or columns of the
+        contraction, and the roles of the loops over reductions inside; None if no
+        result depends on the contraction.
         """
         rules = replace(self.rules, power_of_two=False, has_views=True)
-        least = self._min_sizes()
-        unit = self.members.tiling_with(least.tile, least.reduce, rules)
+        smallest = self._min_sizes()
+        unit = self.members.tiling_with(smallest.tile, smallest.reduce, rules)
         if (tiled := unit.tiles.get(contraction)) is None:
             return None
         box = tiled.box
@@ -215,29 +236,32 @@ class TileSizeSelector:
         return roles, {role for role in inner if role is not None}
 
     def _smaller_sizes(self, sizes: TileSizes) -> list[TileSizes]:
-        """The sizes with one axis halved or less, for each axis that can be."""
-        free = [*self.axes.free, *self.axes.reduction_free]
+        """
+        Return the sizes with one axis halved or reduced further, for each axis that
+        allows it.
+        """
+        is_free = [*self.axes.free, *self.axes.reduction_free]
         smaller = [
             self._shrink_axis(sizes, axis, size)
             for axis, size in enumerate((*sizes.tile, *sizes.reduce))
-            if size > 1 and free[axis]
+            if size > 1 and is_free[axis]
         ]
         return [each for each in smaller if each is not None]
 
     def _shrink_axis(self, sizes: TileSizes, axis: int, size: int) -> TileSizes | None:
         """
-        The sizes with half of an axis, or with the next divisor of its extent where
-        only tiles that fill it are legal.
+        Return the sizes with an axis halved, or with the next divisor of its extent if
+        only full tiles are legal.
         """
         if self._is_legal(halved := sizes.halve_axis(axis)):
             return halved
         extent = (*self.axes.parallel, *self.axes.reduction)[axis]
         divisors = (n for n in range(size - 1, 0, -1) if extent % n == 0)
-        cut = sizes.with_size(axis, next(divisors, 1))
-        return cut if self._is_legal(cut) else None
+        divided = sizes.with_size(axis, next(divisors, 1))
+        return divided if self._is_legal(divided) else None
 
     def _is_legal(self, sizes: TileSizes) -> bool:
-        """Return `True` if the group can be tiled with some sizes."""
+        """Return `True` if the group can be tiled with the given sizes."""
         try:
             self.tiling_with(sizes)
         except TilingError:
@@ -252,16 +276,16 @@ class TileSizeSelector:
 
 def _role_of(contraction: ContractionInterface, box: Box, loop: TileLoop) -> str | None:
     """
-    Return the side of a product that a loop goes along, `rows` or `columns`; `None` if
-    along neither or both.
+    Return the side of a matrix product that a loop iterates over, `rows` or `columns`;
+    None if neither or both.
     """
-    moved = {
+    iterators = {
         iterator
         for iterator, interval in enumerate(box)
         if any(symbol is loop for symbol, _ in interval.offset.terms)
     }
     in_left, in_right = (
-        any(access.depends_on(moved) for access in accesses or ())
+        any(access.depends_on(iterators) for access in accesses or ())
         for accesses in contraction.indexing_maps()[:2]
     )
     if in_left == in_right:
@@ -270,5 +294,5 @@ def _role_of(contraction: ContractionInterface, box: Box, loop: TileLoop) -> str
 
 
 def _raise_to_min(size: int, least: int) -> int:
-    """Raise the size of an axis to a minimum; an axis of 1 stays."""
+    """Return the size of an axis, raised to a minimum; an axis of 1 is unchanged."""
     return max(size, least) if size > 1 else size

@@ -1,7 +1,7 @@
 """
-A simulator of a small NPU: `parse` a text program, `run` it on numpy arrays.
+Simulator of a small NPU: `parse` a text program, `run` it on numpy arrays.
 
-docs/npu-isa.md is the reference of the text. The simulator knows nothing of the
+docs/npu-isa.md is the reference of the text format. The simulator is independent of the
 compiler.
 """
 

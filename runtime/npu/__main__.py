@@ -60,7 +60,7 @@ def _build_parser() -> argparse.ArgumentParser:
         "--output", action="append", default=[], metavar="NAME=FILE.npy"
     )
     parser.add_argument(
-        "--timing", action="store_true", help="find time and traffic only"
+        "--timing", action="store_true", help="compute time and traffic only"
     )
     parser.add_argument(
         "--json", type=Path, metavar="FILE.json", help="write the figures"
@@ -68,7 +68,7 @@ def _build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--exactly-once",
         action="store_true",
-        help="trap where a byte of an output is written twice, or read",
+        help="trap if a byte of an output is written twice or read",
     )
     parser.add_argument(
         "--trace", type=Path, metavar="FILE.json", help="write a timeline for Perfetto"

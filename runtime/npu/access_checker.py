@@ -1,9 +1,9 @@
 """
-Order of engine accesses to memory, checked with vector clocks.
+Checks of the order of memory accesses by engines, with vector clocks.
 
-The order is kept in vector clocks: per engine, the number of the last instruction of
-each engine that is known to be complete. A signal carries the clock of its engine, and
-a wait takes it over.
+A vector clock has, per engine, the number of the last instruction of each engine that
+is known to be complete. A signal carries the clock of its engine, and a wait joins that
+into its own.
 """
 
 from collections import deque
@@ -27,7 +27,7 @@ Sizes = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class StridedArray:
-    """A strided array in memory, with its address known."""
+    """A strided array in memory at a known address."""
 
     memory: Memory
     base: int
@@ -37,12 +37,12 @@ class StridedArray:
 
     @property
     def low(self) -> int:
-        """The lowest address covered."""
+        """Lowest address covered."""
         return self.base + self.footprint.low
 
     @property
     def high(self) -> int:
-        """The end of the highest address covered."""
+        """End of the highest address covered."""
         return self.base + self.footprint.high
 
     def has_overlap(self, other: "StridedArray") -> bool:
@@ -51,35 +51,35 @@ class StridedArray:
 
     def is_same_array(self, other: "StridedArray") -> bool:
         """
-        Return `True` if each element occupies the same bytes as in `other`, of the same
-        shape.
+        Return `True` if each element occupies the same bytes as in `other`, for arrays
+        of the same shape.
         """
-        mine, others = self.address, other.address
+        own, theirs = self.address, other.address
         return (
             self.base == other.base
-            and mine.strides == others.strides
-            and ITEMSIZE[mine.dtype] == ITEMSIZE[others.dtype]
+            and own.strides == theirs.strides
+            and ITEMSIZE[own.dtype] == ITEMSIZE[theirs.dtype]
         )
 
     def view(self) -> Array:
-        """Return the array."""
+        """Return the array as a numpy view."""
         dtype = DTYPES[self.address.dtype]
         return self.memory.view(self.base, self.shape, self.address.strides, dtype)
 
 
 class AccessChecker:
-    """
-    All memories, with every access checked against those before it.
-    """
+    """All memories, with every access checked against earlier accesses."""
 
     memories: dict[str, list[Memory]]
-    """By level; by core, for those that every core has."""
+    """Memories by level; one per core for levels that every core has."""
     core: int | None
-    """The core whose turn it is; None outside of `cores`, where it is the first."""
+    """Index of the current core; `None` outside of `cores`, where core 0 is used."""
     outputs: OutputChecker | None
-    """The writers of the outputs, if each byte may be written only once."""
+    """Writers of the outputs, if each byte may be written only once."""
     lines: list[int]
-    """Line of each engine instruction by its number; 0 is before the program."""
+    """
+    Line of each engine instruction by its number; 0 is the state before the program.
+    """
 
     def __init__(self, program: Program) -> None:
         machine = program.machine
@@ -104,14 +104,16 @@ class AccessChecker:
         }
 
     def _engine_id(self, engine: str) -> int:
-        """The number of an engine, of the core whose turn it is."""
+        """Return the index of an engine of the current core."""
         ids = self._ids[engine]
         return ids[self.core] if self.core and len(ids) > 1 else ids[0]
 
     def _engines_and_counters(
         self, engine: str, semaphore: int
     ) -> tuple[Sequence[int], range]:
-        """The engines and the counters of semaphores that a signal or a wait means."""
+        """
+        Return the engines and the semaphore counters that a signal or a wait refers to.
+        """
         first = semaphore * self._cores
         if self.core is None:
             return self._ids[engine], range(first, first + self._cores)
@@ -119,20 +121,22 @@ class AccessChecker:
         return (self._engine_id(engine),), range(own, own + 1)
 
     def begin_instruction(self, engine: str, line: int) -> None:
-        """Start the next instruction of `engine`, to which the next accesses belong."""
+        """
+        Start the next instruction of `engine`, to which the following accesses belong.
+        """
         own = self._engine_id(engine)
         self._clocks[own][own] = len(self.lines)
         self.lines.append(line)
 
     def signal(self, engine: str, semaphore: int) -> None:
-        """Signal what is complete once `engine` has done all its work so far."""
+        """Record a signal that `engine` sends when all its work so far is complete."""
         engines, counters = self._engines_and_counters(engine, semaphore)
         clock = _join_clocks([self._clocks[each] for each in engines])
         for counter in counters:
             self._signals[counter].append(clock)
 
     def wait(self, engine: str, semaphore: int) -> None:
-        """Order what `engine` does next after the first signal not waited for."""
+        """Order later work of `engine` after the first signal not waited for."""
         engines, counters = self._engines_and_counters(engine, semaphore)
         clock = _join_clocks([self._signals[counter].popleft() for counter in counters])
         for each in engines:
@@ -142,8 +146,8 @@ class AccessChecker:
         self, address: Address, base: int, shape: Sizes, *, written: bool = False
     ) -> StridedArray:
         """
-        Return the non-empty array of `shape` at `base`. Faults if it is out of
-        capacity or misaligned, or if it is to be `written` and its elements overlap.
+        Return the non-empty array of `shape` at `base`. Faults if it is out of capacity
+        or misaligned, or if it is `written` and its elements overlap.
         """
         size = ITEMSIZE[address.dtype]
         covered = compute_footprint(shape, address.strides, size, self._granule)
@@ -158,8 +162,8 @@ class AccessChecker:
         self, place: StridedArray, engine: str, *, mark: bool = True
     ) -> None:
         """
-        Check that the instruction may read. Without `mark` the read is not recorded,
-        for a place that the same instruction writes.
+        Check that the instruction may read. Without `mark`, the read is not recorded,
+        because the same instruction writes the array.
         """
         own = self._engine_id(engine)
         clock = self._clocks[own]
@@ -179,8 +183,10 @@ class AccessChecker:
             self.outputs.check_write(
                 place.memory.level.name, place.base, covered, number
             )
-        apart = not any(place.has_overlap(source) for source in sources)
-        place.memory.record_write(place.base, covered, own, number, clock, apart=apart)
+        is_disjoint = not any(place.has_overlap(source) for source in sources)
+        place.memory.record_write(
+            place.base, covered, own, number, clock, apart=is_disjoint
+        )
 
 
 def _create_memories(
@@ -193,10 +199,7 @@ def _create_memories(
 
 
 def _join_clocks(clocks: Sequence[list[int]]) -> list[int]:
-    """
-    Return the vector clock that combines several clocks, with the latest entry per
-    engine.
-    """
+    """Return the elementwise maximum of several vector clocks."""
     if len(clocks) == 1:
         return list(clocks[0])
     return list(map(max, *clocks))

@@ -8,16 +8,16 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """
-    The set of bytes of a strided array, as disjoint or nested rows of granules.
-    """
+    """Set of bytes of a strided array, as disjoint or nested rows of granules."""
 
     low: int
-    """Bytes from the base address to the lowest byte; not positive."""
+    """Bytes from the base address to the lowest byte; at most 0."""
     high: int
     """Bytes from the base address to the end of the highest byte."""
     shape: tuple[int, ...]
-    """Extents of the simplified set, innermost last, the innermost one contiguous."""
+    """
+    Extents of the simplified set, innermost last; the innermost one is contiguous.
+    """
     strides: tuple[int, ...]
     """Strides of the simplified set, in granules, all positive."""
     aligned: bool
@@ -29,8 +29,8 @@ def compute_footprint(
     shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int, granule: int
 ) -> Footprint:
     """
-    Simplify a non-empty strided array of elements of `itemsize` bytes to the set of
-    bytes it covers, counted in granules of `granule` bytes.
+    Return the footprint of a non-empty strided array of elements of `itemsize` bytes,
+    in granules of `granule` bytes.
     """
     low, high, aligned = 0, itemsize, True
     axes: list[tuple[int, int]] = []
@@ -43,8 +43,8 @@ def compute_footprint(
         axes.append((abs(stride) // granule, extent))
     if not aligned:
         return Footprint(low, high, (), (), False)
-    # From the inside out: an axis whose step stays within what the inner one covers
-    # without a hole only makes the inner one longer.
+    # Merge axes from the innermost outwards: an axis whose stride is within the
+    # contiguous extent of the inner axis only extends that axis.
     merged = [(1, itemsize // granule)]
     for stride, extent in sorted(axes):
         inner, length = merged[-1]

@@ -1,4 +1,4 @@
-"""Parse the instructions of an NPU program, line by line."""
+"""Parser of the instructions of an NPU program, line by line."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ SCALAR_OPERATIONS = {
     "max": 2,
     "mov": 1,
 }
-"""Operations of the control processor and how many operands they take."""
+"""Operations of the control processor, with their number of operands."""
 
 _MAX_DIMS = 5
 _MAX_GROUP = 3
@@ -49,7 +49,7 @@ _MAX_GROUP = 3
 
 @dataclass
 class CodeParser:
-    """Parse instructions, one line at a time."""
+    """Parser of instructions, one line at a time."""
 
     machine: Machine
     semaphores: int
@@ -60,14 +60,11 @@ class CodeParser:
 
     @property
     def used_dtypes(self) -> set[str]:
-        """Element types seen."""
+        """Element types used so far."""
         return self._operands.used_dtypes
 
     def parse_instruction(self, line: int, text: str) -> Instruction:
-        """
-        Parse one line; a loop and `cores` come back without a body, the cursor after
-        `{`.
-        """
+        """Parse one line. Loops and `cores` are returned without a body, after `{`."""
         cursor = Cursor(line, text)
         if cursor.kind() == "register":
             result = self._parse_scalar(cursor, text)
@@ -126,17 +123,19 @@ class CodeParser:
         return Cores(cursor.line, text, register, self.machine.cores, ())
 
     def leave_cores(self) -> None:
-        """Forget the registers of the cores, at the end of `cores`."""
+        """Discard the registers of the cores, at the end of `cores`."""
         assert self._outside is not None
         self._operands.registers, self._outside = self._outside, None
 
     def _take_engine(self, cursor: Cursor, names: Iterable[str], what: str) -> str:
-        """Take the name of an engine, in `cores` of one that every core has."""
-        found = list(names)
+        """
+        Take the name of an engine; inside of `cores`, of an engine that every core has.
+        """
+        candidates = list(names)
         if self._outside is not None and self.machine.cores > 1:
-            found = [name for name in found if self.machine.copies(name) > 1]
+            candidates = [name for name in candidates if self.machine.copies(name) > 1]
             what += " of a core"
-        return cursor.take_choice(found, what)
+        return cursor.take_choice(candidates, what)
 
     def _parse_synchronise(self, name: str, cursor: Cursor, text: str) -> Instruction:
         engine = self._take_engine(cursor, self.machine.engines, "an engine")
@@ -252,8 +251,8 @@ class CodeParser:
         for key in keys:
             operand = fields.operands[key]
             if isinstance(operand, ImmediateText):
-                wanted = "i1" if key == "c" else dtype
-                sources.append(fields.immediate_of(operand, wanted))
+                expected = "i1" if key == "c" else dtype
+                sources.append(fields.immediate_of(operand, expected))
             else:
                 sources.append(fields.address_of(key, rank))
         self._check_types(cursor, operation, sources, dtype, destination.dtype)
@@ -275,14 +274,14 @@ class CodeParser:
         dtype: str,
         target: str,
     ) -> None:
-        wanted = [dtype] * len(sources)
+        expected = [dtype] * len(sources)
         if operation == "select":
-            wanted[2] = "i1"
-        got = [source.dtype for source in sources]
-        if got != wanted:
+            expected[2] = "i1"
+        actual = [source.dtype for source in sources]
+        if actual != expected:
             raise NPUParseError(
                 cursor.line,
-                f"expected operands of {', '.join(wanted)}, got {', '.join(got)}",
+                f"expected operands of {', '.join(expected)}, got {', '.join(actual)}",
             )
         if dtype not in engine_arithmetic.accepted_types(operation):
             raise NPUParseError(cursor.line, f"{operation} does not take {dtype}")
@@ -368,7 +367,10 @@ def _checked_axes(
 
 
 def _computation_dtype(fields: OperandFields, keys: Sequence[str], default: str) -> str:
-    """Return the element type of the first operand that has one, memory first."""
+    """
+    Return the element type of the first operand with a type; operands in memory take
+    precedence over immediates.
+    """
     operands = [fields.operands[key] for key in keys]
     operands.sort(key=lambda operand: isinstance(operand, ImmediateText))
     typed = [operand.dtype for operand in operands if operand.dtype is not None]

@@ -24,16 +24,16 @@ from tlf.runtime.npu.register_intervals import (
 )
 
 Extent = tuple[str, int, int]
-"""A level, and the addresses between which an instruction reads."""
+"""A level, and the address range that an instruction reads."""
 
 
 def compulsory_traffic(
     program: Program, totals: Mapping[Key, int]
 ) -> dict[str, CompulsoryTraffic]:
     """
-    Return the bytes to move from and to every level with inputs or outputs: those of
-    the inputs and constants that the program reads, and of its outputs, each once, but
-    no more than it moves.
+    Return the compulsory bytes of every level with inputs or outputs: those of the
+    inputs and constants that the program reads, and of its outputs, each once, but no
+    more than the program moves.
     """
     arrays = [*program.inputs.values(), *program.constants.values()]
     reads = _read_extents(program)
@@ -77,13 +77,13 @@ def _is_read(buffer: Buffer, reads: list[Extent] | None) -> bool:
 
 
 def _read_extents(program: Program) -> list[Extent] | None:
-    """Return where moves read from; None if that cannot be told before."""
+    """Return the extents that moves read; `None` if they are not known statically."""
     try:
-        known = compute_intervals(program.body)
+        intervals = compute_intervals(program.body)
     except IrregularError:
         return None
     return [
-        _extent_of(address, op, known[op.line])
+        _extent_of(address, op, intervals[op.line])
         for op in _flatten_body(program.body)
         if isinstance(op, Dma)
         for address in _read_addresses(op)
@@ -92,8 +92,8 @@ def _read_extents(program: Program) -> list[Extent] | None:
 
 def _read_addresses(op: Dma) -> list[Address]:
     """
-    Return the addresses that a move reads whatever its indices are: all rows of a table
-    may be the same one, so a gathered table is left out.
+    Return the addresses that a move reads for any indices. All rows of a table may be
+    the same, so a gathered table is not included.
     """
     if op.indexed is None:
         return [op.source]

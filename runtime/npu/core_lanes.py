@@ -1,8 +1,8 @@
 """
-Lanes: cores that execute a block together, their registers as columns.
+Lanes: cores that execute a block in lockstep, with their registers as columns.
 
-The rows of a column are the runs of a block. Where a core is not active its registers
-are those of one that is, so that nothing is computed that no core computes.
+The rows of a column are the executions of a block. Registers of inactive cores are
+copied from an active one, so that no values are computed that no core computes.
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ from tlf.runtime.npu.scalar_arithmetic import Column, Numbers
 
 @dataclass(frozen=True)
 class Lane:
-    """One core, or what is in no `cores`."""
+    """One core, or the code outside of `cores`."""
 
     core: int | None
     columns: dict[str, Column]
-    """Its registers."""
+    """Registers of the lane."""
     active: Column = 1
-    """1 where the core takes part, by row; 0 elsewhere."""
+    """1 in rows in which the core is active, else 0."""
 
 
 @dataclass(frozen=True)
 class LoopRun:
-    """Executions of a loop by one core, a row for each."""
+    """Executions of a loop by one core, one per row."""
 
     core: int | None
     active: Column
     trips: Column
     step: Column
     inputs: dict[str, Column]
-    """The registers that matter; the loop's own has its lower bound."""
+    """Registers that matter; the induction register has the lower bound of the loop."""
 
     def distinguishing_columns(self) -> list[Column]:
-        """All that makes runs differ."""
+        """Return all columns in which executions can differ."""
         return [self.active, self.trips, self.step, *self.inputs.values()]
 
     def select_rows(self, rows: Numbers) -> LoopRun:
-        """Some of the runs."""
+        """Return some of the executions."""
         return LoopRun(
             self.core,
             _select(self.active, rows),
@@ -52,20 +52,22 @@ class LoopRun:
         )
 
     def lane_of(self, rows: Numbers) -> Lane:
-        """The core in the loops of some rows, whose iterations are alike."""
+        """
+        Return the lane of the core in loops whose iterations are alike, for some rows.
+        """
         return Lane(
             self.core, _select_columns(self.inputs, rows), _select(self.active, rows)
         )
 
     def lane_at_iteration(self, register: str, rows: Numbers, number: Numbers) -> Lane:
-        """The core in iterations of the loops of some rows."""
+        """Return the lane of the core in iterations of the loops of some rows."""
         columns = _select_columns(self.inputs, rows)
         if register in columns:
             columns[register] = columns[register] + number * _select(self.step, rows)
         if self.core is None:
             return Lane(None, columns)
-        goes_on = (number < _select(self.trips, rows)).astype(np.int64)
-        return Lane(self.core, columns, _select(self.active, rows) * goes_on)
+        is_running = (number < _select(self.trips, rows)).astype(np.int64)
+        return Lane(self.core, columns, _select(self.active, rows) * is_running)
 
 
 def fill_inactive_lanes(lanes: Sequence[Lane]) -> Sequence[Lane]:

@@ -22,7 +22,7 @@ from tlf.runtime.npu.scalar_arithmetic import Column, Columns, column_max, colum
 
 
 def column_of(value: Value, columns: Columns) -> Column:
-    """Return what a scalar operand is, row by row."""
+    """Return the values of a scalar operand, row by row."""
     if isinstance(value, int):
         return value
     return columns[value.name] + value.offset
@@ -32,8 +32,8 @@ def cost_parameters_of(
     op: Instruction, columns: Columns, machine: Machine
 ) -> list[Column]:
     """
-    Return the slots of an instruction on an engine, row by row. Raises `IrregularError`
-    for a negative size.
+    Return the cost parameters of an engine instruction, row by row. Raises
+    `IrregularError` for a negative size.
     """
     match op:
         case Dma():
@@ -55,8 +55,8 @@ def _size_columns(values: Sequence[Value], columns: Columns) -> list[Column]:
 
 def _move_parameters(op: Dma, columns: Columns, machine: Machine) -> list[Column]:
     """
-    Return the shape, that of what is read, and phases: of the destination, the source,
-    and the indices.
+    Return the shape, the shape of the part that is read, and the phases of the
+    destination, the source and the indices.
     """
     shape = _size_columns(op.shape, columns)
     lowers, read = _read_box(op, shape, columns)
@@ -84,7 +84,7 @@ def _start_offset(address: Address, lowers: Sequence[Column]) -> Column:
 def _read_box(
     op: Dma, shape: Sequence[Column], columns: Columns
 ) -> tuple[list[Column], list[Column]]:
-    """Return where reading starts, and how much is read, per dimension."""
+    """Return the first index and the number of indices that are read, per dimension."""
     if op.inside is None:
         return [0] * len(shape), list(shape)
     lowers: list[Column] = []
@@ -97,16 +97,17 @@ def _read_box(
         read.append(upper - lower)
         empty = empty | (upper <= lower)
     # A box that is empty in one dimension is empty in all, and starts at its base.
-    some = 1 - empty
-    return [each * some for each in lowers], [each * some for each in read]
+    is_nonempty = 1 - empty
+    return [each * is_nonempty for each in lowers], [
+        each * is_nonempty for each in read
+    ]
 
 
 def cost_of(
     op: Instruction, slots: Iterator[int], costs: InstructionCosts
 ) -> Cost | None:
     """
-    Return the cost of an instruction with its slots, which are taken; None if the
-    engines are left alone.
+    Return the cost of an instruction, consuming its slots; `None` if it uses no engine.
     """
     match op:
         case Dma():

@@ -12,7 +12,7 @@ _Word = TypeVar("_Word", bound=str)
 
 @dataclass
 class Settings:
-    """The `key=value` words of a directive."""
+    """Settings of a directive, as `key=value` words."""
 
     line: int
     words: list[str]
@@ -28,7 +28,7 @@ class Settings:
             self._values[key] = value
 
     def take_word(self, key: str, default: str | None = None) -> str:
-        """Take a word; required if there is no default."""
+        """Take a word; it is required if there is no default."""
         if (value := self._values.pop(key, default)) is None:
             raise NPUParseError(self.line, f"expected `{key}=`")
         return value
@@ -42,11 +42,11 @@ class Settings:
         return _require_least(self.line, text, _try_parse(text, int), least, expected)
 
     def take_optional_count(self, key: str) -> int | None:
-        """Take an integer of at least 0; None if it is absent."""
+        """Take an integer of at least 0; `None` if it is absent."""
         return self.take_count(key) if key in self._values else None
 
     def take_axes(self, key: str, rank: int) -> tuple[int, ...]:
-        """Take axes of an array in some order, each once; none if it is absent."""
+        """Take a permutation of the axes of an array; empty if it is absent."""
         if (text := self._values.pop(key, None)) is None:
             return ()
         axes = tuple(_try_parse(word, int) for word in text.split(","))
@@ -57,7 +57,7 @@ class Settings:
         return tuple(axis for axis in axes if axis is not None)
 
     def take_positive(self, key: str, default: float | None = None) -> float:
-        """Take a finite number over 0."""
+        """Take a finite number greater than 0."""
         text = self.take_word(key, None if default is None else str(default))
         value = _try_parse(text, float)
         if value is None or not 0 < value < float("inf"):
@@ -73,7 +73,7 @@ class Settings:
     def take_choice(
         self, key: str, choices: Sequence[_Word], default: _Word | None = None
     ) -> _Word:
-        """Take one of `choices`, the first one if there is no default."""
+        """Take one of `choices`; the first one is the default if there is no other."""
         text = self.take_word(key, default or choices[0])
         for choice in choices:
             if choice == text:
@@ -88,7 +88,7 @@ class Settings:
         return {key.partition(".")[2]: self.take_positive(key) for key in keys}
 
     def expect_end(self) -> None:
-        """Check that all keys have been taken."""
+        """Check that no keys remain."""
         if self._values:
             raise NPUParseError(
                 self.line, f"expected no key `{next(iter(self._values))}`"
@@ -103,7 +103,7 @@ def _try_parse(text: str, kind: Callable[[str], _Number]) -> _Number | None:
 
 
 def parse_integer(line: int, text: str, expected: str) -> int:
-    """Read an integer that is not negative."""
+    """Parse a non-negative integer."""
     return _require_least(line, text, _try_parse(text, int), 0, expected)
 
 

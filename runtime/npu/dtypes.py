@@ -1,4 +1,4 @@
-"""Element types of the NPU by the names that its programs use."""
+"""Element types of the NPU, by their names in programs."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ ITEMSIZE: dict[str, int] = {name: dtype.itemsize for name, dtype in DTYPES.items
 BITS: dict[int, np.dtype[Any]] = {
     size: np.dtype(f"u{size}") for size in sorted(set(ITEMSIZE.values()))
 }
-"""Unsigned integers by bytes: what moves use, so that no bit changes."""
+"""Unsigned integers by size in bytes, used by moves to preserve all bits."""
 
 FLOATS = frozenset({"f32", "f16", "bf16"})
 HALVES = frozenset({"f16", "bf16"})
@@ -35,8 +35,8 @@ INTEGERS = frozenset({"i64", "i32", "i8"})
 
 def make_scalar(value: float, dtype: str) -> Array:
     """
-    Return `value` as an array of rank 0. Raises `ValueError` if an integer type cannot
-    hold it.
+    Return `value` as an array of rank 0. Raises `ValueError` if it is not representable
+    in an integer type.
     """
     if dtype in FLOATS:
         return np.array(value, np.float64).astype(DTYPES[dtype])

@@ -27,8 +27,8 @@ _ERF_TABLE = np.array([math.erf(node) for node in _ERF_NODES])
 
 def erf(values: Array) -> Array:
     """
-    Error function to the precision of `f32`: a third-order expansion around the nearest
-    of a table's nodes. Beyond the table it rounds to 1.
+    Return the error function to the precision of `f32`: a third-order expansion around
+    the closest node of a table. Beyond the table it rounds to 1.
     """
     size = np.minimum(np.abs(values).astype(np.float64), _ERF_END)
     index = np.nan_to_num(np.rint(size * _ERF_STEPS)).astype(np.int64)
@@ -45,7 +45,7 @@ def _rsqrt(values: Array) -> Array:
 
 
 def _divide(a: Array, b: Array) -> Array:
-    """Divide; integers towards zero."""
+    """Divide; integer division truncates towards zero."""
     if a.dtype.kind == "f":
         return np.divide(a, b)
     if not np.all(b):
@@ -56,14 +56,16 @@ def _divide(a: Array, b: Array) -> Array:
 
 
 def _round(values: Array) -> Array:
-    """To the nearest integer; halves go away from zero."""
-    whole = np.trunc(values)
-    is_half = np.abs(values - whole) >= 0.5
-    return np.where(is_half, whole + np.copysign(1, values), whole)
+    """Round to the nearest integer; halves away from zero."""
+    truncated = np.trunc(values)
+    is_half = np.abs(values - truncated) >= 0.5
+    return np.where(is_half, truncated + np.copysign(1, values), truncated)
 
 
 def _remainder(a: Array, b: Array) -> Array:
-    """Return the remainder of a division towards zero; it has the sign of `a`."""
+    """
+    Return the remainder of a division truncated towards zero; it has the sign of `a`.
+    """
     if a.dtype.kind != "f" and not np.all(b):
         raise Fault("integer division by zero")
     return np.fmod(a, b)
@@ -109,7 +111,7 @@ UNARY: dict[str, tuple[Callable[[Array], Array], frozenset[str]]] = {
     "rint": (np.rint, FLOATS),
     "round": (_round, FLOATS),
 }
-"""Operations of one operand, and the types they take."""
+"""Operations of one operand, with the types they accept."""
 
 BINARY: dict[str, tuple[Callable[[Array, Array], Array], frozenset[str]]] = {
     "add": (np.add, _NUMBERS),
@@ -130,7 +132,7 @@ BINARY: dict[str, tuple[Callable[[Array, Array], Array], frozenset[str]]] = {
     "or": (np.bitwise_or, _LOGICAL),
     "xor": (np.bitwise_xor, _LOGICAL),
 }
-"""Operations of two operands, and the types they take."""
+"""Operations of two operands, with the types they accept."""
 
 COMPARE: dict[str, tuple[Callable[[Array, Array], Array], frozenset[str]]] = {
     "cmp.eq": (np.equal, _ANY),
@@ -140,7 +142,7 @@ COMPARE: dict[str, tuple[Callable[[Array, Array], Array], frozenset[str]]] = {
     "cmp.gt": (np.greater, _ANY),
     "cmp.ge": (np.greater_equal, _ANY),
 }
-"""Operations of two operands with an `i1` result, and the types they take."""
+"""Operations of two operands with an `i1` result, with the types they accept."""
 
 OPERANDS: dict[str, int] = {
     **dict.fromkeys(UNARY, 1),
@@ -158,7 +160,7 @@ REDUCE: dict[str, tuple[np.ufunc, frozenset[str]]] = {
     "max": (np.maximum, _ANY),
     "min": (np.minimum, _ANY),
 }
-"""Reductions, and the types they take."""
+"""Reductions, with the types they accept."""
 
 MATMUL: dict[str, frozenset[str]] = {
     "f32": frozenset({"f32"}),
@@ -167,7 +169,7 @@ MATMUL: dict[str, frozenset[str]] = {
     "i32": frozenset({"i32"}),
     "i8": frozenset({"i32"}),
 }
-"""Element types of the inputs of a product, and those its result may have."""
+"""Element types of the operands of a product, with the valid result types."""
 
 
 def accepted_types(operation: str) -> frozenset[str]:
@@ -179,7 +181,7 @@ def accepted_types(operation: str) -> frozenset[str]:
 
 
 def accumulator_types(dtype: str) -> frozenset[str]:
-    """Return the types that the result of a reduction of `dtype` may have."""
+    """Return the valid result types of a reduction of `dtype`."""
     if dtype in HALVES:
         return frozenset({dtype, "f32"})
     if dtype == "i8":
@@ -189,17 +191,18 @@ def accumulator_types(dtype: str) -> frozenset[str]:
 
 def convert(values: Array, source: str, target: str) -> Array:
     """
-    Cast. Floats to integers truncate and saturate, NaN gives 0; integers wrap; to `i1`
-    gives whether the value is not zero.
+    Cast. Floats to integers truncate and saturate, and NaN becomes 0; integers wrap;
+    casts to `i1` compare with zero.
     """
     if target == "i1":
         return np.not_equal(values, np.zeros((), values.dtype))
     if target in INTEGERS and source in FLOATS:
         low, high = integer_limits(target)
         wide = np.trunc(np.nan_to_num(values.astype(np.float64), nan=0.0))
-        # 2^63 is a float64 but not an i64: what is at or over it is set apart.
-        whole = np.where(wide >= high, low, np.maximum(wide, low)).astype(np.int64)
-        return np.where(wide >= high, high, whole).astype(DTYPES[target])
+        # 2^63 is a float64 but not an i64: values at or above it are handled
+        # separately.
+        truncated = np.where(wide >= high, low, np.maximum(wide, low)).astype(np.int64)
+        return np.where(wide >= high, high, truncated).astype(DTYPES[target])
     if source in HALVES or target in HALVES:
         values = values.astype(np.float32)
     return values.astype(DTYPES[target])
@@ -209,8 +212,8 @@ def elementwise(
     operation: str, sources: Sequence[Array], dtype: str, out: Array, target: str
 ) -> None:
     """
-    Write `operation` of `sources`, all of type `dtype` (but for the `i1` condition of a
-    select), to `out` of type `target`. Arrays broadcast to the shape of `out`.
+    Write `operation` of `sources`, all of type `dtype` (except for the `i1` condition
+    of a select), to `out` of type `target`. Arrays broadcast to the shape of `out`.
     """
     if operation in ("copy", "fill"):
         (values,) = sources
@@ -239,7 +242,7 @@ def reduce(
     accumulate: bool,
 ) -> None:
     """
-    Reduce `axes` of `values` to `out` of type `target`, which has extent 1 there.
+    Reduce `axes` of `values` to `out` of type `target`, which has extent 1 on `axes`.
     """
     function = REDUCE[operation][0]
     wide = DTYPES["f32" if target in HALVES else target]
@@ -254,7 +257,7 @@ def reduce(
 
 
 def neutral_element(operation: str, dtype: str) -> float:
-    """Return what a reduction to `dtype` starts from."""
+    """Return the initial value of a reduction to `dtype`."""
     if operation == "sum":
         return 0
     if operation == "prod":
@@ -274,10 +277,10 @@ def matmul(
     precision: str,
 ) -> None:
     """
-    Write `a @ b` to `c`, or add it there.
+    Write `a @ b` to `c`, or add it to `c`.
 
-    `extents` are the products of the sizes in batch, m, n and k; shapes are those of
-    batch, m, k; batch, k, n; and batch, m, n, each of any number of dimensions.
+    `extents` are the products of the sizes in batch, m, n and k. The shapes are (batch,
+    m, k), (batch, k, n) and (batch, m, n), each with any number of dimensions.
     """
     batch, m, n, k = extents
     wide = np.int32 if a.dtype.kind == "i" else np.float32

@@ -1,4 +1,4 @@
-"""Execute engine instructions: their effect on memory, their checks and their time."""
+"""Execution of engine instructions: their effect on memory, checks and time."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -33,23 +33,23 @@ from tlf.runtime.npu.run_metrics import Event
 
 class Executor:
     """
-    The machine without its control processor.
+    Engines and memories of the machine, without the control processor.
 
-    Values are computed in program order; `model` has the time.
+    Values are computed in program order; `model` tracks the time.
     """
 
     registers: dict[str, int]
     """The scalar registers, written by the control processor."""
     core: int | None
-    """The core whose turn it is; None outside of `cores`."""
+    """Index of the current core; `None` outside of `cores`."""
     model: EventModel
     accesses: AccessChecker
     totals: Counter[Key]
-    """Sums of the costs of the instructions so far."""
+    """Sums of the costs of the instructions executed so far."""
     events: list[Event]
-    """The timeline so far, if asked for."""
+    """Timeline so far, if requested."""
     live: LiveBytes | None
-    """Live bytes of the memories over time, if a timeline is asked for."""
+    """Live bytes of the memories over time, if a timeline is requested."""
 
     def __init__(self, program: Program, functional: bool, timeline: bool) -> None:
         self._machine = program.machine
@@ -65,22 +65,22 @@ class Executor:
         self.live = LiveBytes(program, self.value_of) if timeline else None
 
     def switch_core(self, core: int | None, registers: dict[str, int]) -> None:
-        """Continue with a core and its registers; None for code outside of `cores`."""
+        """Switch to a core and its registers; `None` for code outside of `cores`."""
         self.core = self.accesses.core = core
         self.registers = registers
 
     def _queues_of(self, engine: str) -> range:
-        """The numbers of the engines that a signal or a wait is for."""
+        """Return the queue indices of the engines that a signal or a wait refers to."""
         units = self._costs.queues_of(engine)
         return units if self.core is None else units[self.core : self.core + 1]
 
     def signal(self, op: Signal) -> None:
-        """Signal once the engine has done all earlier work."""
+        """Increment a semaphore when the engine has completed all earlier work."""
         self.model.signal(self._queues_of(op.engine), op.semaphore, self.core)
         self.accesses.signal(op.engine, op.semaphore)
 
     def wait(self, op: Wait) -> None:
-        """Hold an engine until a signal. Faults if no earlier one is left."""
+        """Block an engine until a signal. Faults if no earlier signal is left."""
         if not self.model.wait(self._queues_of(op.engine), op.semaphore, self.core):
             raise Fault(
                 f"deadlock: no earlier instruction signals s{op.semaphore} for this"
@@ -88,7 +88,7 @@ class Executor:
         self.accesses.wait(op.engine, op.semaphore)
 
     def dma(self, op: Dma) -> None:
-        """Move."""
+        """Execute a move."""
         shape = self._resolve_sizes(op.shape)
         self.accesses.begin_instruction(op.engine, op.line)
         if 0 in shape:
@@ -123,7 +123,9 @@ class Executor:
         return first
 
     def _read_box(self, op: Dma, shape: Sizes) -> list[tuple[int, int]]:
-        """Return the range of indices to read, per dimension; all empty if any is."""
+        """
+        Return the range of indices to read, per dimension; all are empty if any is.
+        """
         if op.inside is None:
             return [(0, extent) for extent in shape]
         box: list[tuple[int, int]] = []
@@ -146,12 +148,12 @@ class Executor:
         bits = BITS[op.fill.itemsize]
         values: Array = op.fill
         if 0 not in read:
-            place = self.accesses.locate(op.source, source, read)
-            self.accesses.check_read(place, op.engine)
-            values = place.memory.view(source, read, op.source.strides, bits)
-        place = self.accesses.locate(op.destination, destination, shape, written=True)
-        self.accesses.check_write(place, op.engine)
-        target = place.memory.view(destination, shape, op.destination.strides, bits)
+            array = self.accesses.locate(op.source, source, read)
+            self.accesses.check_read(array, op.engine)
+            values = array.memory.view(source, read, op.source.strides, bits)
+        array = self.accesses.locate(op.destination, destination, shape, written=True)
+        self.accesses.check_write(array, op.engine)
+        target = array.memory.view(destination, shape, op.destination.strides, bits)
         if read == shape:
             target[...] = values
             return
@@ -160,7 +162,7 @@ class Executor:
             target[tuple([slice(lower, upper) for lower, upper in box])] = values
 
     def matmul(self, op: Matmul) -> None:
-        """Multiply and accumulate."""
+        """Execute a matrix product."""
         groups = (op.batch, op.m, op.n, op.k)
         batch, m, n, k = (self._resolve_sizes(group) for group in groups)
         extents = (prod(batch), prod(m), prod(n), prod(k))
@@ -205,7 +207,7 @@ class Executor:
         engine_arithmetic.matmul(a, b, target.view(), extents, accumulate, op.precision)
 
     def vector(self, op: Vector) -> None:
-        """Compute element by element."""
+        """Execute an elementwise operation."""
         shape = self._resolve_sizes(op.shape)
         unit = self._machine.engines["vector"]
         assert isinstance(unit, VectorEngine)
@@ -219,17 +221,17 @@ class Executor:
 
     def _apply_elementwise(self, op: Vector, level: str, shape: Sizes) -> None:
         target = self._locate_operand(op.destination, shape, level, written=True)
-        places = [
+        arrays = [
             self._locate_operand(source, shape, level)
             for source in op.sources
             if isinstance(source, Address)
         ]
-        for place in places:
+        for array in arrays:
             self.accesses.check_read(
-                place, "vector", mark=not place.is_same_array(target)
+                array, "vector", mark=not array.is_same_array(target)
             )
-        self.accesses.check_write(target, "vector", places)
-        views = iter([place.view() for place in places])
+        self.accesses.check_write(target, "vector", arrays)
+        views = iter([array.view() for array in arrays])
         values = [
             source.value if isinstance(source, Immediate) else next(views)
             for source in op.sources
@@ -240,18 +242,18 @@ class Executor:
         )
 
     def reduce(self, op: Reduce) -> None:
-        """Reduce some dimensions."""
+        """Execute a reduction."""
         shape = self._resolve_sizes(op.shape)
         unit = self._machine.engines["vector"]
         assert isinstance(unit, VectorEngine)
         self.accesses.begin_instruction(unit.name, op.line)
-        kept = tuple(
+        result_shape = tuple(
             [1 if axis in op.axes else extent for axis, extent in enumerate(shape)]
         )
-        if 0 in kept or (0 in shape and op.accumulate is True):
+        if 0 in result_shape or (0 in shape and op.accumulate is True):
             return
         if self._functional:
-            self._apply_reduction(op, unit.level, shape, kept)
+            self._apply_reduction(op, unit.level, shape, result_shape)
         self._record_cost(op, self._costs.cost_of_elementwise(prod(shape)))
 
     def _apply_reduction(
@@ -267,12 +269,12 @@ class Executor:
                 op.operation, op.destination.dtype
             )
             return
-        place = self._locate_operand(op.source, shape, level)
-        self.accesses.check_read(place, "vector")
+        array = self._locate_operand(op.source, shape, level)
+        self.accesses.check_read(array, "vector")
         if accumulate:
             self.accesses.check_read(target, "vector", mark=False)
-        self.accesses.check_write(target, "vector", (place,))
-        values = place.view()
+        self.accesses.check_write(target, "vector", (array,))
+        values = array.view()
         engine_arithmetic.reduce(
             op.operation,
             values,
@@ -297,7 +299,7 @@ class Executor:
             )
 
     def value_of(self, value: Value) -> int:
-        """Return what a scalar operand is now."""
+        """Return the current value of a scalar operand."""
         if isinstance(value, int):
             return value
         if value.name not in self.registers:

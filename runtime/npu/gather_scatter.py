@@ -15,14 +15,14 @@ from tlf.runtime.npu.npu_program import Address, Dma, Indexed
 from tlf.runtime.npu.operand_parser import OperandFields, format_tuple
 
 INDEX_TYPES = ("i32", "i64")
-"""The element types of indices."""
+"""Element types of indices."""
 
 ACCUMULATED_TYPES = ("f32", "i32", "i64")
-"""The element types that a scatter can add."""
+"""Element types that a scatter can accumulate."""
 
 
 def parse_indexed(fields: OperandFields, engine: DmaEngine) -> Indexed | None:
-    """Return what a move says of indices. Raises `NPUParseError`."""
+    """Return the indices of a move, or `None`. Raises `NPUParseError`."""
     words = [word for word in ("gather", "scatter") if word in fields.keys]
     if not words and "index" not in fields.keys:
         if fields.accumulate is not False:
@@ -65,8 +65,8 @@ def _fail(fields: OperandFields, reason: str) -> NoReturn:
 
 def index_parameters(indexed: Indexed, start: int, read: Sizes) -> Indices:
     """
-    Return the cost parameters of the indices of a move; the first index that is read is
-    at `start`.
+    Return the cost parameters of the indices of a move; `start` is the address of the
+    first index that is read.
     """
     address = indexed.indices
     return Indices(
@@ -80,7 +80,7 @@ def index_parameters(indexed: Indexed, start: int, read: Sizes) -> Indices:
 
 
 def table_of(address: Address, indexed: Indexed) -> Address:
-    """All that indices may name, their axis first."""
+    """Return the address of the whole indexed table, with the indexed axis first."""
     strides = (indexed.step, *address.strides)
     return replace(address, strides=strides)
 
@@ -88,30 +88,30 @@ def table_of(address: Address, indexed: Indexed) -> Address:
 @dataclass(frozen=True)
 class IndexedMove:
     """
-    One move that follows indices, on memory. All of the table counts as read, or as
-    written, whatever the indices are.
+    A gather or scatter on memory. The whole table counts as read or written, for any
+    indices.
     """
 
     op: Dma
     indexed: Indexed
     shape: Sizes
     box: Sequence[tuple[int, int]]
-    """The range of indices that is read, per dimension."""
+    """Range of indices that is read, per dimension."""
     read: Sizes
 
     def run(
         self, accesses: AccessChecker, source: int, destination: int, indices: int
     ) -> None:
-        """Move, given where the first elements that are read are."""
+        """Execute the move, given the addresses of the first elements that are read."""
         if 0 in self.read:
             self._write_result(accesses, destination, self.op.fill, ())
             return
-        named = accesses.locate(self.indexed.indices, indices, self.read)
-        accesses.check_read(named, self.op.engine)
+        index_array = accesses.locate(self.indexed.indices, indices, self.read)
+        accesses.check_read(index_array, self.op.engine)
         if self.indexed.scatter:
-            self._scatter(accesses, source, destination, named)
+            self._scatter(accesses, source, destination, index_array)
         else:
-            self._gather(accesses, source, destination, named)
+            self._gather(accesses, source, destination, index_array)
 
     def _gather(
         self,
@@ -124,9 +124,9 @@ class IndexedMove:
         if self.indexed.bound:
             table = self._locate_table(accesses, self.op.source, source)
             accesses.check_read(table, self.op.engine)
-            known, places = self._element_offsets(named, table)
+            in_bounds, offsets = self._element_offsets(named, table)
             elements = self._flat_elements(table, BITS[self.op.fill.itemsize])
-            values[known] = elements[places]
+            values[in_bounds] = elements[offsets]
         self._write_result(accesses, destination, values, (named,))
 
     def _scatter(
@@ -136,50 +136,57 @@ class IndexedMove:
         destination: int,
         named: StridedArray,
     ) -> None:
-        place = accesses.locate(self.op.source, source, self.read)
-        accesses.check_read(place, self.op.engine)
+        source_array = accesses.locate(self.op.source, source, self.read)
+        accesses.check_read(source_array, self.op.engine)
         if not self.indexed.bound:
             return
         table = self._locate_table(accesses, self.op.destination, destination)
         accesses.check_read(table, self.op.engine, mark=False)
         accesses.check_write(table, self.op.engine, _in_same_memory(table, (named,)))
-        known, places = self._element_offsets(named, table)
+        in_bounds, offsets = self._element_offsets(named, table)
         kind = DTYPES[self.op.source.dtype]
-        elements, values = self._flat_elements(table, kind), place.view()[known]
+        elements, values = (
+            self._flat_elements(table, kind),
+            source_array.view()[in_bounds],
+        )
         if self.indexed.accumulate:
-            np.add.at(elements, places, values)
+            np.add.at(elements, offsets, values)
             return
-        # Of several values for one place, the last one stays.
-        last, where = np.unique(places[::-1], return_index=True)
-        elements[last] = values[::-1][where]
+        # Among several values for one element, the last one is stored.
+        last, positions = np.unique(offsets[::-1], return_index=True)
+        elements[last] = values[::-1][positions]
 
     def _locate_table(
         self, accesses: AccessChecker, address: Address, base: int
     ) -> StridedArray:
-        """All that indices may name."""
-        whole = table_of(address, self.indexed)
-        return accesses.locate(whole, base, (self.indexed.bound, *self.read))
+        """Return the whole indexed table."""
+        table = table_of(address, self.indexed)
+        return accesses.locate(table, base, (self.indexed.bound, *self.read))
 
     def _element_offsets(
         self, named: StridedArray, table: StridedArray
     ) -> tuple[Array, Array]:
         """
         Return a mask of the elements whose index is within the table, and the offsets
-        of these elements in order, counted from the first element of the table.
+        of these elements in order, relative to the first element of the table.
         """
-        names = named.view().astype(np.int64)
-        known = (names >= 0) & (names < self.indexed.bound)
-        places = np.where(known, names, 0) * self.indexed.step - table.footprint.low
+        indices = named.view().astype(np.int64)
+        in_bounds = (indices >= 0) & (indices < self.indexed.bound)
+        offsets = (
+            np.where(in_bounds, indices, 0) * self.indexed.step - table.footprint.low
+        )
         rank = len(self.read)
         for axis, stride in enumerate(table.address.strides[1:]):
             steps = np.arange(self.read[axis], dtype=np.int64) * stride
-            places += steps.reshape(-1, *[1] * (rank - axis - 1))
+            offsets += steps.reshape(-1, *[1] * (rank - axis - 1))
         size = ITEMSIZE[table.address.dtype]
-        return known, places[known] // size
+        return in_bounds, offsets[in_bounds] // size
 
     @staticmethod
     def _flat_elements(table: StridedArray, kind: np.dtype[np.generic]) -> Array:
-        """All elements from the first of the table to the last, as they lie."""
+        """
+        Return all elements from the first of the table to the last, in memory order.
+        """
         count = (table.high - table.low) // kind.itemsize
         return table.memory.view(table.low, (count,), (kind.itemsize,), kind)
 
@@ -190,14 +197,14 @@ class IndexedMove:
         values: Array,
         sources: Sequence[StridedArray],
     ) -> None:
-        """Write what was read, and fill around it."""
+        """Write the elements that were read, and fill the rest."""
         op, bits = self.op, BITS[self.op.fill.itemsize]
         if self.indexed.scatter:
             return
         address = op.destination
-        place = accesses.locate(address, destination, self.shape, written=True)
-        accesses.check_write(place, op.engine, _in_same_memory(place, sources))
-        target = place.memory.view(destination, self.shape, address.strides, bits)
+        array = accesses.locate(address, destination, self.shape, written=True)
+        accesses.check_write(array, op.engine, _in_same_memory(array, sources))
+        target = array.memory.view(destination, self.shape, address.strides, bits)
         if self.read != self.shape:
             target[...] = op.fill
         if 0 not in self.read:
@@ -207,5 +214,5 @@ class IndexedMove:
 def _in_same_memory(
     place: StridedArray, others: Sequence[StridedArray]
 ) -> list[StridedArray]:
-    """Those that are in the same memory."""
+    """Return the arrays that are in the same memory."""
     return [each for each in others if each.memory is place.memory]

@@ -41,9 +41,9 @@ class MemoryAccess:
 
 class LiveBytes:
     """
-    Follows the bytes of every memory that holds neither inputs nor outputs. A byte is
-    live from the start of the instruction that writes it to the end of the last one
-    that reads it before it is written anew.
+    Tracker of live bytes in every memory without inputs or outputs. A byte is live from
+    the start of the instruction that writes it to the end of the last instruction that
+    reads it before it is overwritten.
     """
 
     def __init__(self, program: Program, value: Callable[[Value], int]) -> None:
@@ -63,22 +63,25 @@ class LiveBytes:
             if level not in self._levels or 0 in each.shape:
                 continue
             size = ITEMSIZE[each.address.dtype]
-            where = compute_footprint(
+            footprint = compute_footprint(
                 each.shape, each.address.strides, size, self._granule
             )
-            if not where.aligned:
+            if not footprint.aligned:
                 continue
             base = self._value(each.address.base) + each.first
             key = level, core or 0
             memory = self._memories.setdefault(key, _LiveRanges(self._granule))
             if each.is_written and not each.is_accumulating:
-                memory.record_write(base, where, start, end)
+                memory.record_write(base, footprint, start, end)
             else:
-                memory.record_use(base, where, start, end)
+                memory.record_use(base, footprint, start, end)
 
     def live_byte_counts(self) -> dict[str, list[tuple[int, int]]]:
-        """For each level, the cycles at which the live bytes change, and to what."""
-        found: dict[str, list[tuple[int, int]]] = {}
+        """
+        Return, for each level, the cycles at which the number of live bytes changes,
+        with the new number.
+        """
+        by_level: dict[str, list[tuple[int, int]]] = {}
         for level in self._levels:
             changes = Counter[int]()
             for (name, _), memory in self._memories.items():
@@ -89,8 +92,8 @@ class LiveBytes:
                 if changes[cycle]:
                     live += changes[cycle]
                     counts.append((cycle, live))
-            found[level] = counts
-        return found
+            by_level[level] = counts
+        return by_level
 
     def _accesses_of(self, op: Instruction) -> Iterator[MemoryAccess]:
         match op:
@@ -111,10 +114,14 @@ class LiveBytes:
                 yield MemoryAccess(op.destination, shape, True)
             case Reduce():
                 shape = self._resolve_sizes(op.shape)
-                kept = [1 if n in op.axes else size for n, size in enumerate(shape)]
+                result_shape = [
+                    1 if n in op.axes else size for n, size in enumerate(shape)
+                ]
                 yield MemoryAccess(op.source, shape)
-                adds = self._is_true(op.accumulate)
-                yield MemoryAccess(op.destination, tuple(kept), True, adds)
+                accumulates = self._is_true(op.accumulate)
+                yield MemoryAccess(
+                    op.destination, tuple(result_shape), True, accumulates
+                )
             case _:
                 pass
 
@@ -130,7 +137,7 @@ class LiveBytes:
         read = tuple(max(0, upper - lower) for lower, upper in box)
         strides = op.source.strides
         pairs = zip(box, strides, strict=True)
-        first = sum(lower * by for (lower, _), by in pairs)
+        first = sum(lower * stride for (lower, _), stride in pairs)
         if op.indexed is None:
             yield MemoryAccess(op.source, read, first=first)
             yield MemoryAccess(op.destination, shape, True)
@@ -138,7 +145,7 @@ class LiveBytes:
         indices, bound = op.indexed.indices, op.indexed.bound
         pairs = zip(box, indices.strides, strict=True)
         yield MemoryAccess(
-            indices, read, first=sum(lower * by for (lower, _), by in pairs)
+            indices, read, first=sum(lower * stride for (lower, _), stride in pairs)
         )
         if op.indexed.scatter:
             yield MemoryAccess(op.source, read)
@@ -157,12 +164,12 @@ class LiveBytes:
 
 
 class _LiveRanges:
-    """The bytes of one memory, by granule."""
+    """Live ranges of the bytes of one memory, by granule."""
 
     def __init__(self, granule: int) -> None:
         self._granule = granule
         self._born: Times = np.zeros(0, np.int64)
-        """One more than the cycle at which a granule was written; 0 if never."""
+        """Cycle at which each granule was written, plus one; 0 if never."""
         self._last: Times = np.zeros(0, np.int64)
         self._changes = Counter[int]()
 
@@ -182,20 +189,20 @@ class _LiveRanges:
         np.maximum(last, end, out=last)
 
     def collect_changes(self) -> Counter[int]:
-        """By how much the live bytes change, by cycle."""
+        """Return the changes of the number of live bytes, by cycle."""
         self._end_ranges(self._born, self._last)
         self._born = np.zeros_like(self._born)
         return self._changes
 
     def _end_ranges(self, born: Times, last: Times) -> None:
-        """End what is live."""
+        """Record the start and end of live ranges."""
         is_live = born > 0
         for times, sign in ((born[is_live] - 1, 1), (last[is_live], -1)):
             for cycle, count in zip(*np.unique(times, return_counts=True), strict=True):
                 self._changes[int(cycle)] += sign * int(count) * self._granule
 
     def _granule_times(self, base: int, where: Footprint) -> tuple[Times, Times]:
-        """The times of the granules of an array, to be written to."""
+        """Return writable views of the times of the granules of an array."""
         end = -(-(base + where.high) // self._granule)
         if end > self._born.size:
             size = max(end, 2 * self._born.size)

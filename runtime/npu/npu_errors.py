@@ -6,9 +6,7 @@ class NPUError(Exception):
 
 
 class NPUParseError(NPUError):
-    """
-    The text is not a program.
-    """
+    """The text is not a valid program."""
 
     line: int
     """Line number in the text, from 1."""
@@ -22,27 +20,25 @@ class NPUParseError(NPUError):
 
 
 class NPUInputError(NPUError):
-    """The arrays given do not fit the inputs that the program declares."""
+    """Arrays do not match the declared inputs of the program."""
 
 
 class NPUTrap(NPUError):
-    """
-    An instruction does what real hardware would get wrong without a word.
-    """
+    """An instruction has an error that hardware would not detect."""
 
     line: int
     """Line number of the instruction, from 1."""
 
     text: str
-    """The instruction as written."""
+    """Text of the instruction."""
 
     address: int | None
-    """Offending byte address in its level, where there is one."""
+    """Byte address of the error in its level, if known."""
 
     reason: str
 
     origin: str | None
-    """Place in the source that the instruction comes from, where the text has it."""
+    """Source location of the instruction, if the text has it."""
 
     def __init__(
         self,
@@ -52,8 +48,8 @@ class NPUTrap(NPUError):
         address: int | None,
         origin: str | None = None,
     ) -> None:
-        place = f" of {origin}" if origin else ""
-        super().__init__(f"line {line}{place}: `{text}`: {reason}")
+        location = f" of {origin}" if origin else ""
+        super().__init__(f"line {line}{location}: `{text}`: {reason}")
         self.line = line
         self.origin = origin
         self.text = text
@@ -62,16 +58,14 @@ class NPUTrap(NPUError):
 
 
 class Fault(Exception):
-    """
-    A trap that does not know its instruction yet.
-    """
+    """A trap without its instruction."""
 
     reason: str
     address: int | None
-    """Offending byte address in its level, where there is one."""
+    """Byte address of the error in its level, if known."""
 
     culprit: int | None
-    """Number of the engine instruction that is in conflict, where there is one."""
+    """Number of the conflicting engine instruction, if known."""
 
     def __init__(
         self, reason: str, address: int | None = None, culprit: int | None = None

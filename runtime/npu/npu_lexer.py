@@ -21,7 +21,7 @@ _ORIGIN = re.compile(r";\s*([^;]*\S:\d+:\d+)\s*$")
 
 
 def strip_comment(line: str) -> str:
-    """Return `line` without its comment and without blanks around it."""
+    """Return `line` without its comment and without surrounding blanks."""
     if '"' not in line:
         return line.partition(";")[0].strip()
     quoted = False
@@ -34,16 +34,16 @@ def strip_comment(line: str) -> str:
 
 
 def origin_of(line: str) -> str | None:
-    """Return the place in a source file that ends `line` as its comment, if any."""
+    """Return the source location in the comment at the end of `line`, if any."""
     match = _ORIGIN.search(line)
     return None if match is None else match[1]
 
 
 class Cursor:
     """
-    The tokens of one line, read from left to right.
+    Cursor over the tokens of one line, from left to right.
 
-    Every method that takes a token raises `NPUParseError` if the next one is another.
+    Methods that take a token raise `NPUParseError` if the next one differs.
     """
 
     line: int
@@ -69,13 +69,13 @@ class Cursor:
 
     @property
     def token_description(self) -> str:
-        """The next token, for a message."""
+        """Description of the next token, for messages."""
         if self._index == len(self._texts):
             return "the end of the line"
         return f"`{self._texts[self._index]}`"
 
     def fail(self, expected: str) -> NoReturn:
-        """Raise: the next token is not what is expected."""
+        """Raise an error: the next token is not the expected one."""
         raise NPUParseError(
             self.line, f"expected {expected}, got {self.token_description}"
         )
@@ -100,7 +100,7 @@ class Cursor:
         return False
 
     def expect(self, text: str) -> None:
-        """Take the next token, which is `text`."""
+        """Take the next token, which must be `text`."""
         if not self.accept(text):
             self.fail(f"`{text}`")
 
@@ -124,6 +124,6 @@ class Cursor:
         return int(self.take("number", expected))
 
     def expect_end(self) -> None:
-        """Check that nothing is left."""
+        """Check that no tokens remain."""
         if self.kind() != "end":
             self.fail("the end of the line")

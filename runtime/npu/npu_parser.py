@@ -1,4 +1,4 @@
-"""Parse the text of an NPU program: directives, then code."""
+"""Parser of the text of an NPU program: directives, then code."""
 
 import base64
 import binascii
@@ -29,7 +29,7 @@ _VERSION = "1"
 
 def parse(text: str, base_dir: str | Path | None = None) -> Program:
     """
-    Parse the text of a program. `base_dir` is where the files of its constants are,
+    Parse the text of a program. `base_dir` is the folder of the files of its constants,
     by default the current directory. Raises `NPUParseError`.
     """
     lines = [
@@ -115,7 +115,7 @@ class _DirectiveParser:
     semaphores: int = 0
 
     def parse_directive(self, line: int, text: str) -> None:
-        """Take one directive."""
+        """Parse one directive."""
         try:
             words = shlex.split(text) if '"' in text else text.split()
         except ValueError:
@@ -236,10 +236,10 @@ class _DirectiveParser:
             parse_integer(line, size, "a shape such as 4x8 or scalar")
             for size in ([] if shape == "scalar" else shape.split("x"))
         )
-        first = parse_integer(line, address, "an address")
+        start = parse_integer(line, address, "an address")
         order = settings.take_axes("order", len(sizes))
         settings.expect_end()
-        buffer = Buffer(name, level, first, dtype, sizes, order=order)
+        buffer = Buffer(name, level, start, dtype, sizes, order=order)
         if buffer.address % max(memory.alignment, ITEMSIZE[dtype]):
             raise NPUParseError(
                 line,
@@ -257,7 +257,8 @@ class _DirectiveParser:
 
     def _check_name(self, line: int, buffer: Buffer, into: dict[str, Buffer]) -> None:
         name, end = buffer.name, buffer.address + buffer.nbytes
-        # Two results may not share bytes, nor two arrays that are there at the start.
+        # Neither two outputs nor two arrays that are initialized at the start may
+        # overlap.
         groups = (
             [self.outputs] if into is self.outputs else [self.inputs, self.constants]
         )

@@ -23,13 +23,13 @@ class Buffer:
     dtype: str
     shape: tuple[int, ...]
     data: Array | None = None
-    """The contents, of a constant."""
+    """Contents of a constant."""
     order: tuple[int, ...] = ()
-    """The axes as they lie in memory, outermost first; empty for row-major order."""
+    """Axes in memory order, outermost first; empty for row-major order."""
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the buffer takes."""
+        """Size in bytes."""
         size = ITEMSIZE[self.dtype]
         for extent in self.shape:
             size *= extent
@@ -37,19 +37,19 @@ class Buffer:
 
     @property
     def shape_in_memory(self) -> tuple[int, ...]:
-        """The shape with its axes as they lie in memory."""
+        """Shape with its axes in memory order."""
         return tuple(self.shape[axis] for axis in self.order) or self.shape
 
     def to_memory(self, array: Array) -> Array:
-        """A view of the array with its axes as they lie in memory."""
+        """Return a view of the array with its axes in memory order."""
         return array.transpose(self.order) if self.order else array
 
     def from_memory(self, array: Array) -> Array:
-        """A view of an array that lies in memory, with its own axes again."""
+        """Return a view of an array in memory order with its declared axes."""
         return array.transpose(np.argsort(self.order)) if self.order else array
 
     def describe(self) -> str:
-        """Return the type in the way that the text spells it."""
+        """Return the type in the syntax of the text."""
         return f"{self.dtype} {'x'.join(map(str, self.shape)) or 'scalar'}"
 
     def is_compatible(self, array: Array) -> bool:
@@ -59,22 +59,22 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """A scalar register, plus a constant."""
+    """A scalar register plus a constant offset."""
 
     name: str
     offset: int = 0
 
 
 Value = int | Register
-"""Scalar operand: a number, or a register with an offset."""
+"""Scalar operand: an integer, or a register with an offset."""
 
 Condition = bool | Register
-"""Condition: a known truth value, or a register that is tested for not being 0."""
+"""Condition: a constant truth value, or a register that is compared with 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A strided array in memory; a stride of 0 repeats."""
+    """A strided array in memory; a stride of 0 repeats elements."""
 
     level: str
     base: Value
@@ -87,13 +87,13 @@ class Immediate:
     """A constant operand."""
 
     value: Array
-    """Rank 0, in the type that the operation computes in."""
+    """Array of rank 0, in the type that the operation computes in."""
     dtype: str
 
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """Base of all instructions: where it stands in the text."""
+    """Base of all instructions, with the line in the text."""
 
     line: int
     text: str
@@ -121,7 +121,7 @@ class Loop(Instruction):
 
 @dataclass(frozen=True, slots=True)
 class Cores(Instruction):
-    """Run `body` on all cores at once, with the number of each in `register`."""
+    """Run `body` on all cores in parallel, with the index of each in `register`."""
 
     register: str
     count: int
@@ -131,15 +131,15 @@ class Cores(Instruction):
 @dataclass(frozen=True, slots=True)
 class Indexed:
     """
-    Indices that give the locations of the rows of a move along one axis of a table.
+    Indices that give the positions of the rows of a move along one axis of a table.
     """
 
     indices: Address
-    """One index for each element, or for all along strides of 0."""
+    """One index for each element, shared along strides of 0."""
     step: int
-    """Bytes between neighbours along the axis."""
+    """Bytes between consecutive elements along the axis."""
     bound: int
-    """The extent of the axis."""
+    """Extent of the axis."""
     scatter: bool
     """True if the table is the destination, false if it is the source."""
     accumulate: bool = False
@@ -155,15 +155,18 @@ class Dma(Instruction):
     source: Address
     shape: tuple[Value, ...]
     inside: tuple[tuple[Value, Value], ...] | None
-    """Half-open range of indices that are read, per dimension; None reads all."""
+    """Half-open range of indices that are read, per dimension; `None` reads all."""
     fill: Array
-    """Rank 0, unsigned: the bits of the elements that are not read."""
+    """Array of rank 0, unsigned: the bits of the elements that are not read."""
     indexed: Indexed | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Matmul(Instruction):
-    """`c (+)= a @ b`. Strides are for batch, m, n of `c`; batch, m, k; batch, k, n."""
+    """
+    `c (+)= a @ b`. Strides are for (batch, m, n) of `c`, (batch, m, k) of `a`, and
+    (batch, k, n) of `b`.
+    """
 
     c: Address
     a: Address
@@ -185,7 +188,7 @@ class Vector(Instruction):
     sources: tuple[Address | Immediate, ...]
     shape: tuple[Value, ...]
     dtype: str
-    """The type that the operation computes in."""
+    """Type that the operation computes in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +205,7 @@ class Reduce(Instruction):
 
 @dataclass(frozen=True, slots=True)
 class Signal(Instruction):
-    """Increment a semaphore once the engine has done all earlier work."""
+    """Increment a semaphore when the engine has completed all earlier work."""
 
     engine: str
     semaphore: int
@@ -210,7 +213,7 @@ class Signal(Instruction):
 
 @dataclass(frozen=True, slots=True)
 class Wait(Instruction):
-    """Hold the engine until a semaphore can be decremented."""
+    """Block the engine until a semaphore can be decremented."""
 
     engine: str
     semaphore: int
@@ -218,7 +221,7 @@ class Wait(Instruction):
 
 @dataclass(frozen=True, slots=True)
 class Halt(Instruction):
-    """The end: the program is over once all engines are idle."""
+    """End of the program, which completes when all engines are idle."""
 
 
 _KINDS: dict[type[Instruction], str] = {
@@ -236,13 +239,13 @@ _KINDS: dict[type[Instruction], str] = {
 
 
 def kind_of(op: Instruction) -> str:
-    """Return the word that counts of instructions have for it."""
+    """Return the kind of an instruction as used in counts."""
     return _KINDS[type(op)]
 
 
 @dataclass(frozen=True)
 class Program:
-    """A program that has been parsed."""
+    """A parsed program."""
 
     machine: Machine
     inputs: dict[str, Buffer]
@@ -253,4 +256,4 @@ class Program:
     granule: int
     """Bytes of the smallest element type in use."""
     origins: Mapping[int, str] = field(default_factory=dict[int, str])
-    """By line, the place in the source that an instruction comes from, where given."""
+    """Source location of instructions by line, where given."""

@@ -1,4 +1,4 @@
-"""Parse the operands of an NPU instruction: `key=value` words in any order."""
+"""Parser of the operands of an NPU instruction: `key=value` words in any order."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -33,9 +33,9 @@ class ImmediateText:
 @dataclass
 class OperandFields:
     """
-    The operands of one instruction.
+    Operands of one instruction.
 
-    Methods raise `NPUParseError` for an operand that is not what they are asked for.
+    Methods raise `NPUParseError` for operands of another kind than requested.
     """
 
     line: int
@@ -53,14 +53,14 @@ class OperandFields:
     accumulate: Condition = False
     precision: str = "ieee"
     keys: set[str] = field(default_factory=set[str])
-    """The keys that are there."""
+    """Keys that are present."""
     table: tuple[int, ...] = ()
-    """The step and the bound of what indices name."""
+    """Step and bound of the indexed table."""
 
     def address_of(self, key: str, rank: int, dtype: str | None = None) -> Address:
         """
-        Return the address under `key`, with a stride per dimension. `dtype` is known
-        from elsewhere, or else written behind the address.
+        Return the address under `key`, with a stride per dimension. The element type is
+        `dtype`, or else the one written after the address.
         """
         operand = self.operands[key]
         if not isinstance(operand, AddressText):
@@ -81,11 +81,11 @@ class OperandFields:
                 f"expected {rank} strides of `{key}`, one per dimension, "
                 f"got {len(operand.strides)}",
             )
-        known = dtype or operand.dtype or ""
-        return Address(operand.level, operand.base, operand.strides, known)
+        element_type = dtype or operand.dtype or ""
+        return Address(operand.level, operand.base, operand.strides, element_type)
 
     def immediate_of(self, operand: ImmediateText, dtype: str) -> Immediate:
-        """Return an immediate, of type `dtype` unless it says another."""
+        """Return an immediate, of type `dtype` unless it has an explicit type."""
         target = operand.dtype or dtype
         try:
             with np.errstate(all="ignore"):
@@ -96,25 +96,25 @@ class OperandFields:
 
 @dataclass
 class OperandParser:
-    """Parse operands; knows the machine and the registers so far."""
+    """Parser of operands, with the machine and the registers defined so far."""
 
     machine: Machine
     registers: set[str] = field(default_factory=set[str])
-    """Registers that an earlier line defines."""
+    """Registers defined on earlier lines."""
     used_dtypes: set[str] = field(default_factory=set[str])
-    """Element types seen."""
+    """Element types used so far."""
 
     def parse_fields(
         self, cursor: Cursor, required: tuple[str, ...], optional: tuple[str, ...]
     ) -> OperandFields:
-        """Parse to the end of the line; each key at most once."""
+        """Parse to the end of the line; each key occurs at most once."""
         fields = OperandFields(cursor.line)
         missing = list(required)
-        seen = fields.keys
+        present = fields.keys
         while cursor.kind() != "end":
-            names = [name for name in (*required, *optional) if name not in seen]
+            names = [name for name in (*required, *optional) if name not in present]
             key = cursor.take_choice(names, "an operand")
-            seen.add(key)
+            present.add(key)
             if key in missing:
                 missing.remove(key)
             if key == "accumulate":
@@ -176,7 +176,7 @@ class OperandParser:
         return Register(cursor.take("register", "a register"))
 
     def parse_value(self, cursor: Cursor) -> Value:
-        """Parse a register, plus a constant, or an integer."""
+        """Parse a register with an optional offset, or an integer."""
         value = self.parse_scalar(cursor)
         if isinstance(value, int) or cursor.kind() != "number":
             return value
@@ -185,7 +185,9 @@ class OperandParser:
         return value
 
     def _parse_condition(self, cursor: Cursor) -> Condition:
-        """Parse what may follow a word: `=` and a value that says whether it holds."""
+        """
+        Parse the optional value of a flag: `=` and a value that is true if it is not 0.
+        """
         if not cursor.accept("="):
             return True
         value = self.parse_value(cursor)
@@ -222,7 +224,7 @@ class OperandParser:
 
 
 def parse_number(cursor: Cursor) -> float:
-    """Take a number; it stays an integer if it is written as one."""
+    """Take a number: an `int` if it is written as an integer, else a `float`."""
     text = cursor.take("number", "a number")
     try:
         return int(text)

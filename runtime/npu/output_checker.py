@@ -14,9 +14,11 @@ from tlf.runtime.npu.npu_program import Buffer, Program
 class _OutputWriters:
     buffer: Buffer
     numbers: npt.NDArray[np.int32]
-    """By granule, the number of the instruction that wrote it; 0 if none did."""
+    """Number of the instruction that wrote each granule; 0 if none did."""
     is_input: npt.NDArray[np.bool_]
-    """By granule, whether it may be read: it is also an input or a constant."""
+    """
+    True for each granule that may be read, because it is also an input or a constant.
+    """
 
 
 class OutputChecker:
@@ -43,7 +45,7 @@ class OutputChecker:
     def check_write(
         self, level: str, base: int, footprint: Footprint, number: int
     ) -> None:
-        """Record a write by instruction `number`; faults on a second one."""
+        """Record a write by instruction `number`; faults on a second write."""
         for writers, granules in self._find_overlaps(level, base, footprint):
             earlier = writers.numbers[granules]
             if earlier.any():
@@ -58,7 +60,7 @@ class OutputChecker:
             writers.numbers[granules] = number
 
     def check_read(self, level: str, base: int, footprint: Footprint) -> None:
-        """Fault on a read of what is no input."""
+        """Fault on a read of bytes that are not inputs."""
         for writers, granules in self._find_overlaps(level, base, footprint):
             allowed = writers.is_input[granules]
             if not allowed.all():
@@ -72,8 +74,8 @@ class OutputChecker:
     def _find_overlaps(
         self, level: str, base: int, footprint: Footprint
     ) -> list[tuple[_OutputWriters, npt.NDArray[np.int64]]]:
-        """Return the outputs that an access meets, and which granules of each."""
-        met: list[tuple[_OutputWriters, npt.NDArray[np.int64]]] = []
+        """Return the outputs that an access overlaps, with the granules of each."""
+        overlaps: list[tuple[_OutputWriters, npt.NDArray[np.int64]]] = []
         low, high = base + footprint.low, base + footprint.high
         for writers in self._writers:
             buffer = writers.buffer
@@ -85,5 +87,5 @@ class OutputChecker:
                 steps = np.arange(extent, dtype=np.int64) * stride
                 granules = np.add.outer(granules, steps).reshape(-1)
             inside = (granules >= 0) & (granules < len(writers.numbers))
-            met.append((writers, granules[inside]))
-        return met
+            overlaps.append((writers, granules[inside]))
+        return overlaps

@@ -1,4 +1,4 @@
-"""Segments of a program over time: consecutive top-level parts and their ends."""
+"""Timeline segments of a program: consecutive top-level parts and their end times."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -17,23 +17,23 @@ from tlf.runtime.npu.run_metrics import Segment
 
 def segments_of(program: Program, ends: Mapping[int, int]) -> list[Segment]:
     """
-    Return the parts of a program that work, given when each instruction is over, by its
-    number; one that is not among them did nothing.
+    Return the parts of a program with work on engines, given the end time of each
+    instruction by its index; instructions without an end time had no work.
     """
-    found: list[Segment] = []
+    segments: list[Segment] = []
     end = 0
-    for number, op in enumerate(program.body):
-        end = ends.get(number, end)
+    for index, op in enumerate(program.body):
+        end = ends.get(index, end)
         if lines := list(_engine_lines([op])):
-            places = {
+            origins = {
                 program.origins[line] for line in lines if line in program.origins
             }
-            found.append(Segment(op.line, end, frozenset(places)))
-    return found
+            segments.append(Segment(op.line, end, frozenset(origins)))
+    return segments
 
 
 def _engine_lines(body: Sequence[Instruction]) -> Iterator[int]:
-    """The lines of instructions on engines."""
+    """Yield the lines of instructions on engines."""
     for op in body:
         match op:
             case Loop() | Cores():

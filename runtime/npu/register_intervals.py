@@ -18,27 +18,27 @@ from tlf.runtime.npu.npu_program import (
 _LIMIT = 1 << 61
 
 Interval = tuple[int, int]
-"""The least and the greatest value."""
+"""Least and greatest value."""
 
 
 class IrregularError(Exception):
-    """The program does what only a run step by step gets right."""
+    """The program can be simulated only step by step."""
 
 
 Intervals = Mapping[Value, Interval]
-"""Least and greatest value of scalar operands."""
+"""Intervals of scalar operands."""
 
 
 def compute_intervals(body: Sequence[Instruction]) -> dict[int, Intervals]:
     """
-    Return what the operands of every instruction are between, by its line.
+    Return the intervals of the operands of every instruction, by line.
 
     Raises `IrregularError` unless every register is read after a write in the same run
-    of the same block or of one around it, and no scalar operation can overflow.
+    of the same block or of an enclosing one, and no scalar operation can overflow.
     """
-    found: dict[int, Intervals] = {}
-    _analyze_block(body, {}, found)
-    return found
+    by_line: dict[int, Intervals] = {}
+    _analyze_block(body, {}, by_line)
+    return by_line
 
 
 def _analyze_block(

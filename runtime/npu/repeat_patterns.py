@@ -6,12 +6,12 @@ from tlf.runtime.npu.scalar_arithmetic import Numbers
 
 _LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64, 128)
 _LEAST = 4
-"""Repetitions that make a pattern of more than one number worth it."""
+"""Minimum number of repetitions of a pattern of more than one element."""
 
 
 def find_repeats(numbers: Numbers) -> list[tuple[tuple[int, ...], int]]:
     """
-    Cut a sequence into patterns, each with how many times in a row it stands there.
+    Split a sequence into patterns, each with its number of consecutive repetitions.
     """
     size = len(numbers)
     ends = {
@@ -24,7 +24,7 @@ def find_repeats(numbers: Numbers) -> list[tuple[tuple[int, ...], int]]:
         for each, end in ends.items():
             if start + each >= size:
                 break
-            # What matches the number `each` before it goes on until `end`.
+            # Elements match those `each` positions later up to `end`.
             times = (int(end[start]) + each - start) // each
             if times > 1 and (each == 1 or times >= _LEAST) and times * each > count:
                 length, count = each, times
@@ -35,7 +35,10 @@ def find_repeats(numbers: Numbers) -> list[tuple[tuple[int, ...], int]]:
 
 
 def _match_ends(numbers: Numbers, length: int) -> Numbers:
-    """By position, the next one whose number is not that `length` further on."""
+    """
+    Return, for each position, the next one whose element differs from that `length`
+    positions later.
+    """
     same = numbers[:-length] == numbers[length:]
     positions = np.where(same, len(same), np.arange(len(same)))
     return np.minimum.accumulate(positions[::-1])[::-1]

@@ -1,4 +1,4 @@
-"""Format reports: a table for people, JSON for programs, a trace for a viewer."""
+"""Formats of reports: a text table, JSON, and a trace for a viewer."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from tlf.runtime.npu.run_metrics import RunMetrics
 
 
 def format_table(report: RunMetrics) -> str:
-    """Return a short text."""
+    """Return the report as a text table."""
     total = max(report.cycles, 1)
     lines = [
         f"{report.cycles:,} cycles, {report.seconds * 1e6:,.3f} us, lower bound "
@@ -54,7 +54,7 @@ def _format_intensity(report: RunMetrics) -> str:
 
 
 def _format_share(report: RunMetrics, engine: str, cycles: int) -> str:
-    """Return a part of the time, of an engine or of the copies of it together."""
+    """Return the share of the time of an engine, averaged over its copies."""
     return f"{cycles / (max(report.cycles, 1) * report.copies.get(engine, 1)):.1%}"
 
 
@@ -84,17 +84,24 @@ def _format_traffic(report: RunMetrics) -> list[str]:
         amounts = asdict(traffic).values()
         row = [name, *(f"{amount:,}" for amount in amounts)]
         row.append(f"{report.peak[name]:,}" if name in report.peak else "-")
-        least = report.compulsory[name].total if name in report.compulsory else 0
-        row += [f"{least:,}", *traffic_ratios(report, name)] if least else ["-"] * 3
+        compulsory = report.compulsory[name].total if name in report.compulsory else 0
+        row += (
+            [f"{compulsory:,}", *traffic_ratios(report, name)]
+            if compulsory
+            else ["-"] * 3
+        )
         rows.append(row)
     return align_columns(header, rows)
 
 
 def traffic_ratios(report: RunMetrics, level: str) -> tuple[str, str]:
-    """Return what was moved, and was on the bus, of what must be, such as `1.25x`."""
-    least = max(report.compulsory[level].total, 1)
+    """
+    Return the payload and the bytes on the bus relative to the compulsory bytes, such
+    as `1.25x`.
+    """
+    compulsory = max(report.compulsory[level].total, 1)
     traffic = report.traffic[level]
-    return f"{traffic.payload / least:.2f}x", f"{traffic.bus / least:.2f}x"
+    return f"{traffic.payload / compulsory:.2f}x", f"{traffic.bus / compulsory:.2f}x"
 
 
 def _format_counts(title: str, counts: Mapping[str, int]) -> str:
@@ -104,7 +111,7 @@ def _format_counts(title: str, counts: Mapping[str, int]) -> str:
 
 def align_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """
-    Align rows of text: the first column and those that start with a blank to the left,
+    Align rows of text: the first column and cells that start with a blank to the left,
     others to the right.
     """
     lines = [header, *rows]

@@ -19,9 +19,9 @@ class Traffic:
     written: int = 0
     """Payload written."""
     bus_read: int = 0
-    """Bytes on the bus for what is read, whole bursts."""
+    """Bytes on the bus for reads, in whole bursts."""
     bus_written: int = 0
-    """Bytes on the bus for what is written, whole bursts."""
+    """Bytes on the bus for writes, in whole bursts."""
 
     @property
     def payload(self) -> int:
@@ -40,42 +40,40 @@ class Event:
 
     engine: str
     start: int
-    """Cycle."""
+    """Start cycle."""
     end: int
-    """Cycle."""
+    """End cycle."""
     line: int
     text: str
 
 
 @dataclass(frozen=True)
 class Segment:
-    """An instruction that stands in no loop, or a loop."""
+    """A top-level instruction or a top-level loop."""
 
     line: int
     end: int
-    """Cycle at which the engines have completed it, and all before it."""
+    """Cycle at which the engines have completed the segment and all before it."""
     origins: frozenset[str]
-    """The places in the source that what moves or computes in it comes from."""
+    """Source locations of the engine instructions of the segment."""
 
 
 @dataclass
 class RunMetrics:
-    """
-    The results of a run, and what they cost, as numbers.
-    """
+    """Results of a run, with its costs as numbers."""
 
     cycles: int = 0
-    """From the first instruction until all engines are idle."""
+    """Cycles from the first instruction until all engines are idle."""
     clock_ghz: float = 1.0
     outputs: dict[str, Array] = field(default_factory=dict[str, Array])
-    """Arrays by name; empty if only the time was asked for."""
+    """Arrays by name; empty if only the time was requested."""
     copies: dict[str, int] = field(default_factory=dict[str, int])
-    """Number of copies of each engine; all figures are of these together."""
+    """Number of copies of each engine; all figures are sums over them."""
     busy: dict[str, int] = field(default_factory=dict[str, int])
-    """Cycles that each engine worked."""
+    """Busy cycles of each engine."""
     stalls: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
     """
-    Cycles that each engine stood still before its last work, by cause: the engine whose
+    Cycles that each engine was stalled before its last work, by cause: the engine whose
     signal it waited for, the shared level that was in use, or `issue`, the control
     processor.
     """
@@ -89,51 +87,51 @@ class RunMetrics:
     """Multiply-accumulates."""
     bounds: dict[str, int] = field(default_factory=dict[str, int])
     """
-    Cycles that no order of the same instructions can beat: per shared level and per DMA
-    engine the bytes on the bus over the bandwidth, per compute engine its work over its
-    peak.
+    Lower bounds in cycles for any order of the same instructions: per shared level and
+    per DMA engine the bytes on the bus over the bandwidth, per compute engine its work
+    over its peak.
     """
     compulsory: dict[str, CompulsoryTraffic] = field(
         default_factory=dict[str, CompulsoryTraffic]
     )
-    """Bytes that any program for the task must move, by level with some of them."""
+    """Bytes that any program for the task must move, by level with such bytes."""
     floor: RooflineBound = NO_FLOOR
-    """Roofline bound of the task in cycles, however it is programmed."""
+    """Roofline bound of the task in cycles, for any program."""
     ridge: float = 0.0
-    """Multiply-accumulates per byte of `home` above which the array is what limits."""
+    """Multiply-accumulates per byte of `home` above which the task is compute-bound."""
     segments: list[Segment] = field(default_factory=list[Segment])
-    """Consecutive parts of the program, in order."""
+    """Consecutive segments of the program, in order."""
     timeline: list[Event] = field(default_factory=list[Event])
-    """Every instruction on an engine, if asked for."""
+    """Every instruction on an engine, if requested."""
     live: dict[str, list[tuple[int, int]]] = field(
         default_factory=dict[str, list[tuple[int, int]]]
     )
     """
-    If a timeline is asked for, the bytes of memories near the engines that hold what is
-    needed later, all cores together: by level, at which cycle they change, and to what.
+    Number of live bytes in inner levels over time, if a timeline is requested, summed
+    over cores: by level, pairs of the cycle of a change and the new number.
     """
 
     @property
     def bound(self) -> int:
-        """The greatest of the lower bounds."""
+        """The largest of the lower bounds."""
         return max(self.bounds.values(), default=0)
 
     @property
     def seconds(self) -> float:
-        """The time at the machine's clock."""
+        """Time in seconds at the clock of the machine."""
         return self.cycles / (self.clock_ghz * 1e9)
 
     @property
     def gap(self) -> float:
-        """Ratio of the cycles of the run to the lower bound of the machine."""
+        """Ratio of the cycles of the run to the roofline bound."""
         return self.cycles / max(self.floor.cycles, 1)
 
     @property
     def home(self) -> str | None:
-        """The level that must move the most: where inputs and outputs are."""
+        """Level with the most compulsory bytes: that of inputs and outputs."""
         sizes = {name: each.total for name, each in self.compulsory.items()}
-        found = max(sizes, key=lambda name: sizes[name], default=None)
-        return found if found is not None and sizes[found] else None
+        level = max(sizes, key=lambda name: sizes[name], default=None)
+        return level if level is not None and sizes[level] else None
 
     @property
     def intensity(self) -> float | None:

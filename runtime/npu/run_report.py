@@ -15,9 +15,7 @@ from tlf.runtime.npu.run_metrics import RunMetrics, Traffic
 
 
 class Report(RunMetrics):
-    """
-    The results of a run, what they cost, and both as text.
-    """
+    """Results of a run with its costs, and their text formats."""
 
     @staticmethod
     def of(
@@ -26,9 +24,11 @@ class Report(RunMetrics):
         totals: Mapping[Key, int],
         peak: dict[str, int],
     ) -> Report:
-        """Build the report of a run whose instructions' costs sum up to `totals`."""
+        """
+        Return the report of a run; `totals` are the sums of the instruction costs.
+        """
         machine = program.machine
-        moved = compulsory_traffic(program, totals)
+        compulsory = compulsory_traffic(program, totals)
         report = Report(
             cycles=model.end,
             clock_ghz=machine.clock_ghz,
@@ -40,8 +40,8 @@ class Report(RunMetrics):
             instructions=_totals_of_kind(totals, "count"),
             macs=sum(_totals_of_kind(totals, "macs").values()),
             bounds=lower_bounds(machine, totals),
-            compulsory=moved,
-            floor=roofline_bound(machine, totals, moved),
+            compulsory=compulsory,
+            floor=roofline_bound(machine, totals, compulsory),
         )
         if report.home is not None and report.floor.compute:
             rate = report.macs / report.floor.compute
@@ -49,11 +49,11 @@ class Report(RunMetrics):
         return report
 
     def table(self) -> str:
-        """Return a short text for people."""
+        """Return the report as a text table."""
         return format_table(self)
 
     def json(self) -> str:
-        """Return all figures as JSON, but not the outputs and the timeline."""
+        """Return all figures as JSON, without the outputs and the timeline."""
         return format_json(self)
 
     def trace(self) -> str:

@@ -1,4 +1,4 @@
-"""Arithmetic of the control processor, on integers and on columns of them."""
+"""Arithmetic of the control processor, on integers and on columns of integers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
@@ -10,10 +10,10 @@ from tlf.runtime.npu.npu_errors import Fault
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
 Column: TypeAlias = int | Numbers
-"""A number per row, or one for all rows."""
+"""An integer per row, or one for all rows."""
 
 Columns: TypeAlias = Mapping[str, Column]
-"""Registers."""
+"""Columns of registers, by name."""
 
 _LIMIT = 1 << 63
 
@@ -29,7 +29,7 @@ _NUMPY: dict[str, Callable[[Column, Column], Column]] = {
 
 
 def calculate(operation: str, values: Sequence[int]) -> int:
-    """Return what a scalar operation gives; faults if that is no 64-bit integer."""
+    """Return the result of a scalar operation; faults if it does not fit in 64 bits."""
     result = _calculate_exactly(operation, values[0], values[-1])
     if not -_LIMIT <= result < _LIMIT:
         raise Fault(f"{result} does not fit in 64 bits")
@@ -58,8 +58,8 @@ def _calculate_exactly(operation: str, a: int, b: int) -> int:
 
 def calculate_columns(operation: str, values: Sequence[Column]) -> Column:
     """
-    Evaluate a scalar operation row by row on columns. The caller knows that results
-    fit, and divisors are not zero.
+    Evaluate a scalar operation row by row on columns. The caller ensures that results
+    fit and divisors are not zero.
     """
     a, b = values[0], values[-1]
     if isinstance(a, int) and isinstance(b, int):
@@ -75,14 +75,14 @@ def column_max(a: Column, b: Column) -> Column:
 
 
 def column_min(column: Column) -> int:
-    """Return the least number of a column."""
+    """Return the minimum of a column."""
     return column if isinstance(column, int) else int(column.min())
 
 
 def distinct_rows(columns: Sequence[Column], rows: int) -> tuple[Numbers, Numbers]:
     """
-    Return the numbers of rows that stand for all distinct ones, and for each row which
-    of these it is like.
+    Return the indices of representatives of all distinct rows, and for each row the
+    position of its representative.
     """
     code, size = np.zeros(rows, np.int64), 1
     for column in columns:
@@ -104,6 +104,9 @@ def distinct_rows(columns: Sequence[Column], rows: int) -> tuple[Numbers, Number
 
 
 def _renumber_values(column: Numbers) -> tuple[Numbers, int]:
-    """Number the distinct values of a column. Return the column, and how many."""
+    """
+    Renumber the distinct values of a column. Return the column and the number of
+    values.
+    """
     values, inverse = np.unique(column, return_inverse=True)
     return inverse, len(values)

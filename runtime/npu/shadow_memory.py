@@ -1,11 +1,11 @@
 """
-One memory level: bytes, and shadow state to detect races and unwritten reads.
+One memory level: bytes, and shadow state to detect races and uninitialized reads.
 
 Engines run concurrently, so an access is sound only if semaphores order it after every
 earlier conflicting access of another engine. The order is checked with vector clocks:
-per granule and engine, the number of the last instruction that read and that wrote it;
-per instruction, up to which number it is ordered after each engine. So a missing wait
-traps whether or not the timing would have hidden it.
+per granule and engine, the number of the last instruction that read it and of the last
+that wrote it; per instruction, the last instruction of each engine that is ordered
+before it. So a missing wait traps even if the timing would hide it.
 """
 
 from collections.abc import Sequence
@@ -23,9 +23,7 @@ _LEAST = 1 << 12
 
 
 class Memory:
-    """
-    One level. Bytes are allocated up to the highest address in use.
-    """
+    """One memory level. Bytes are allocated up to the highest address in use."""
 
     level: Level
     peak: int
@@ -51,11 +49,11 @@ class Memory:
         strides: tuple[int, ...],
         dtype: np.dtype[Any],
     ) -> Array:
-        """Return the strided array at `base`, which has been accessed before."""
+        """Return the strided array at `base`, which must have been accessed before."""
         return np.ndarray(shape, dtype, self._data, base, strides)
 
     def store_array(self, base: int, array: Array) -> None:
-        """Write a contiguous array from outside, before the program starts."""
+        """Write a contiguous array from the host, before the program starts."""
         data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         end = base + data.size
         self._ensure_size(end)
@@ -66,7 +64,7 @@ class Memory:
     def load_array(
         self, base: int, shape: tuple[int, ...], dtype: np.dtype[Any]
     ) -> Array:
-        """Return a copy of a contiguous array. Faults on bytes never written."""
+        """Return a copy of a contiguous array. Faults on uninitialized bytes."""
         end = base + dtype.itemsize * int(np.prod(shape, dtype=np.int64))
         self._ensure_size(end)
         written = self._written[base // self._granule : end // self._granule]
@@ -76,7 +74,7 @@ class Memory:
         return self._data[base:end].view(dtype).reshape(shape).copy()
 
     def check_bounds(self, base: int, footprint: Footprint, itemsize: int) -> None:
-        """Fault on what is out of capacity or misaligned."""
+        """Fault on addresses that are out of capacity or misaligned."""
         name = self.level.name
         if not footprint.aligned or base % itemsize:
             raise Fault(
@@ -105,8 +103,8 @@ class Memory:
         mark: bool = True,
     ) -> None:
         """
-        Record that instruction `number` of `engine` reads. Faults on bytes that were
-        never written, and on writes that `clock` does not order before.
+        Record a read by instruction `number` of `engine`. Faults on bytes that were
+        never written, and on writes that `clock` does not order before it.
         """
         start = (base + footprint.low) // self._granule
         if not (written := self._shadow_view(self._written, start, footprint)).all():
@@ -135,9 +133,9 @@ class Memory:
         apart: bool = True,
     ) -> None:
         """
-        Record that instruction `number` of `engine` writes. Faults on reads and writes
-        that `clock` does not order before and, unless the caller knows sources and
-        destination to lie `apart`, on bytes that the same instruction reads.
+        Record a write by instruction `number` of `engine`. Faults on reads and writes
+        that `clock` does not order before it and, unless sources and destination are
+        known to be disjoint (`apart`), on bytes that the same instruction reads.
         """
         start = (base + footprint.low) // self._granule
         if not apart and self._last_read.get(engine) == number:
@@ -218,7 +216,7 @@ class Memory:
     def _make_fault(
         self, sound: Array, footprint: Footprint, start: int, reason: str
     ) -> Fault:
-        """Point at the first element that is not `sound`."""
+        """Return a fault at the first element that is not `sound`."""
         position = np.unravel_index(int(sound.argmin()), sound.shape)
         for index, stride in zip(position, footprint.strides, strict=True):
             start += int(index) * stride

@@ -1,9 +1,9 @@
 """
 Simulate an NPU program: values in program order, time by the event model.
 
-The control processor walks the program and hands instructions to the in-order queues of
-the engines. Values are computed at once, in program order; that the concurrent engines
-would give the same is checked access by access (see memory.py).
+The control processor executes the program and issues instructions to the in-order
+queues of the engines. Values are computed immediately, in program order; each access is
+checked to ensure that concurrent engines compute the same (see `shadow_memory`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -51,17 +51,17 @@ def run(
     """
     Run `program` on `inputs`, arrays by name in the declared shapes and element types.
 
-    With `functional` off only time and traffic are found: `inputs` and constants are
-    not looked at, no memory is allocated and no access is checked. Loops that have
-    settled are then skipped over, unless it is to go `step_by_step`; the figures are
-    the same. With `timeline` on, the report has an event for every instruction on an
-    engine.
+    With `functional` off, only time and traffic are computed: `inputs` and constants
+    are ignored, no memory is allocated and no access is checked. Loops in a steady
+    state are then skipped over, unless `step_by_step` is set; the figures are the same.
+    With `timeline` on, the report has an event for every instruction on an engine.
 
-    With `exactly_once` it is a trap, too, to write a byte of an output twice, or to
-    read one that is no input: a program that runs then stores every result once.
+    With `exactly_once`, a second write of a byte of an output, or a read of an output
+    byte that is not an input, is a trap as well: a program without a trap then stores
+    every result once.
 
-    Raises `NPUInputError` for arrays that do not fit, `NPUTrap` for what hardware would
-    silently get wrong.
+    Raises `NPUInputError` for arrays that do not fit, `NPUTrap` for errors that
+    hardware would not detect.
     """
     arrays = _check_inputs(program, inputs) if functional else None
     if not (functional or timeline or step_by_step):
@@ -76,8 +76,8 @@ def run(
 
 def _simulate_timing(program: Program) -> Report:
     """
-    Find the time without a step for every instruction. Raises `IrregularError` if that
-    cannot be done, or if the program would trap.
+    Compute the time without a step for every instruction. Raises `IrregularError` if
+    that is not possible, or if the program would trap.
     """
     costs = InstructionCosts(program.machine)
     model = EventModel.of(costs, program.semaphores)
@@ -108,10 +108,10 @@ def _check_inputs(program: Program, inputs: Mapping[str, Array]) -> dict[str, Ar
 
 
 class _Lane(NamedTuple):
-    """Lane of execution that the control processor walks the program for."""
+    """Execution lane of the control processor."""
 
     core: int | None
-    """A core, or None for what is in no `cores`."""
+    """Index of the core; `None` outside of `cores`."""
     registers: dict[str, int]
 
 
@@ -130,7 +130,7 @@ class _ControlProcessor:
         self._current: Instruction | None = None
 
     def run(self, arrays: Mapping[str, Array] | None) -> Report:
-        """Run the whole program; None for `arrays` finds the time only."""
+        """Run the program; if `arrays` is `None`, compute the time only."""
         if arrays is not None:
             self._load_inputs(arrays)
         try:
@@ -154,11 +154,14 @@ class _ControlProcessor:
         return report
 
     def _run_segments(self, lanes: Sequence[_Lane]) -> dict[int, int]:
-        """Run the program; return when engines were through with each instruction."""
+        """
+        Run the program; return the completion times of its top-level instructions, by
+        index.
+        """
         ends: dict[int, int] = {}
-        for number, instruction in enumerate(self._program.body):
+        for index, instruction in enumerate(self._program.body):
             self._run_block((instruction,), lanes)
-            ends[number] = self._model.completion_time
+            ends[index] = self._model.completion_time
         return ends
 
     def _load_inputs(self, arrays: Mapping[str, Array]) -> None:
@@ -189,8 +192,8 @@ class _ControlProcessor:
         reason, origins = fault.reason, self._program.origins
         if fault.culprit is not None:
             line = self._executor.accesses.lines[fault.culprit]
-            place = f" of {origins[line]}" if line in origins else ""
-            reason += f"; see line {line}{place}"
+            location = f" of {origins[line]}" if line in origins else ""
+            reason += f"; see line {line}{location}"
         op = self._current
         origin = origins.get(op.line)
         return NPUTrap(op.line, op.text, reason, fault.address, origin)
@@ -239,11 +242,11 @@ class _ControlProcessor:
             if step <= 0:
                 raise Fault(f"expected a step of at least 1, got {step}")
             ranges.append(range(lower, upper, step))
-        for number in range(max(map(len, ranges))):
+        for iteration in range(max(map(len, ranges))):
             active: list[_Lane] = []
             for lane, indices in zip(lanes, ranges, strict=True):
-                if number < len(indices):
-                    lane.registers[op.register] = indices[number]
+                if iteration < len(indices):
+                    lane.registers[op.register] = indices[iteration]
                     active.append(lane)
             self._run_block(op.body, active)
 

@@ -1,8 +1,8 @@
 """
 Demand analysis: scalar registers that the time of a program depends on.
 
-Addresses matter only modulo a burst, and not at all where the burst is one byte; sizes
-and bounds matter as they are.
+Addresses matter only modulo a burst, and not at all if the burst is one byte. Sizes and
+bounds matter exactly.
 """
 
 from collections.abc import Iterable
@@ -25,7 +25,10 @@ from tlf.runtime.npu.npu_program import (
 )
 
 Demand = dict[str, int]
-"""By register, the modulus up to which its value matters; 0 if all of it does."""
+"""
+Modulus up to which the value of a register matters, by register; 0 if it matters
+exactly.
+"""
 
 EXACT = 0
 
@@ -36,7 +39,7 @@ class TimingDemand:
 
     machine: Machine
     loops: dict[int, Demand] = field(default_factory=dict[int, Demand])
-    """By line of a loop, the demand of one run of its body for registers."""
+    """Demand of one run of the body of a loop for registers, by line of the loop."""
     lines: set[int] = field(default_factory=set[int])
     """Lines of the scalar operations that matter."""
 
@@ -104,8 +107,8 @@ class TimingDemand:
 def _add_demand(demand: Demand, value: Value, modulus: int) -> None:
     if isinstance(value, int):
         return
-    known = demand.get(value.name)
-    if known is None:
+    previous = demand.get(value.name)
+    if previous is None:
         demand[value.name] = modulus
     else:
-        demand[value.name] = lcm(known, modulus)
+        demand[value.name] = lcm(previous, modulus)

@@ -21,18 +21,18 @@ class Synchronise:
     queues: range
     semaphore: int
     core: int | None
-    """The core that it belongs to; `None` for all cores."""
+    """Core that executes it; `None` for all cores."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RepeatedPlans:
-    """Plans that follow each other, so many times."""
+    """A sequence of plans that is repeated `count` times."""
 
     pattern: tuple[TimingPlan, ...]
     count: int
 
     def simulate(self, model: EventModel) -> None:
-        """Spend the time."""
+        """Advance the time of the model."""
         repeat(model, partial(_simulate_all, self.pattern, model), self.count)
 
 
@@ -41,19 +41,19 @@ Action = Cost | Synchronise | tuple[RepeatedPlans, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TimingPlan:
-    """One run of a block."""
+    """Timing of one execution of a block."""
 
     steps: tuple[tuple[int, Action | None], ...]
-    """The actions, each with the cycles of the control processor before it."""
+    """Actions, each with the cycles of the control processor before it."""
     totals: Mapping[Key, int]
     """Sums of the costs of the instructions."""
     numbers: Sequence[int] = ()
-    """For each step, the number of its instruction in the block."""
+    """For each step, the index of its instruction in the block."""
 
     def simulate_steps(self, model: EventModel) -> dict[int, int]:
         """
-        Spend the time, and return when engines are through with everything up to each
-        instruction that works, by its number. Raises `IrregularError` as `simulate`
+        Advance the time of the model; return the completion time of everything up to
+        each instruction with work, by its index. Raises `IrregularError` as `simulate`
         does.
         """
         ends: dict[int, int] = {}
@@ -63,7 +63,10 @@ class TimingPlan:
         return ends
 
     def simulate(self, model: EventModel) -> None:
-        """Spend the time. Raises `IrregularError` at a wait without a signal."""
+        """
+        Advance the time of the model. Raises `IrregularError` at a wait without a
+        signal.
+        """
         for cycles, action in self.steps:
             model.time += cycles
             if isinstance(action, Cost):
@@ -88,23 +91,23 @@ def build_timing_plan(
 ) -> TimingPlan:
     """
     Return a plan of instructions by kind, each of which takes `issue` cycles to issue
-    and does something on every core that it is for, or leaves the engines alone.
+    and has one action on each core that executes it, or none if it uses no engine.
     """
     steps: list[tuple[int, Action | None]] = []
     totals: Counter[Key] = Counter()
     numbers: list[int] = []
-    waiting = number = 0
-    for number, (kind, actions) in enumerate(ops):
-        waiting += issue
+    issued = index = 0
+    for index, (kind, actions) in enumerate(ops):
+        issued += issue
         totals["count", kind] += 1
         for action in actions:
-            steps.append((waiting, action))
-            numbers.append(number)
-            waiting = 0
+            steps.append((issued, action))
+            numbers.append(index)
+            issued = 0
             _add_totals(totals, action)
-    if waiting:
-        steps.append((waiting, None))
-        numbers.append(number)
+    if issued:
+        steps.append((issued, None))
+        numbers.append(index)
     return TimingPlan(tuple(steps), dict(totals), numbers)
 
 

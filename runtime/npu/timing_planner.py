@@ -1,9 +1,8 @@
 """
-Build timing plans of loops with all iterations at once, as columns of values.
+Construction of timing plans of loops, vectorized over iterations as columns of values.
 
-The rows of a column are the runs of a block. From the columns of what costs depend on,
-rows that are alike are told apart from others, and become one plan. So a loop becomes a
-sequence of plans.
+The rows of a column are the executions of a block. Rows with equal cost parameters
+share one plan. So a loop becomes a sequence of plans.
 """
 
 from collections.abc import Iterator, Sequence
@@ -44,12 +43,12 @@ from tlf.runtime.npu.timing_plan import (
 )
 
 _ROWS = 1 << 16
-"""Rows of a column, at most."""
+"""Maximum number of rows of a column."""
 
 
 class TimingPlanner:
     """
-    Makes plans of the blocks of a program. Raises `IrregularError` if it is irregular.
+    Planner of the blocks of a program. Raises `IrregularError` for irregular programs.
     """
 
     def __init__(self, program: Program, costs: InstructionCosts) -> None:
@@ -63,14 +62,14 @@ class TimingPlanner:
         self._known: dict[tuple[int, Sequence[int] | bytes], int] = {}
 
     def plan_program(self) -> TimingPlan:
-        """Return the plan of the whole program. Raises `IrregularError`."""
+        """Return the plan of the program. Raises `IrregularError`."""
         plans = self._plan_block(0, self._program.body, 1, (Lane(None, {}),))
         return self._plans[column_min(plans)]
 
     def _plan_block(
         self, line: int, body: Sequence[Instruction], rows: int, lanes: Sequence[Lane]
     ) -> Column:
-        """Return the number of a plan for every row; `line` names the block."""
+        """Return the plan index of every row; `line` identifies the block."""
         lanes = [replace(lane, columns=dict(lane.columns)) for lane in lanes]
         slots: list[Column] = [lane.active for lane in lanes]
         for op in body:
@@ -87,15 +86,15 @@ class TimingPlanner:
                         slots += cost_parameters_of(
                             op, lane.columns, self._program.machine
                         )
-        first, like = distinct_rows(slots, rows)
+        first, inverse = distinct_rows(slots, rows)
         cores = [lane.core for lane in lanes]
-        found = [
+        plans = [
             self._intern_plan(
                 line, body, cores, [_value_at(slot, row) for slot in slots]
             )
             for row in first.tolist()
         ]
-        return _expand_to_rows(found, like)
+        return _expand_to_rows(plans, inverse)
 
     def _evaluate_scalar(self, op: Scalar, columns: dict[str, Column]) -> None:
         if op.line not in self._demands.lines:
@@ -114,10 +113,10 @@ class TimingPlanner:
     ) -> int:
         key = line, tuple(values)
         if key not in self._known:
-            left = iter(values)
-            active = [next(left) for _ in cores]
+            remaining = iter(values)
+            active = [next(remaining) for _ in cores]
             actions = [
-                (kind_of(op), list(self._actions_of(op, cores, active, left)))
+                (kind_of(op), list(self._actions_of(op, cores, active, remaining)))
                 for op in body
             ]
             self._known[key] = len(self._plans)
@@ -126,7 +125,7 @@ class TimingPlanner:
         return self._known[key]
 
     def _plan_cores(self, op: Cores, rows: int, outside: Lane) -> Column:
-        """Return the number of a sequence of one plan for every row."""
+        """Return the index of a sequence of one plan for every row."""
         lanes = [
             Lane(core, {**outside.columns, op.register: core})
             for core in range(op.count)
@@ -139,13 +138,13 @@ class TimingPlanner:
         )
 
     def _plan_loop(self, op: Loop, rows: int, lanes: Sequence[Lane]) -> Column:
-        """Return the number of a sequence of plans for every row."""
+        """Return the index of a sequence of plans for every row."""
         runs = [self._loop_run(op, lane) for lane in lanes]
         slots = [slot for run in runs for slot in run.distinguishing_columns()]
-        first, like = distinct_rows(slots, rows)
+        first, inverse = distinct_rows(slots, rows)
         return _expand_to_rows(
             self._plan_sequences(op, len(first), [r.select_rows(first) for r in runs]),
-            like,
+            inverse,
         )
 
     def _loop_run(self, op: Loop, lane: Lane) -> LoopRun:
@@ -167,21 +166,25 @@ class TimingPlanner:
     def _plan_sequences(
         self, op: Loop, rows: int, runs: Sequence[LoopRun]
     ) -> list[int]:
-        """Return the number of a sequence for every row."""
+        """Return the index of a sequence of plans for every row."""
         trips = [np.broadcast_to(np.asarray(run.trips), (rows,)) for run in runs]
         counts = np.maximum.reduce(trips)
         is_alike = all(np.array_equal(each, counts) for each in trips)
         if is_alike and op.register not in runs[0].inputs:
-            ran = np.flatnonzero(counts)
-            lanes = [run.lane_of(ran) for run in runs]
+            executed = np.flatnonzero(counts)
+            lanes = [run.lane_of(executed) for run in runs]
             plans = (
-                self._plan_block(op.line, op.body, len(ran), lanes) if len(ran) else 0
+                self._plan_block(op.line, op.body, len(executed), lanes)
+                if len(executed)
+                else 0
             )
-            every = np.zeros(rows, np.int64)
-            every[ran] = plans
+            plan_of_row = np.zeros(rows, np.int64)
+            plan_of_row[executed] = plans
             return [
                 self._intern_sequence(op, (plan, count))
-                for plan, count in zip(every.tolist(), counts.tolist(), strict=True)
+                for plan, count in zip(
+                    plan_of_row.tolist(), counts.tolist(), strict=True
+                )
             ]
         ends = np.cumsum(counts)
         starts = ends - counts
@@ -190,9 +193,9 @@ class TimingPlanner:
         for begin in range(0, total, _ROWS):
             flat = np.arange(begin, min(begin + _ROWS, total))
             row = np.searchsorted(ends, flat, side="right")
-            number = flat - starts[row]
+            iteration = flat - starts[row]
             lanes = fill_inactive_lanes(
-                [run.lane_at_iteration(op.register, row, number) for run in runs]
+                [run.lane_at_iteration(op.register, row, iteration) for run in runs]
             )
             plans[flat] = self._plan_block(op.line, op.body, len(flat), lanes)
         return [
@@ -202,22 +205,20 @@ class TimingPlanner:
 
     def _intern_sequence(self, op: Loop | Cores, plans: bytes | tuple[int, int]) -> int:
         """
-        Return the number of a sequence: of plans by their numbers, or of one plan and
-        how often.
+        Return the index of a sequence, given as plan indices, or as one plan with its
+        count.
         """
         key = -op.line, plans
         if key not in self._known:
             if isinstance(plans, tuple):
-                cut = [((plans[0],), plans[1])] if plans[1] else []
+                repeats = [((plans[0],), plans[1])] if plans[1] else []
             else:
-                cut = find_repeats(np.frombuffer(plans, np.int32).astype(np.int64))
+                repeats = find_repeats(np.frombuffer(plans, np.int32).astype(np.int64))
             self._known[key] = len(self._runs)
             self._runs.append(
                 tuple(
-                    RepeatedPlans(
-                        tuple(self._plans[number] for number in pattern), count
-                    )
-                    for pattern, count in cut
+                    RepeatedPlans(tuple(self._plans[index] for index in pattern), count)
+                    for pattern, count in repeats
                 )
             )
         return self._known[key]
@@ -229,7 +230,7 @@ class TimingPlanner:
         active: Sequence[int],
         values: Iterator[int],
     ) -> Iterator[Action]:
-        """Return what is to be done of an instruction with its slots known."""
+        """Yield the actions of an instruction whose slots are known."""
         if isinstance(op, Loop | Cores):
             yield self._runs[next(values)]
             return
@@ -249,7 +250,9 @@ class TimingPlanner:
 
 
 def _expand_to_rows(numbers: Sequence[int], like: Numbers) -> Column:
-    """Give every row the number of the one that it is like."""
+    """
+    Return the value of each row, given the values of distinct rows and their inverse.
+    """
     if len(numbers) == 1:
         return numbers[0]
     return np.array(numbers, np.int64)[like]

@@ -1,5 +1,5 @@
 """
-Load a plan printed by the target `triton` and run it.
+Triton runtime: load a plan printed by the target `triton` and run it.
 
     plan = load_plan(Path("layer.py").read_text())
     outputs = run(plan, {"x": x, "w": w})
@@ -38,12 +38,10 @@ __all__ = [
 
 
 def prepare(plan: Plan | str | Mapping[str, object]) -> "Executable":
-    """
-    Make a plan ready for repeated calls. Raises `TritonRuntimeError`.
-    """
+    """Return an executable plan for repeated calls. Raises `TritonRuntimeError`."""
     loaded = plan if isinstance(plan, Plan) else load_plan(plan)
     name = device_selection.select_device()
-    # Torch and Triton are optional, and the device decides how Triton is imported.
+    # Torch and Triton are optional, and the mode must be set before Triton is imported.
     from tlf.runtime.triton.executable import Executable
 
     return Executable(loaded, name)

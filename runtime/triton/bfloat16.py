@@ -1,4 +1,6 @@
-"""bfloat16 bit patterns (uint16) of Triton's interpreter, and their values."""
+"""
+Conversion between bfloat16 bit patterns (uint16) of Triton's interpreter and values.
+"""
 
 from typing import cast
 
@@ -7,15 +9,13 @@ import numpy as np
 
 
 def decode(bits: np.ndarray) -> np.ndarray:
-    """
-    The values of `bits` (uint16) in float32, exactly.
-    """
+    """Return the values of `bits` (uint16) in float32, exactly."""
     return (bits.astype(np.uint32) << 16).view(np.float32)
 
 
 def encode(values: np.ndarray) -> np.ndarray:
     """
-    The bit patterns (uint16) of `values`, rounded to nearest, ties to even.
+    Return the bit patterns (uint16) of `values`, rounded to nearest, ties to even.
     """
     rounded = np.asarray(values).astype(ml_dtypes.bfloat16)
     return cast(np.ndarray, rounded.view(np.uint16))

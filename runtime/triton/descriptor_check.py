@@ -1,11 +1,11 @@
 """
-Check matrix descriptors in SASS by abstract interpretation of registers.
+Check of matrix descriptors in SASS by abstract interpretation of registers.
 
-A product of matrices on Hopper (`wgmma` in PTX, `HGMMA` in SASS) finds each factor in
+A matrix product on Hopper (`wgmma` in PTX, `HGMMA` in SASS) addresses each factor in
 shared memory by a descriptor of 64 bits: the address in units of 16 bytes in the lower
 14 bits, constants in the upper word (PTX ISA, "Matrix Descriptor Format"). `ptxas` 12.8
-loses the address where two products of one kernel read factors at one address with
-other constants: it adds to a register that has nothing to do with it.
+loses the address if two products of one kernel read factors at one address with
+different constants: it adds to an unrelated register.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 from tlf.runtime.triton.ptxas_selection import disassemble
 
 ADDRESS_MASK = 0x3FFF
-"""The bits of a descriptor that hold the address."""
+"""Bits of a descriptor with the address."""
 
 ADDRESS_BITS = 14
 
@@ -44,22 +44,22 @@ class RegisterKind(Enum):
 
     CONSTANT = auto()
     ADDRESS = auto()
-    """Bits that were masked to those of an address, and a constant added to it."""
+    """Bits masked to those of an address, plus a constant."""
     OTHER = auto()
     """Result of any other computation, or undefined."""
     UNKNOWN = auto()
     """
-    Value that depends on other registers, or differs between paths: it is not judged.
+    Value that depends on other registers, or differs between paths; it is not checked.
     """
 
 
 State = Mapping[str, RegisterKind]
-"""By register, of those that were set."""
+"""Abstract values by register, of registers that were set."""
 
 
 @dataclass(frozen=True)
 class SassInstruction:
-    """One instruction of SASS: its operation with modifiers, and its operands."""
+    """One SASS instruction: its operation with modifiers, and its operands."""
 
     code: str
     operands: tuple[str, ...]
@@ -68,13 +68,13 @@ class SassInstruction:
 
     @property
     def operation(self) -> str:
-        """The operation without modifiers."""
+        """Operation without modifiers."""
         return self.code.partition(".")[0]
 
 
 @dataclass(frozen=True)
 class BasicBlock:
-    """Instructions without a branch among them, and the blocks that may follow."""
+    """Straight-line instructions, and the indices of successor blocks."""
 
     instructions: tuple[SassInstruction, ...]
     successors: tuple[int, ...]
@@ -82,24 +82,24 @@ class BasicBlock:
 
 def find_wrong_descriptors(sass: str) -> list[str]:
     """
-    Return a sentence for each matrix product whose descriptor cannot be one: its lower
-    word is no masked address, or its upper word no constant. `sass` is what
-    `nvdisasm -c` prints of one kernel.
+    Return a sentence for each matrix product with an invalid descriptor: its lower word
+    is not a masked address, or its upper word is not constant. `sass` is the output of
+    `nvdisasm -c` for one kernel.
     """
     blocks = read_blocks(sass)
-    found: dict[str, None] = {}
+    faults: dict[str, None] = {}
     for block, state in zip(blocks, _propagate_states(blocks), strict=True):
-        held = dict(state)
+        registers = dict(state)
         for instruction in block.instructions:
-            found.update(dict.fromkeys(_find_faults(instruction, held)))
-            _update_registers(instruction, held)
-    return list(found)
+            faults.update(dict.fromkeys(_find_faults(instruction, registers)))
+            _update_registers(instruction, registers)
+    return list(faults)
 
 
 def find_wrong_products(compiled: Any) -> tuple[str, ...]:
     """
-    Return the faults of the descriptors of a kernel that Triton compiled. A kernel with
-    fewer than two asynchronous products is not checked.
+    Return the faults of the descriptors of a kernel compiled by Triton. Kernels with
+    fewer than two asynchronous products are not checked.
     """
     if str(compiled.asm["ttgir"]).count("warp_group_dot ") < 2:
         return ()
@@ -107,32 +107,32 @@ def find_wrong_products(compiled: Any) -> tuple[str, ...]:
 
 
 def read_blocks(sass: str) -> list[BasicBlock]:
-    """The basic blocks of a kernel, in the order of its text."""
+    """Return the basic blocks of a kernel, in the order of its text."""
     bodies: list[list[SassInstruction]] = [[]]
     labels: dict[str, int] = {}
     for line in sass.splitlines():
-        if found := _LABEL.match(line):
+        if match := _LABEL.match(line):
             if bodies[-1]:
                 bodies.append([])
-            labels[found["label"]] = len(bodies) - 1
-        elif found := _INSTRUCTION.search(line):
-            operands = (each.strip() for each in found["operands"].split(","))
-            is_predicated = found["predicate"] is not None
+            labels[match["label"]] = len(bodies) - 1
+        elif match := _INSTRUCTION.search(line):
+            operands = (each.strip() for each in match["operands"].split(","))
+            is_predicated = match["predicate"] is not None
             bodies[-1].append(
-                SassInstruction(found["code"], tuple(operands), is_predicated)
+                SassInstruction(match["code"], tuple(operands), is_predicated)
             )
             if bodies[-1][-1].operation in _ENDS:
                 bodies.append([])
     return [
-        BasicBlock(tuple(body), tuple(_successors(number, body, labels, len(bodies))))
-        for number, body in enumerate(bodies)
+        BasicBlock(tuple(body), tuple(_successors(index, body, labels, len(bodies))))
+        for index, body in enumerate(bodies)
     ]
 
 
 def _successors(
     number: int, body: Sequence[SassInstruction], labels: Mapping[str, int], count: int
 ) -> Iterator[int]:
-    """The blocks that may follow one; predicates are not asked."""
+    """Yield the successors of a block; predicates are ignored."""
     if number + 1 < count:
         yield number + 1
     if body and (found := _TARGET.search(", ".join(body[-1].operands))):
@@ -142,29 +142,29 @@ def _successors(
 
 def _propagate_states(blocks: Sequence[BasicBlock]) -> list[State]:
     """
-    Return the abstract values of the registers at the start of each block: a fixed
-    point over all paths.
+    Return the abstract values of registers at the start of each block, as a fixed point
+    over all paths.
     """
     states: list[State | None] = [None] * len(blocks)
     states[0] = {}
-    waiting = [0]
-    while waiting:
-        number = waiting.pop()
-        held = dict(states[number] or {})
-        for instruction in blocks[number].instructions:
-            _update_registers(instruction, held)
-        for successor in blocks[number].successors:
+    worklist = [0]
+    while worklist:
+        index = worklist.pop()
+        registers = dict(states[index] or {})
+        for instruction in blocks[index].instructions:
+            _update_registers(instruction, registers)
+        for successor in blocks[index].successors:
             before = states[successor]
-            after = held if before is None else _join_states(before, held)
+            after = registers if before is None else _join_states(before, registers)
             if after != before:
                 states[successor] = dict(after)
-                waiting.append(successor)
+                worklist.append(successor)
     return [state or {} for state in states]
 
 
 def _join_states(left: State, right: State) -> State:
     """
-    Return the join of two states, where two paths meet or after a predicated
+    Return the join of two states, at the join of two paths or after a predicated
     instruction.
     """
     return {
@@ -180,7 +180,7 @@ def _find_faults(instruction: SassInstruction, held: State) -> Iterator[str]:
         if (found := _DESCRIPTOR.search(operand)) is None:
             continue
         first = int(found["number"])
-        # The left factor may come in registers, before the descriptor of the right one.
+        # The left factor may be in registers, before the descriptor of the right one.
         for low in (first, first + 2) if position == 1 else (first + 2,):
             if _kind_of(f"UR{low}", held) is RegisterKind.OTHER:
                 yield f"the address in UR{low} of {instruction.code} is no masked one"
@@ -194,7 +194,7 @@ def _find_faults(instruction: SassInstruction, held: State) -> Iterator[str]:
 def _update_registers(
     instruction: SassInstruction, held: dict[str, RegisterKind]
 ) -> None:
-    """Note what an instruction leaves in registers."""
+    """Update the abstract values of the registers that an instruction writes."""
     operands = instruction.operands
     if not operands or (found := _REGISTER.match(operands[0].split(".")[0])) is None:
         return
@@ -239,7 +239,7 @@ def _result_kind(
 
 
 def _sum_kinds(terms: Iterable[RegisterKind]) -> RegisterKind:
-    """Return the abstract value of a sum, or of a bitwise or."""
+    """Return the abstract value of a sum or a bitwise or."""
     kinds = set(terms)
     if RegisterKind.UNKNOWN in kinds:
         return RegisterKind.UNKNOWN
@@ -258,7 +258,7 @@ def _kind_of(source: str, held: State) -> RegisterKind:
 
 
 def _pair_register(register: str, part: int) -> str:
-    """The register that holds a part of a pair."""
+    """Return the register with a part of a register pair."""
     if (found := _REGISTER.match(register)) is None:
         return register
     return f"{register.rstrip('0123456789')}{int(found['number']) + part}"

@@ -1,4 +1,4 @@
-"""Functions of CUDA's libdevice that kernels call, on numpy arrays."""
+"""CUDA libdevice functions called by kernels, on numpy arrays."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -7,24 +7,20 @@ import numpy as np
 
 
 def erf(x: np.ndarray) -> np.ndarray:
-    """
-    The error function, elementwise, in the dtype of `x`.
-    """
+    """Return the error function, elementwise, in the dtype of `x`."""
     values = [math.erf(value) for value in x.ravel().tolist()]
     return np.array(values, dtype=x.dtype).reshape(x.shape)
 
 
 def erfc(x: np.ndarray) -> np.ndarray:
-    """
-    The complementary error function, elementwise, in the dtype of `x`.
-    """
+    """Return the complementary error function, elementwise, in the dtype of `x`."""
     values = [math.erfc(value) for value in x.ravel().tolist()]
     return np.array(values, dtype=x.dtype).reshape(x.shape)
 
 
 def _round_half_away(x: np.ndarray) -> np.ndarray:
-    whole = np.trunc(x)
-    return whole + np.where(np.abs(x - whole) >= 0.5, np.copysign(1.0, x), 0.0)
+    truncated = np.trunc(x)
+    return truncated + np.where(np.abs(x - truncated) >= 0.5, np.copysign(1.0, x), 0.0)
 
 
 FUNCTIONS: Mapping[str, Callable[..., np.ndarray]] = {
@@ -59,6 +55,6 @@ INSTRUCTIONS: Mapping[str, Callable[..., np.ndarray]] = {
     "mov.b32": np.positive,
 }
 """
-Instructions by the first of these mnemonics that is found in a kernel's assembly; what
-they compute is rounded to the type of the result.
+Functions of inline assembly, by the first of these mnemonics found in it. Results are
+rounded to the result type.
 """

@@ -1,8 +1,8 @@
 """
-Select the device of kernels: CUDA, or Triton's interpreter on the CPU.
+Selection of the device of kernels: CUDA, or Triton's interpreter on the CPU.
 
-Triton reads its mode once, when it is imported. `select` therefore decides before
-anything else of this package imports Triton.
+Triton reads its mode once, on import. `select_device` therefore decides before anything
+else of this package imports Triton.
 """
 
 import os
@@ -17,11 +17,11 @@ _MODE = "TRITON_INTERPRET"
 
 def select_device() -> str:
     """
-    Make Triton ready and return the torch device of its buffers, `cuda` or `cpu`.
+    Initialize Triton and return the torch device of its buffers, `cuda` or `cpu`.
 
     With TRITON_INTERPRET=1, or without a CUDA device, kernels run in Triton's
     interpreter, with its numerical faults repaired. Raises `UnavailableError` if torch
-    or Triton is not installed, or if Triton was imported for the other mode.
+    or Triton is not installed, or if Triton was imported in the other mode.
     """
     if not choose_mode():
         _require("triton")
@@ -35,8 +35,9 @@ def select_device() -> str:
 
 def choose_mode() -> bool:
     """
-    Return whether kernels run in the interpreter, and tell Triton so if it has not been
-    imported yet. To be called before what may import it, as `torch.export` does.
+    Return `True` if kernels run in the interpreter, and set Triton's mode if it has not
+    been imported yet. Call it before anything that may import Triton, such as
+    `torch.export`.
     """
     torch = _require("torch")
     if os.environ.get(_MODE) != "1" and torch.cuda.is_available():
@@ -57,7 +58,7 @@ def _require(name: str) -> ModuleType:
 
 
 def _check_mode(*, interpreted: bool) -> None:
-    # Triton's own library functions took the mode when they were defined.
+    # Triton's library functions have the mode from the time of their definition.
     library = import_module("triton.language.standard")
     if (type(library.sum).__name__ == "InterpretedFunction") == interpreted:
         return

@@ -1,5 +1,5 @@
 """
-Torch tensors as device buffers: allocation, copies and views, no computation.
+Torch tensors as device buffers: allocation, copies and views.
 
 No function here computes: values are allocated, copied or reinterpreted.
 """
@@ -32,17 +32,18 @@ _NAMES = {dtype: name for name, dtype in _TORCH_DTYPES.items()}
 _from_numpy = cast(Callable[[np.ndarray], torch.Tensor], getattr(torch, "from_numpy"))
 
 Array = np.ndarray | torch.Tensor
-"""Array that a caller passes in or gets back."""
+"""An array passed in by a caller or returned."""
 
 
 def allocate(buffer: DeviceBuffer, device: torch.device) -> torch.Tensor:
     """
-    Uninitialised memory for `buffer`; spoilt memory while masked lanes are poisoned.
+    Return uninitialized memory for `buffer`; poisoned memory if masked lanes are
+    poisoned.
     """
     if sanitizers.is_poisoning():
         dtype = dtypes.numpy_dtype(buffer.dtype)
-        spoilt = sanitizers.make_poison(tuple(buffer.shape), dtype)
-        return _share_memory(spoilt, buffer.dtype).to(device)
+        poison = sanitizers.make_poison(tuple(buffer.shape), dtype)
+        return _share_memory(poison, buffer.dtype).to(device)
     return torch.empty(buffer.shape, dtype=_TORCH_DTYPES[buffer.dtype], device=device)
 
 
@@ -50,20 +51,18 @@ def common_device(
     devices: Sequence[torch.device], otherwise: torch.device
 ) -> torch.device:
     """
-    The one of the kind of `otherwise` among devices; that one itself if there is none.
-    Raises `GuardError` for several.
+    Return the only device of the type of `otherwise`, or `otherwise` if there is none.
+    Raises `GuardError` if there are several.
     """
-    found = {each for each in devices if each.type == otherwise.type}
-    if len(found) > 1:
-        listed = ", ".join(sorted(map(str, found)))
+    matching = {each for each in devices if each.type == otherwise.type}
+    if len(matching) > 1:
+        listed = ", ".join(sorted(map(str, matching)))
         raise GuardError(f"expected tensors on one device, got {listed}")
-    return found.pop() if found else otherwise
+    return matching.pop() if matching else otherwise
 
 
 def upload_constant(buffer: DeviceBuffer, device: torch.device) -> torch.Tensor:
-    """
-    The elements of a constant buffer on `device`.
-    """
+    """Return the elements of a constant buffer on `device`."""
     dtype = dtypes.numpy_dtype(buffer.dtype)
     array = np.frombuffer(bytearray(buffer.data), dtype=dtype).reshape(buffer.shape)
     return _share_memory(array, buffer.dtype).to(device)
@@ -73,9 +72,9 @@ def upload_argument(
     buffer: DeviceBuffer, value: object, device: torch.device
 ) -> torch.Tensor:
     """
-    An input as a tensor on `device`, without a copy if it is there already.
+    Return an input as a tensor on `device`, without a copy if it is there already.
 
-    Raises `GuardError` if its dtype, shape or layout is not that of `buffer`.
+    Raises `GuardError` if its dtype, shape or layout differs from `buffer`.
     """
     if isinstance(value, torch.Tensor):
         _check_guard(buffer, value)
@@ -103,7 +102,7 @@ def _check_guard(buffer: DeviceBuffer, value: Array) -> None:
 
 def to_numpy(tensor: torch.Tensor, dtype: str) -> np.ndarray:
     """
-    A numpy array with the elements of `tensor`, sharing its memory on the CPU.
+    Return a numpy array with the elements of `tensor`, sharing its memory on the CPU.
     """
     host = tensor.cpu()
     if dtype == "bf16":

@@ -1,6 +1,4 @@
-"""
-Element types of buffers: their name in a plan and their numpy dtype.
-"""
+"""Element types of buffers: their names in plans and their numpy dtypes."""
 
 import ml_dtypes
 import numpy as np
@@ -24,14 +22,12 @@ def is_known(name: str) -> bool:
 
 
 def numpy_dtype(name: str) -> np.dtype[np.generic]:
-    """
-    The numpy dtype of `name`; `bf16` is that of ml_dtypes.
-    """
+    """Return the numpy dtype of `name`; `bf16` is that of ml_dtypes."""
     return _DTYPES[name]
 
 
 def name_of(dtype: np.dtype[np.generic]) -> str:
     """
-    The name of a numpy dtype in a plan, or numpy's own name if plans have none.
+    Return the name of a numpy dtype in a plan, or numpy's own name if plans have none.
     """
     return next((name for name, known in _DTYPES.items() if known == dtype), str(dtype))

@@ -1,4 +1,4 @@
-"""An executable plan: imported kernels, and constants and temporaries on devices."""
+"""Executable plan: imported kernels, and constants and temporaries on devices."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tlf.runtime.triton.launch_plan import HostLoop, Launch, Plan
 from tlf.runtime.triton.runtime_errors import GuardError
 
 Inputs = Mapping[str, Array] | Sequence[Array]
-"""The arguments by name, or in order."""
+"""Arguments by name, or in order."""
 
 
 class Executable:
     """
-    A plan, which runs on the device of the tensors that it gets, or else on one that is
-    given. Calls on one device share the temporaries, so they must not overlap.
+    A plan that runs on the device of its input tensors, or else on a default device.
+    Calls on one device share temporaries, so they must not overlap.
     """
 
     def __init__(self, plan: Plan, device: str) -> None:
@@ -44,19 +44,19 @@ class Executable:
     @property
     def facts(self) -> Mapping[str, Facts]:
         """Resources of the kernels that were launched on a GPU, by name."""
-        found = {name: each.facts for name, each in self._launchers.items()}
-        return {name: facts for name, facts in found.items() if facts is not None}
+        by_name = {name: each.facts for name, each in self._launchers.items()}
+        return {name: facts for name, facts in by_name.items() if facts is not None}
 
     def device_for(self, values: Iterable[Array]) -> torch.device:
         """
-        Return the device of a run on such arguments. Raises `GuardError` for tensors on
-        several devices.
+        Return the device of a run on the given arguments. Raises `GuardError` for
+        tensors on several devices.
         """
-        given = [each.device for each in values if isinstance(each, torch.Tensor)]
-        return device_tensors.common_device(given, self.device)
+        devices = [each.device for each in values if isinstance(each, torch.Tensor)]
+        return device_tensors.common_device(devices, self.device)
 
     def _allocate_static(self, device: torch.device) -> Mapping[str, torch.Tensor]:
-        """The buffers that are there for all calls on a device."""
+        """Return the constants and temporaries, which all calls on a device share."""
         constants = {
             buffer.name: device_tensors.upload_constant(buffer, device)
             for buffer in self.plan.buffers
@@ -76,24 +76,24 @@ class Executable:
         device: torch.device | None = None,
     ) -> dict[str, Array]:
         """
-        Run the plan, on the device that `device_for` tells if none is given. Results
-        are fresh torch tensors or numpy arrays; if `as_tensors` does not say, torch
-        tensors if all inputs are. Raises `GuardError` and `KernelError`.
+        Run the plan on `device`, by default the one from `device_for`. Results are new
+        torch tensors or numpy arrays; if `as_tensors` is `None`, they are torch tensors
+        if all inputs are. Raises `GuardError` and `KernelError`.
         """
         values = self._order_inputs(inputs)
         device = self.device_for(values) if device is None else device
         if device not in self._static:
             self._static[device] = self._allocate_static(device)
-        bound = dict(self._static[device])
+        buffers = dict(self._static[device])
         for buffer, value in zip(self._arguments, values, strict=True):
-            bound[buffer.name] = device_tensors.upload_argument(buffer, value, device)
+            buffers[buffer.name] = device_tensors.upload_argument(buffer, value, device)
         for buffer in self._results:
-            bound[buffer.name] = device_tensors.allocate(buffer, device)
+            buffers[buffer.name] = device_tensors.allocate(buffer, device)
         with _use_device(device):
             if device not in self._compiled:
-                self._compile_ahead(bound, device)
-            self._run_steps(self.plan.steps, bound, {})
-        results = {name: bound[name] for name in self.plan.results}
+                self._compile_ahead(buffers, device)
+            self._run_steps(self.plan.steps, buffers, {})
+        results = {name: buffers[name] for name in self.plan.results}
         if as_tensors is None:
             are_tensors = [isinstance(each, torch.Tensor) for each in values]
             as_tensors = bool(are_tensors) and all(are_tensors)
@@ -105,7 +105,7 @@ class Executable:
         }
 
     def _order_inputs(self, inputs: Inputs) -> Sequence[Array]:
-        """The arguments in the order of the plan."""
+        """Return the arguments in the order of the plan."""
         expected = self.plan.arguments
         if isinstance(inputs, Mapping):
             if set(inputs) != set(expected):
@@ -120,14 +120,14 @@ class Executable:
     def _compile_ahead(
         self, buffers: Mapping[str, torch.Tensor], device: torch.device
     ) -> None:
-        """Compile all kernels for a GPU, several at once in threads."""
+        """Compile all kernels for a GPU, in parallel threads."""
         self._compiled.add(device)
         if device.type != "cuda":
             return
-        firsts: dict[str, Launch] = {}
+        first_launches: dict[str, Launch] = {}
         for launch in iterate_launches(self.plan.steps):
             if all(kind == "buffer" for kind, _ in launch.arguments):
-                firsts.setdefault(launch.kernel, launch)
+                first_launches.setdefault(launch.kernel, launch)
 
         def compile_one(launch: Launch) -> None:
             arguments = [buffers[name] for _, name in launch.arguments]
@@ -135,7 +135,7 @@ class Executable:
                 self._launchers[launch.kernel].compile_ahead(arguments)
 
         with ThreadPoolExecutor(os.cpu_count()) as threads:
-            list(threads.map(compile_one, firsts.values()))
+            list(threads.map(compile_one, first_launches.values()))
 
     def _run_steps(
         self,

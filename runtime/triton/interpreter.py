@@ -1,12 +1,12 @@
 """
-Repairs of Triton's CPU interpreter, so that kernels compute what a GPU computes.
+Repairs of Triton's CPU interpreter, so that kernels compute the same as on a GPU.
 
-As released, the interpreter of Triton 3.6 works on the bit patterns of bfloat16 as if
-they were integers, truncates when it rounds to bfloat16, ignores `input_precision`,
+As released, the interpreter of Triton 3.6 operates on the bit patterns of bfloat16 as
+if they were integers, truncates when it rounds to bfloat16, ignores `input_precision`,
 lets NaN through `maxnum`, has no libdevice and no assembly, reduces with a user's
-function one element at a time, repeats comparisons of single numbers as numbers, fails
-in loops with numpy 2.4, and copies arguments that lie on the host onto themselves.
-Import this module only once Triton's mode is chosen (see `device`).
+function one element at a time, splats the result of a scalar comparison as a number,
+fails in loops with numpy 2.4, and copies arguments in host memory onto themselves.
+Import this module only after Triton's mode was selected (see `device_selection`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,16 +24,14 @@ _Handle: Callable[..., Any] = _triton.TensorHandle
 _Builder: Any = _triton.InterpreterBuilder
 
 _TF32_BITS = np.uint32(0xFFFFE000)
-"""The bits of a float32 that a tf32 multiplier reads."""
+"""Bits of a float32 that a tf32 multiplier reads."""
 
 
 def install() -> None:
-    """
-    Repair the interpreter of this process. Further calls change nothing.
-    """
+    """Repair the interpreter of this process. Further calls have no effect."""
     if isinstance(_triton.interpreter_builder, RepairedBuilder):
         return
-    # Triton keeps one builder, and everything refers to that object.
+    # Triton has a single builder, which is referenced everywhere.
     _triton.interpreter_builder.__class__ = RepairedBuilder
     patch_tensor = partial(_patch_tensor, _triton._patch_lang_tensor)
     setattr(_triton, "_patch_lang_tensor", patch_tensor)
@@ -54,16 +52,12 @@ def _is_bfloat16(handle: Any) -> bool:
 
 
 def _decode_values(handle: Any) -> np.ndarray:
-    """
-    The numbers of a handle: bfloat16 as float32, all others as they are.
-    """
+    """Return the values of a handle: bfloat16 as float32, all others unchanged."""
     return bfloat16.decode(handle.data) if _is_bfloat16(handle) else handle.data
 
 
 def _make_handle(values: np.ndarray, element_type: Any) -> Any:
-    """
-    A handle of numbers; booleans of a comparison stay as they are.
-    """
+    """Return a handle of values; booleans of a comparison are not converted."""
     if values.dtype == np.bool_ and element_type != _tl.int1:
         return _Handle(values, element_type)
     if element_type == _tl.bfloat16:
@@ -72,9 +66,7 @@ def _make_handle(values: np.ndarray, element_type: Any) -> Any:
 
 
 class RepairedBuilder(_Builder):
-    """
-    The interpreter's builder: executes one operation on whole blocks at a time.
-    """
+    """The interpreter's builder, which executes one operation on whole blocks."""
 
     def get_bf16(self, value: float) -> Any:
         return _make_handle(np.array([value], np.float32), _tl.bfloat16)
@@ -103,7 +95,7 @@ class RepairedBuilder(_Builder):
         return _make_handle(wide[0] * wide[1] + wide[2], z.dtype.scalar)
 
     def create_splat(self, ret_ty: Any, arg: Any) -> Any:
-        # A comparison has the type of what it compared.
+        # The handle of a comparison has the type of its operands.
         if arg.data.dtype != np.bool_:
             return _Builder.create_splat(self, ret_ty, arg)
         return _Handle(np.full(ret_ty.shape, arg.data.item()), _tl.int1)
@@ -143,7 +135,7 @@ class RepairedBuilder(_Builder):
         self, ptrs: Any, mask: Any, other: Any, *options: Any, **named: Any
     ) -> Any:
         sanitizers.check_load(ptrs, mask, self.grid_idx)
-        # Triton drops a fill value of one zero, as if there were none.
+        # Triton drops a fill value that is a single zero, as if there were none.
         if other is None and ptrs.data.size > 1 and sanitizers.is_poisoning():
             element_type = ptrs.get_element_ty()
             dtype = _triton._get_np_dtype(element_type)
@@ -185,17 +177,17 @@ def _copy_back(
     named_copies: Mapping[str, Any],
 ) -> None:
     """
-    Copy arguments back to their device after a launch, but for those that lie on the
-    host, which the kernel worked on itself: to copy a tensor onto itself would touch
-    all of its memory.
+    Copy arguments back to their device after a launch, except for host tensors, on
+    which the kernel operated in place: a copy of a tensor onto itself would touch all
+    of its memory.
     """
-    moved = [
+    copied = [
         (argument, copy)
         for argument, copy in zip(arguments, copies, strict=True)
         if hasattr(argument, "data_ptr") and argument.data_ptr() != copy.data_ptr()
     ]
-    devices = [argument for argument, _ in moved]
-    original(self, devices, [copy for _, copy in moved], named, named_copies)
+    devices = [argument for argument, _ in copied]
+    original(self, devices, [copy for _, copy in copied], named, named_copies)
 
 
 def _reduce_sum(self: Any, operand: Any) -> Any:
@@ -207,9 +199,7 @@ def _reduce_sum(self: Any, operand: Any) -> Any:
 
 
 def _reduce_by_halves(self: Any, operands: tuple[Any, ...]) -> list[Any]:
-    """
-    Reduce with any function as a GPU does: combine halves, whole blocks at a time.
-    """
+    """Reduce with any combine function like a GPU: combine halves, as whole blocks."""
     axis = 0 if self.axis is None else self.axis
     blocks = [
         operand.handle.data.reshape(-1) if self.axis is None else operand.handle.data
@@ -265,6 +255,6 @@ def _run_assembly(
     is_pure: bool,
     pack: int,
 ) -> Any:
-    known = device_math.INSTRUCTIONS.items()
-    function = next(function for name, function in known if name in text)
+    instructions = device_math.INSTRUCTIONS.items()
+    function = next(function for name, function in instructions if name in text)
     return _call_device_function(function, *arguments, dtype=dtype)

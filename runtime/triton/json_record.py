@@ -1,6 +1,4 @@
-"""
-Typed access to the objects of a JSON text, with the path in each message.
-"""
+"""Typed access to objects of a JSON text, with the path in each message."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,9 +9,7 @@ from tlf.runtime.triton.runtime_errors import PlanError
 
 @dataclass(frozen=True)
 class Record:
-    """
-    One JSON object and where it lies in the text, such as `plan.kernels[0]`.
-    """
+    """One JSON object with its path in the text, such as `plan.kernels[0]`."""
 
     fields: Mapping[str, object]
 
@@ -21,9 +17,7 @@ class Record:
 
     @classmethod
     def of(cls, value: object, path: str) -> "Record":
-        """
-        `value` as a record; raises `PlanError` if it is no JSON object.
-        """
+        """Return `value` as a record; raises `PlanError` if it is not a JSON object."""
         if not isinstance(value, Mapping):
             raise PlanError(f"{path}: expected an object, got {_json_type(value)}")
         return cls(cast(Mapping[str, object], value), path)

@@ -1,9 +1,9 @@
 """
-Admission of compiled kernels, and the variants that are compiled instead.
+Admission of compiled kernels, and variants to compile instead.
 
-A kernel that needs more shared memory than a program may have cannot be launched; one
-that spills registers runs at the pace of memory; one with wrong matrix descriptors
-computes something else. Whatever launches kernels asks `admit` first.
+A kernel that exceeds the limit of shared memory cannot be launched; one that spills
+registers is bound by memory; one with wrong matrix descriptors computes wrong results.
+Launchers call `admit` first.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from tlf.runtime.triton.launch_plan import Kernel
 from tlf.runtime.triton.runtime_errors import KernelError
 
 SPILL_LIMIT = 256
-"""The most bytes that a thread may spill before other ways to compile are tried."""
+"""Maximum bytes that a thread may spill before other variants are compiled."""
 
 MOST_WARPS = 16
-"""The most warps that a program is given."""
+"""Maximum number of warps per program."""
 
 ATTEMPTS = 6
-"""The most ways to compile one kernel that are tried."""
+"""Maximum number of variants compiled for one kernel."""
 
 _STAGES = re.compile(r"num_stages=(\d+)")
 
@@ -32,7 +32,7 @@ _STAGES = re.compile(r"num_stages=(\d+)")
 class Facts:
     """
     Resources of a compiled kernel: bytes of shared memory per program, bytes that a
-    thread spills (unknown where the kernel cannot be loaded), and faults of its matrix
+    thread spills (unknown if the kernel cannot be loaded), and faults of its matrix
     descriptors.
     """
 
@@ -43,11 +43,11 @@ class Facts:
 
 @dataclass(frozen=True)
 class Variant:
-    """A way to compile a kernel: its source, warps and stages, and the assembler."""
+    """Variant of a kernel: its source, warps and stages, and the assembler."""
 
     kernel: Kernel
     is_newest: bool = False
-    """True if the newest assembler compiles it, not the usual one for the chip."""
+    """True for the newest assembler, false for the default one of the chip."""
 
 
 Compile = Callable[[Variant], Facts]
@@ -55,30 +55,30 @@ Compile = Callable[[Variant], Facts]
 
 def admit(kernel: Kernel, compile_variant: Compile, shared_limit: int) -> Variant:
     """
-    Return the first way to compile a kernel that nothing speaks against, or else the
-    one that spills least. Raises `KernelError` if none of those tried can be launched
-    and computes what it should.
+    Return the first variant of a kernel without objections, or else the variant with
+    the fewest spills. Raises `KernelError` if no compiled variant can be launched and
+    is correct.
     """
-    tried: dict[Variant, Facts] = {}
-    following: Variant | None = Variant(kernel)
-    while following is not None and len(tried) < ATTEMPTS:
-        variant = following
+    results: dict[Variant, Facts] = {}
+    candidate: Variant | None = Variant(kernel)
+    while candidate is not None and len(results) < ATTEMPTS:
+        variant = candidate
         try:
-            facts = tried[variant] = compile_variant(variant)
+            facts = results[variant] = compile_variant(variant)
         except Exception:
-            if not _legal_variants(tried, shared_limit):
+            if not _legal_variants(results, shared_limit):
                 raise
             break
-        following = next_variant(variant, facts, shared_limit)
-    legal = _legal_variants(tried, shared_limit)
+        candidate = next_variant(variant, facts, shared_limit)
+    legal = _legal_variants(results, shared_limit)
     if not legal:
-        facts = tried[Variant(kernel)]
+        facts = results[Variant(kernel)]
         raise KernelError(f"kernel '{kernel.name}': {_describe(facts, shared_limit)}")
-    return min(legal, key=lambda variant: tried[variant].spilled)
+    return min(legal, key=lambda variant: results[variant].spilled)
 
 
 def _legal_variants(tried: Mapping[Variant, Facts], shared_limit: int) -> list[Variant]:
-    """The ways to compile a kernel that may run, and compute what they should."""
+    """Return the variants that can be launched and are correct."""
     return [
         variant
         for variant, facts in tried.items()
@@ -88,8 +88,8 @@ def _legal_variants(tried: Mapping[Variant, Facts], shared_limit: int) -> list[V
 
 def next_variant(variant: Variant, facts: Facts, shared_limit: int) -> Variant | None:
     """
-    The next way to compile a kernel that may mend what `facts` say, or None where
-    nothing speaks against this one, or nothing is left to try.
+    Return the next variant that may fix the problems in `facts`, or `None` if there are
+    no problems or no variants remain.
     """
     kernel = variant.kernel
     if facts.wrong_descriptors and not variant.is_newest:
@@ -105,7 +105,7 @@ def next_variant(variant: Variant, facts: Facts, shared_limit: int) -> Variant |
 
 
 def limit_stages(kernel: Kernel, stages: int) -> Kernel:
-    """The kernel with at most `stages` iterations of its loops in flight."""
+    """Return the kernel with at most `stages` iterations of its loops in flight."""
 
     def cap_stages(found: re.Match[str]) -> str:
         return f"num_stages={min(int(found[1]), stages)}"

@@ -1,4 +1,4 @@
-"""Compile kernels for the current GPU and read their resources."""
+"""Compilation of kernels for the current GPU, and their resources."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tlf.runtime.triton.kernel_admission import Facts, Variant
 from tlf.runtime.triton.ptxas_selection import OPTIONS, use_assembler
 
 SPILL_UNIT = 4
-"""Bytes of what Triton counts as one spill."""
+"""Bytes per spill in Triton's count."""
 
 
 def compile_variant(
@@ -33,22 +33,24 @@ def compile_variant(
 
 def read_facts(compiled: Any, limit: int) -> Facts:
     """
-    The facts of a kernel that Triton compiled; of one with more than `limit` bytes of
-    shared memory, which cannot be loaded, that alone.
+    Return the facts of a kernel compiled by Triton; only shared memory for a kernel
+    with more than `limit` bytes of it, which cannot be loaded.
     """
     shared = int(compiled.metadata.shared)
     if shared > limit:
         return Facts(shared, 0)
-    wrong = find_wrong_products(compiled)
-    # Only what is loaded tells its spills; what computes wrongly need not be.
-    if wrong:
-        return Facts(shared, 0, wrong)
+    descriptor_faults = find_wrong_products(compiled)
+    # Spills are known only after loading; a wrong kernel need not be loaded.
+    if descriptor_faults:
+        return Facts(shared, 0, descriptor_faults)
     _ = compiled.run
     return Facts(shared, SPILL_UNIT * int(compiled.n_spills))
 
 
 def shared_limit() -> int:
-    """The bytes of shared memory that a program may have on the current device."""
+    """
+    Return the bytes of shared memory available to a program on the current device.
+    """
     driver: Any = import_module("triton.runtime").driver.active
     properties = driver.utils.get_device_properties(driver.get_current_device())
     return int(properties["max_shared_mem"])

@@ -1,8 +1,8 @@
 """
 Kernel sources as importable files, named by the hash of their text.
 
-Triton reads the source of a kernel through its file. Files are shared by all processes
-of a user, so that one is complete before it gets its name.
+Triton reads the source of a kernel from its file. Files are shared by all processes of
+a user, so that a file is renamed to its final name when it is complete.
 """
 
 import os
@@ -17,7 +17,8 @@ from tlf.runtime.triton.runtime_errors import KernelError
 
 def cache_directory() -> Path:
     """
-    The folder of kernel files: in TLF_CACHE_DIR if set, else in the user's cache.
+    Return the folder of kernel files: in TLF_CACHE_DIR if set, else in the user's
+    cache.
     """
     if folder := os.environ.get("TLF_CACHE_DIR"):
         return Path(folder) / "triton"
@@ -27,7 +28,7 @@ def cache_directory() -> Path:
 
 def kernel_file(kernel: Kernel) -> Path:
     """
-    The file that holds the source of `kernel`; it is written if it does not exist.
+    Return the file with the source of `kernel`; it is written if it does not exist.
     """
     path = cache_directory() / f"tlf_{kernel.sha256[:32]}.py"
     source = kernel.source.encode()
@@ -43,7 +44,7 @@ def kernel_file(kernel: Kernel) -> Path:
 
 def kernel_function(kernel: Kernel) -> object:
     """
-    The Triton function of `kernel`, imported from its file once per process.
+    Return the Triton function of `kernel`, imported from its file once per process.
     """
     path = kernel_file(kernel)
     module_name = f"_{path.stem}"

@@ -1,4 +1,6 @@
-"""Launch kernels, compiled at their first launch and cached by alignment."""
+"""
+Launch of kernels, which are compiled at their first launch and cached by alignment.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +22,15 @@ from tlf.runtime.triton.launch_plan import Kernel
 from tlf.runtime.triton.runtime_errors import KernelError, TritonRuntimeError
 
 ALIGNMENT = 16
-"""The bytes that Triton compiles another kernel for, where buffers start at them."""
+"""Alignment in bytes for which Triton specializes kernels."""
 
 Run: TypeAlias = Callable[..., object]
 
 
 class Launcher:
     """
-    Launches one kernel. Triton looks at every argument to find what it compiled for
-    such; what that was for buffers alone is kept, by which of them are aligned.
+    Launcher of one kernel. Triton inspects every argument to look up its compiled
+    kernel; launches with only buffers are cached here, by the alignment of each buffer.
     """
 
     def __init__(self, kernel: Kernel, is_interpreted: bool = False) -> None:
@@ -40,10 +42,13 @@ class Launcher:
         self._known: dict[tuple[object, ...], Run] = {}
         self._variant: Variant | None = None
         self.facts: Facts | None = None
-        """Of the kernel as it was compiled last."""
+        """Facts of the kernel as last compiled."""
 
     def __call__(self, arguments: Sequence[torch.Tensor | int]) -> None:
-        """Launch it. Raises `KernelError`, and what the interpreter finds."""
+        """
+        Launch the kernel. Raises `KernelError`, also for faults found by the
+        interpreter.
+        """
         try:
             self._launch(arguments)
         except TritonRuntimeError:
@@ -57,8 +62,8 @@ class Launcher:
 
     def _launch(self, arguments: Sequence[torch.Tensor | int]) -> None:
         key = _alignment_key(arguments)
-        if key is not None and (known := self._known.get(key)) is not None:
-            known(*arguments)
+        if key is not None and (cached := self._known.get(key)) is not None:
+            cached(*arguments)
             return
         if self._is_interpreted:
             self._interpret(arguments)
@@ -70,8 +75,8 @@ class Launcher:
 
     def compile_ahead(self, buffers: Sequence[torch.Tensor]) -> None:
         """
-        Compile the kernel for a launch on such buffers, on the current device. Failures
-        are left to the launch, which tells of them.
+        Compile the kernel for a launch on the given buffers, on the current device.
+        Errors are ignored; the launch reports them.
         """
         key = _alignment_key(buffers)
         if key is not None and key not in self._known:
@@ -79,14 +84,15 @@ class Launcher:
                 self._known[key] = self._compile(buffers, is_known=False)
 
     def _load_function(self, kernel: Kernel) -> Any:
-        """The Triton function of a kernel, whose file is looked at once."""
+        """Return the Triton function of a kernel, whose file is read once."""
         if kernel not in self._functions:
             self._functions[kernel] = kernel_function(kernel)
         return self._functions[kernel]
 
     def _interpret(self, arguments: Sequence[torch.Tensor | int]) -> None:
         kernel = self._kernel
-        # The interpreter computes with numpy, which warns where a GPU does not.
+        # The interpreter computes with numpy, whose floating-point warnings do not
+        # apply.
         with np.errstate(all="ignore"):
             self._load_function(kernel)[kernel.grid](
                 *arguments, num_warps=kernel.num_warps, num_stages=kernel.num_stages
@@ -96,8 +102,8 @@ class Launcher:
         self, arguments: Sequence[torch.Tensor | int], *, is_known: bool
     ) -> Run:
         """
-        Compile the kernel for such arguments, in a way that nothing speaks against; if
-        `is_known`, in the way that was found for the arguments before.
+        Compile the kernel for the given arguments, in the first admitted variant; if
+        `is_known`, in the variant admitted earlier.
         """
         ones = (1,) * (3 - len(self._kernel.grid))
         grid = (*self._kernel.grid, *ones)
@@ -123,8 +129,8 @@ def _alignment_key(
     arguments: Sequence[torch.Tensor | int],
 ) -> tuple[object, ...] | None:
     """
-    On which device buffers are and which of them are aligned; nothing where numbers are
-    among the arguments. What is compiled is loaded for one device.
+    Return the device of buffers and the alignment of each; `None` if there are integers
+    among the arguments. A compiled kernel is loaded for one device.
     """
     if any(isinstance(each, int) for each in arguments):
         return None

@@ -14,7 +14,7 @@ A plan is one JSON object:
                {"loop": "h0", "lower": 0, "upper": 4, "step": 1, "steps": [...]}]}
 
 All buffers are row-major and contiguous. `kind` is `argument`, `result`, `temporary`
-or `constant`; a constant holds its bytes, little-endian.
+or `constant`; the data of a constant is little-endian.
 """
 
 import base64
@@ -35,9 +35,7 @@ SCHEMA = "tlf-triton-plan"
 VERSION = 1
 
 MARKER = "# plan"
-"""
-The line before the JSON object where a text holds kernel sources first.
-"""
+"""Line before the JSON object in texts that begin with kernel sources."""
 
 _KINDS = ("argument", "result", "temporary", "constant")
 
@@ -45,7 +43,8 @@ _KINDS = ("argument", "result", "temporary", "constant")
 @dataclass(frozen=True)
 class Kernel:
     """
-    One Triton kernel: a Python source with a function `name`, and how to launch it.
+    One Triton kernel: a Python source with a function `name`, and its launch
+    parameters.
     """
 
     name: str
@@ -76,9 +75,7 @@ class DeviceBuffer:
 
 @dataclass(frozen=True)
 class Launch:
-    """
-    One launch of `kernel`; an argument is a buffer or the index of a host loop.
-    """
+    """One launch of `kernel`; an argument is a buffer or the index of a host loop."""
 
     kernel: str
     arguments: tuple[tuple[str, str], ...]
@@ -86,9 +83,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class HostLoop:
-    """
-    A loop of the host: `steps` run with `index` = lower, lower + step, ... < upper.
-    """
+    """A host loop that runs `steps` with `index` = lower, lower + step, ... < upper."""
 
     index: str
     lower: int
@@ -99,9 +94,7 @@ class HostLoop:
 
 @dataclass(frozen=True)
 class Plan:
-    """
-    All that is needed to run one compiled function.
-    """
+    """A complete description for running one compiled function."""
 
     function: str
     kernels: tuple[Kernel, ...]
@@ -225,12 +218,12 @@ def _decode_argument(record: Record) -> tuple[str, str]:
 
 
 def _check_names(plan: Plan) -> None:
-    for what, names in (
+    for label, names in (
         ("kernel", [kernel.name for kernel in plan.kernels]),
         ("buffer", [buffer.name for buffer in plan.buffers]),
     ):
         if repeated := sorted({name for name in names if names.count(name) > 1}):
-            raise PlanError(f"plan: {what} '{repeated[0]}' is defined twice")
+            raise PlanError(f"plan: {label} '{repeated[0]}' is defined twice")
     for kind, listed in (("argument", plan.arguments), ("result", plan.results)):
         defined = [buffer.name for buffer in plan.buffers if buffer.kind == kind]
         if sorted(defined) != sorted(listed):
@@ -243,7 +236,7 @@ def _check_steps(
     plan: Plan, steps: tuple[Launch | HostLoop, ...], indices: frozenset[str]
 ) -> None:
     kernels = {kernel.name: kernel for kernel in plan.kernels}
-    known = {
+    names = {
         "buffer": {buffer.name for buffer in plan.buffers},
         "index": indices,
     }
@@ -259,5 +252,5 @@ def _check_steps(
                 f"arguments, got {len(step.arguments)}"
             )
         for kind, name in step.arguments:
-            if name not in known[kind]:
+            if name not in names[kind]:
                 raise PlanError(f"plan: launch of '{kernel.name}': no {kind} '{name}'")

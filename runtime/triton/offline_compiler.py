@@ -1,4 +1,4 @@
-"""Compile the kernels of a plan for a GPU without having one."""
+"""Compilation of the kernels of a plan for a GPU that is not present."""
 
 import json
 import os
@@ -16,10 +16,10 @@ from tlf.runtime.triton.ptx_statistics import PtxStatistics, read_ptx_statistics
 from tlf.runtime.triton.runtime_errors import KernelError, UnavailableError
 
 CAPABILITY = 90
-"""The compute capability of a Hopper GPU, times ten."""
+"""Compute capability of a Hopper GPU, times ten."""
 
 SHARED_LIMITS: Mapping[int, int] = {80: 166912, 86: 101376, 89: 101376, 90: 232448}
-"""The most bytes of shared memory of a program, by compute capability times ten."""
+"""Maximum bytes of shared memory per program, by compute capability times ten."""
 
 _TYPES = {"i1": "i1", "f16": "fp16", "f32": "fp32", "f64": "fp64"}
 
@@ -28,7 +28,7 @@ _TYPES = {"i1": "i1", "f16": "fp16", "f32": "fp32", "f64": "fp64"}
 class KernelResources:
     """
     Resources of one kernel on a GPU. `shared` is in bytes per program; `assembly` is
-    `None` if the kernel was only compiled.
+    `None` if the kernel was compiled but not assembled.
     """
 
     kernel: str
@@ -42,14 +42,12 @@ class KernelResources:
 
     @property
     def facts(self) -> Facts:
-        """The facts that decide whether the kernel is admitted."""
+        """Facts that decide on the admission of the kernel."""
         spilled = 0 if self.assembly is None else self.assembly.spilled_bytes
         return Facts(self.shared, spilled, self.wrong_descriptors)
 
     def to_record(self) -> dict[str, object]:
-        """
-        The same as a flat JSON object.
-        """
+        """Return the resources as a flat JSON object."""
         record = asdict(self)
         assembly = cast(dict[str, object] | None, record.pop("assembly"))
         return record | (assembly or {})
@@ -57,7 +55,7 @@ class KernelResources:
 
 class OfflineCompiler:
     """
-    A process that compiles kernels, to be used as a context.
+    A compiler process for kernels, used as a context manager.
 
         with OfflineCompiler() as compiler:
             resources = compiler.compile(plan)
@@ -93,9 +91,9 @@ class OfflineCompiler:
         self, plan: Plan, *, assemble: bool = True, admits: bool = True
     ) -> tuple[KernelResources, ...]:
         """
-        Compile all kernels of a plan: each in the way in which it is admitted, if there
-        is one and unless `admits` is false, else as the plan says. Without `assemble`,
-        only see that they compile.
+        Compile all kernels of a plan: each in its admitted variant if there is one and
+        `admits` is set, else as planned. Without `assemble`, only check that they
+        compile.
 
         Raises `KernelError` for a kernel that does not compile, `UnavailableError` if
         there is no compiler.
@@ -116,17 +114,17 @@ class OfflineCompiler:
         Return the resources of a kernel as it is launched, or as planned if it is not
         admitted.
         """
-        found: dict[Variant, KernelResources] = {}
+        resources: dict[Variant, KernelResources] = {}
 
         def compile_one(variant: Variant) -> Facts:
-            found[variant] = self._compile(variant, types, True)
-            return found[variant].facts
+            resources[variant] = self._compile(variant, types, True)
+            return resources[variant].facts
 
         limit = SHARED_LIMITS.get(self.capability, max(SHARED_LIMITS.values()))
         try:
-            return found[admit(kernel, compile_one, limit)]
+            return resources[admit(kernel, compile_one, limit)]
         except KernelError:
-            if (first := found.get(Variant(kernel))) is None:
+            if (first := resources.get(Variant(kernel))) is None:
                 raise
             return first
 
@@ -151,10 +149,10 @@ class OfflineCompiler:
             if error.startswith("ModuleNotFoundError"):
                 raise UnavailableError(f"cannot compile kernels: {error}")
             raise KernelError(f"kernel '{kernel.name}': {error}")
-        assembly, wrong = None, list[str]()
+        assembly, descriptor_faults = None, list[str]()
         if assemble:
             assembly = read_ptx_statistics(str(answer["ptx"]), str(answer["log"]))
-            wrong = cast(list[str], answer["wrong_descriptors"])
+            descriptor_faults = cast(list[str], answer["wrong_descriptors"])
         return KernelResources(
             kernel.name,
             kernel.grid,
@@ -162,7 +160,7 @@ class OfflineCompiler:
             kernel.num_stages,
             cast(int, answer["shared"]),
             assembly,
-            tuple(wrong),
+            tuple(descriptor_faults),
         )
 
     def _send_request(self, request: dict[str, object]) -> dict[str, object]:
@@ -183,9 +181,7 @@ class OfflineCompiler:
 
 
 def _parameter_types(plan: Plan, kernel: Kernel) -> list[str]:
-    """
-    The types of a kernel's parameters as Triton spells them.
-    """
+    """Return the types of a kernel's parameters in the syntax of Triton."""
     launches = (
         step for step in _iterate_launches(plan.steps) if step.kernel == kernel.name
     )

@@ -1,10 +1,11 @@
 """
-Worker process of the offline compiler: compile kernels for a GPU that is not there.
+Worker process of the offline compiler: compiles kernels for a GPU that is not present.
 
-A process of its own, because Triton must not interpret in it. Reads one JSON object per
-line from stdin (`path`, `name`, `types`, `num_warps`, `num_stages`, `is_newest`,
-`capability`, `assemble`) and answers each with one: `error`, or `shared`, `warps`,
-`ptx`, `log` and `wrong_descriptors`. The last three are there with `assemble`.
+It is a separate process because Triton must not be in interpreter mode. It reads one
+JSON object per line from stdin (`path`, `name`, `types`, `num_warps`, `num_stages`,
+`is_newest`, `capability`, `assemble`) and answers each with one: `error`, or `shared`,
+`warps`, `ptx`, `log` and `wrong_descriptors`. The last three are present with
+`assemble`.
 """
 
 import json
@@ -24,11 +25,9 @@ Json = dict[str, object]
 
 
 def main() -> None:
-    """
-    Answer requests until stdin ends.
-    """
+    """Answer requests until the end of stdin."""
     answers = os.dup(1)
-    # The output of the compiler belongs to no answer.
+    # Redirect the output of the compiler to stderr.
     os.dup2(2, 1)
     with os.fdopen(answers, "w") as output:
         for line in sys.stdin:
@@ -49,9 +48,9 @@ def _compile(request: Json) -> Json:
     function: Any = _load_function(str(request["path"]), str(request["name"]))
     types = cast(list[str], request["types"])
     capability = cast(int, request["capability"])
-    # The launcher finds buffers aligned, as allocators make them.
-    pointers = [number for number, type_ in enumerate(types) if type_.startswith("*")]
-    aligned = {(number,): [["tt.divisibility", 16]] for number in pointers}
+    # Buffers are aligned, because allocators align them.
+    pointers = [index for index, type_ in enumerate(types) if type_.startswith("*")]
+    aligned = {(index,): [["tt.divisibility", 16]] for index in pointers}
     signature = dict(zip(function.arg_names, types, strict=True))
     options = {name: request[name] for name in ("num_warps", "num_stages")}
     is_newest = bool(request["is_newest"])

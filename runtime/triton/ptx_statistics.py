@@ -1,4 +1,4 @@
-"""Performance facts from PTX: accesses, matrix products, registers and spills."""
+"""Performance statistics of PTX: accesses, matrix products, registers and spills."""
 
 import re
 from collections import Counter
@@ -19,10 +19,10 @@ _SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
 @dataclass(frozen=True)
 class PtxStatistics:
     """
-    Counts of instructions in PTX, and what its assembler reports of registers.
+    Counts of instructions in PTX, and register use reported by the assembler.
 
-    `loads` and `stores` map the bits that a thread moves to or from global memory at
-    once to the number of instructions; asynchronous copies to shared memory are loads.
+    `loads` and `stores` map the width in bits of accesses of a thread to global memory
+    to the number of instructions; asynchronous copies to shared memory are loads.
     """
 
     registers: int
@@ -32,14 +32,14 @@ class PtxStatistics:
     loads: Mapping[int, int]
     stores: Mapping[int, int]
     is_serialised: bool
-    """True if the assembler serialises asynchronous matrix products."""
+    """True if the assembler serializes asynchronous matrix products."""
 
 
 def read_ptx_statistics(ptx: str, log: str) -> PtxStatistics:
     """
     Read the PTX of one kernel and the log of `ptxas -v` for it.
 
-    Raises `ValueError` if the log says nothing of registers.
+    Raises `ValueError` if the log does not report registers.
     """
     registers, spills = _REGISTERS.search(log), _SPILLS.search(log)
     if registers is None or spills is None:

@@ -1,4 +1,4 @@
-"""Select the `ptxas` of Triton's that assembles kernels, and disassemble them."""
+"""Selection of Triton's `ptxas` for assembly, and disassembly of kernels."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from typing import Any
 
 OPTIONS: Mapping[str, object] = {"ptx_options": "--opt-level=3"}
 """
-Compile options for Triton where the newest assembler works: the default value, which
-only keeps its kernels apart from those of the usual one in Triton's cache.
+Compile options for Triton with the newest assembler: the default value, set only to
+separate its kernels from those of the default assembler in Triton's cache.
 """
 
 
 class AssemblerLock:
     """
-    The choice of an assembler, for which Triton has one setting for all threads. Any
-    number of threads may assemble with the usual one; one that takes another is alone.
+    Lock on the choice of an assembler, which is one setting of Triton for all threads.
+    Any number of threads may use the default assembler; use of another is exclusive.
     """
 
     def __init__(self) -> None:
         self._changed = Condition()
         self._usual = 0
-        """Threads that assemble with the usual one."""
+        """Number of threads that use the default assembler."""
         self._is_other = False
 
     @contextmanager
     def use_default(self) -> Generator[None]:
-        """Keep the usual assembler as long as the context lasts."""
+        """Lock the default assembler, shared with other threads."""
         with self._changed:
             self._changed.wait_for(lambda: not self._is_other)
             self._usual += 1
@@ -45,7 +45,7 @@ class AssemblerLock:
 
     @contextmanager
     def use_exclusively(self) -> Generator[None]:
-        """Let no other thread assemble as long as the context lasts."""
+        """Block all other threads from assembling."""
         with self._changed:
             self._changed.wait_for(lambda: not self._is_other and not self._usual)
             self._is_other = True
@@ -63,9 +63,8 @@ _LOCK = AssemblerLock()
 @contextmanager
 def use_assembler(is_newest: bool) -> Generator[None]:
     """
-    Let Triton assemble with the `ptxas` that it uses for the chip, or with the newest
-    that it brings, whatever the chip, as long as the context lasts. Threads that ask
-    for different ones wait for each other.
+    Use the default `ptxas` of the chip, or the newest that Triton includes for any
+    chip, inside of the context. Threads with different choices wait for each other.
     """
     if not is_newest:
         with _LOCK.use_default():
@@ -86,7 +85,7 @@ def _use_newest() -> Generator[None]:
 
 
 def disassemble(binary: bytes) -> str:
-    """The machine code of a kernel as text, as `nvdisasm` prints it."""
+    """Return the machine code of a kernel as text, as printed by `nvdisasm`."""
     knobs: Any = import_module("triton").knobs.nvidia
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "kernel.cubin")

@@ -1,14 +1,14 @@
 """
-Report the resources of a plan's kernels on a GPU, without having one.
+Report the resources of a plan's kernels on a GPU that is not present.
 
     tlf-opt layer.mlir -p triton-pipeline -t triton > layer.py
     python -m tlf.runtime.triton.report layer.py --json layer.json
 
-Compiles for a Hopper GPU, or another `--capability`. For each kernel: the registers of
-a thread, bytes of spills and shared memory, instructions for matrix products, and the
-widths in bits of loads and stores, with how many there are of each. Spills, and more
-shared memory than a program may have, are marked with `!`; then the exit status is 1.
-Asynchronous products that wait for each other, one by one, are marked with `~`.
+Kernels are compiled for a Hopper GPU, or another `--capability`. The table lists for
+each kernel the registers per thread, bytes of spills and shared memory, instructions
+for matrix products, and the number of loads and stores by their width in bits. Spills,
+and shared memory above the limit, are marked with `!` and set the exit status to 1.
+Serialized asynchronous products are marked with `~`.
 """
 
 import argparse
@@ -42,17 +42,14 @@ COLUMNS = (
 
 
 def resources(plan: Plan, capability: int = CAPABILITY) -> tuple[KernelResources, ...]:
-    """
-    Compile every kernel of a plan and return what each takes. Raises `KernelError`.
-    """
+    """Compile every kernel of a plan and return its resources. Raises `KernelError`."""
     with OfflineCompiler(capability) as compiler:
         return compiler.compile(plan)
 
 
 def find_faults(found: KernelResources, capability: int = CAPABILITY) -> list[str]:
     """
-    Return sentences about the faults that keep a kernel from running, or from running
-    fast.
+    Return sentences on faults that prevent a kernel from running, or from running fast.
     """
     sentences: list[str] = []
     if found.assembly is not None and found.assembly.spilled_bytes:
@@ -73,15 +70,13 @@ def find_faults(found: KernelResources, capability: int = CAPABILITY) -> list[st
 
 
 def format_table(found: Sequence[KernelResources], capability: int = CAPABILITY) -> str:
-    """
-    A table of text, one line for each kernel.
-    """
+    """Return a text table with one line per kernel."""
     rows = [COLUMNS, *(_format_row(each, capability) for each in found)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(
-            cell.ljust(width) if number in (0, 9, 10) else cell.rjust(width)
-            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+            cell.ljust(width) if index in (0, 9, 10) else cell.rjust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in rows
     )
@@ -111,15 +106,15 @@ def _format_widths(counts: Mapping[int, int]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """
-    Report on one file, and return the exit status.
-    """
+    """Report on one file, and return the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m tlf.runtime.triton.report",
-        description="Report what the kernels of a plan take of a GPU.",
+        description="Report the resources of the kernels of a plan on a GPU.",
     )
-    parser.add_argument("plan", help="what the target `triton` printed, or - for stdin")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="file to write, too")
+    parser.add_argument("plan", help="output of the target `triton`, or - for stdin")
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="additional JSON file"
+    )
     parser.add_argument(
         "--capability", type=int, default=CAPABILITY, help="90 for sm_90 (default)"
     )

@@ -1,16 +1,12 @@
-"""Errors of the Triton runtime, one class for each party at fault."""
+"""Errors of the Triton runtime, one class per cause."""
 
 
 class TritonRuntimeError(RuntimeError):
-    """
-    A plan cannot be loaded or run.
-    """
+    """A plan cannot be loaded or run."""
 
 
 class PlanError(TritonRuntimeError):
-    """
-    The text of a plan is malformed, or its kernels do not match their checksums.
-    """
+    """The text of a plan is malformed, or its kernels do not match their checksums."""
 
 
 class GuardError(TritonRuntimeError):
@@ -20,12 +16,8 @@ class GuardError(TritonRuntimeError):
 
 
 class UnavailableError(TritonRuntimeError):
-    """
-    Torch or Triton is missing, or cannot run kernels in this process.
-    """
+    """Torch or Triton is missing, or cannot run kernels in this process."""
 
 
 class KernelError(TritonRuntimeError):
-    """
-    A kernel failed while running, or a sanitizer found a fault in it.
-    """
+    """A kernel failed while running, or a sanitizer found a fault in it."""

@@ -1,10 +1,10 @@
 """
 Sanitizers of the interpreter: poison, bounds and races.
 
-- *poison*: lanes that a load of several masks off without `other=` become NaN, not
-  zero.
-- *bounds*: no access may leave the tensors that the kernel got.
-- *races*: no program may touch an element that another program of the launch writes.
+- *poison*: masked-off lanes of a load without `other=` become NaN, not zero, unless the
+  load has a single lane.
+- *bounds*: no access may be outside of the tensor arguments of the kernel.
+- *races*: no program may access an element that another program of the launch writes.
 
     with sanitize():
         executable(inputs)
@@ -28,7 +28,8 @@ _SEVERAL = -2
 @dataclass
 class _TrackedTensor:
     """
-    One argument of a launch: its address range in bytes, and who touched each element.
+    One argument of a launch: its address range in bytes, and the programs that accessed
+    each element.
     """
 
     first: int
@@ -53,9 +54,7 @@ _state = _State()
 def sanitize(
     *, poison: bool = True, bounds: bool = True, races: bool = True
 ) -> Generator[None]:
-    """
-    Switch sanitizers on inside a `with`; a fault raises `KernelError`.
-    """
+    """Enable sanitizers inside of the context; a fault raises `KernelError`."""
     before = _state.poison, _state.bounds, _state.races
     _state.poison, _state.bounds, _state.races = poison, bounds, races
     try:
@@ -65,26 +64,22 @@ def sanitize(
 
 
 def is_poisoning() -> bool:
-    """Return `True` if masked lanes without a fill value must be recognisable."""
+    """Return `True` if masked lanes without a fill value are poisoned."""
     return _state.poison
 
 
 def make_poison(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-    """
-    An array of values that spoil whatever uses them: NaN, or 0x55 in each byte.
-    """
+    """Return an array of values that corrupt any result: NaN, or 0x55 in each byte."""
     if dtype.kind == "b":
         return np.ones(shape, dtype)
-    # The unsigned integers of the interpreter hold the bits of floats.
+    # The interpreter represents bits of floats as unsigned integers.
     byte = 0xFF if dtype.kind in "fu" else 0x55
     pattern = np.full((*shape, dtype.itemsize), byte, np.uint8)
     return pattern.view(dtype).reshape(shape)
 
 
 def install_launch_hook() -> None:
-    """
-    Note the tensors of each launch of the interpreter.
-    """
+    """Track the tensors of each launch of the interpreter."""
     executor: Any = import_module("triton.runtime.interpreter").GridExecutor
     initialise, call = executor._init_args_hst, executor.__call__
 
@@ -136,7 +131,7 @@ def _check_access(
         return
     lanes: Any = mask if type(mask) is np.ndarray else mask.data
     shape = cast(tuple[int, ...], pointers.data.shape)
-    # A condition that was a scalar holds the bytes 0 and 1.
+    # A condition that was a scalar has the bytes 0 and 1.
     active = pointers.data[np.broadcast_to(lanes, shape) != 0].astype(np.int64)
     outside = np.ones(active.shape, bool)
     for tensor in _state.tensors:
@@ -160,23 +155,23 @@ def _program_id(program: tuple[int, int, int]) -> int:
 def _note_read(
     tensor: _TrackedTensor, elements: np.ndarray, program: tuple[int, int, int]
 ) -> None:
-    me = _program_id(program)
+    own = _program_id(program)
     writers = tensor.writer[elements]
-    if ((writers != _NOBODY) & (writers != me)).any():
+    if ((writers != _NOBODY) & (writers != own)).any():
         raise KernelError(f"program {program} loads what another program stores")
     readers = tensor.reader[elements]
-    alone = (readers == _NOBODY) | (readers == me)
-    tensor.reader[elements] = np.where(alone, me, _SEVERAL)
+    is_exclusive = (readers == _NOBODY) | (readers == own)
+    tensor.reader[elements] = np.where(is_exclusive, own, _SEVERAL)
 
 
 def _note_write(
     tensor: _TrackedTensor, elements: np.ndarray, program: tuple[int, int, int]
 ) -> None:
-    me = _program_id(program)
+    own = _program_id(program)
     writers = tensor.writer[elements]
-    if ((writers != _NOBODY) & (writers != me)).any():
+    if ((writers != _NOBODY) & (writers != own)).any():
         raise KernelError(f"program {program} stores where another program stores")
     readers = tensor.reader[elements]
-    if ((readers != _NOBODY) & (readers != me)).any():
+    if ((readers != _NOBODY) & (readers != own)).any():
         raise KernelError(f"program {program} stores what another program loads")
-    tensor.writer[elements] = me
+    tensor.writer[elements] = own

@@ -2,8 +2,9 @@
 Affine index accesses: map a box of iterations to the box of an operand, and back.
 
 Plain arithmetic without IR. An operation's interface describes each dimension of each
-operand and result by an `Access`; tiling composes accesses backwards through a group,
-and the offsets it composes may depend on induction variables, as a `Linear` does.
+operand and result by an `IndexAccess`; tiling composes accesses backwards through a
+group, and the composed offsets may depend on induction variables, as an `AffineSum`
+does.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from functools import cache, cached_property, lru_cache
 @dataclass(slots=True, unsafe_hash=True)
 class AffineSum:
     """
-    A constant plus integer multiples of symbols, such as `2 * i + k - 1`. It is never
-    changed; a frozen class would take four times as long to make.
+    Constant plus integer multiples of symbols, such as `2 * i + k - 1`. Instances are
+    immutable by convention; a frozen dataclass takes four times as long to construct.
     """
 
     constant: int = 0
@@ -25,7 +26,7 @@ class AffineSum:
 
     @staticmethod
     def of(symbol: Hashable) -> AffineSum:
-        """The symbol itself."""
+        """Return the symbol itself as a sum."""
         return AffineSum(0, ((symbol, 1),))
 
     def __add__(self, other: AffineSum | int) -> AffineSum:
@@ -61,16 +62,16 @@ class AffineSum:
         return AffineSum(self.constant // divisor, terms)
 
     def bounds(self, ranges: Mapping[Hashable, tuple[int, int]]) -> tuple[int, int]:
-        """The least and the greatest value, given those of each symbol."""
-        least = greatest = self.constant
+        """Return the minimum and the maximum value, given the range of each symbol."""
+        minimum = maximum = self.constant
         for symbol, factor in self.terms:
             ends = [factor * end for end in ranges[symbol]]
-            least += min(ends)
-            greatest += max(ends)
-        return least, greatest
+            minimum += min(ends)
+            maximum += max(ends)
+        return minimum, maximum
 
     def substitute(self, values: Mapping[Hashable, AffineSum]) -> AffineSum:
-        """Replace the symbols that `values` names."""
+        """Replace the symbols in `values` by sums."""
         result = AffineSum(self.constant)
         for symbol, factor in self.terms:
             result += values.get(symbol, AffineSum.of(symbol)) * factor
@@ -83,29 +84,31 @@ ZERO = AffineSum()
 @dataclass(slots=True, unsafe_hash=True)
 class Interval:
     """
-    `size` consecutive indices from `offset` on. The size is static. A tile that holds
-    them may have room for more. It is never changed, as `Linear`.
+    `size` consecutive indices from `offset` on. The size is static. A tile that
+    contains them may be larger. Instances are immutable by convention, as of
+    `AffineSum`.
     """
 
     offset: AffineSum
     size: int
     capacity: int = 0
-    """The extent of the tile where that is more than `size`."""
+    """Extent of the tile if that is more than `size`, else 0."""
 
     @property
     def tile_extent(self) -> int:
-        """The extent of a tile that holds the interval."""
+        """Extent of a tile that contains the interval."""
         return self.capacity if self.capacity > self.size else self.size
 
     @staticmethod
     @lru_cache(maxsize=1 << 12)
     def whole(size: int) -> Interval:
-        """All indices of an axis of `size` elements."""
+        """Return all indices of an axis of `size` elements."""
         return Interval(AffineSum(), size)
 
     def hull(self, other: Interval) -> Interval | None:
         """
-        The least interval over both, or None where their distance is not constant.
+        Return the smallest interval that contains both, or None if their distance is
+        not constant.
         """
         distance = other.offset - self.offset
         if distance.terms:
@@ -123,7 +126,7 @@ Box = tuple[Interval, ...]
 @dataclass(frozen=True)
 class IndexAccess:
     """
-    The indices of one axis that an iteration touches: `width` of them from
+    Indices of one axis that an iteration accesses: `width` indices from
     `offset + sum(coefficient * iterator)` on. Coefficients are not 0.
     """
 
@@ -131,16 +134,16 @@ class IndexAccess:
     offset: int = 0
     width: int = 1
     index: int | None = None
-    """The operand whose element says which one of these an iteration touches."""
+    """Operand whose element selects one of these indices, for indirect accesses."""
 
     @staticmethod
     def of(iterator: int) -> IndexAccess:
-        """The index is the iterator itself."""
+        """Return the access whose index is the iterator itself."""
         return IndexAccess(((iterator, 1),))
 
     @cached_property
     def loop_dim(self) -> int | None:
-        """The iterator that the index is, if it is one."""
+        """Iterator that is equal to the index, or None if there is none."""
         if self.width != 1 or self.offset != 0 or len(self.terms) != 1:
             return None
         ((iterator, coefficient),) = self.terms
@@ -154,27 +157,29 @@ class IndexAccess:
     @staticmethod
     def indirect(operand: int, extent: int) -> IndexAccess:
         """
-        Return an indirect access: the index is an element that is read of another
-        operand.
+        Return an indirect access: the index is an element read from another operand.
         """
         return IndexAccess(width=extent, index=operand)
 
     def interval(self, box: Box) -> Interval:
-        """The least interval over what all iterations of `box` touch."""
-        if (plain := self.loop_dim) is not None:
-            return box[plain]
-        first, size, room = self.offset, self.width, self.width
+        """
+        Return the smallest interval that contains the indices accessed by all
+        iterations of `box`.
+        """
+        if (loop_dim := self.loop_dim) is not None:
+            return box[loop_dim]
+        first, size, capacity = self.offset, self.width, self.width
         offset = ZERO
         for iterator, coefficient in self.terms:
-            moved = box[iterator]
-            offset += moved.offset * coefficient
+            extent = box[iterator]
+            offset += extent.offset * coefficient
             if coefficient < 0:
-                # What room there is beyond comes first.
-                first += coefficient * (moved.tile_extent - 1)
-                size -= coefficient * (moved.tile_extent - moved.size)
-            size += abs(coefficient) * (moved.size - 1)
-            room += abs(coefficient) * (moved.tile_extent - 1)
-        return Interval(offset + first, size, room if room > size else 0)
+                # Padding of the tile comes first for a negative coefficient.
+                first += coefficient * (extent.tile_extent - 1)
+                size -= coefficient * (extent.tile_extent - extent.size)
+            size += abs(coefficient) * (extent.size - 1)
+            capacity += abs(coefficient) * (extent.tile_extent - 1)
+        return Interval(offset + first, size, capacity if capacity > size else 0)
 
     def depends_on(self, iterators: set[int]) -> bool:
         """Return `True` if the index depends on one of `iterators`."""
@@ -187,7 +192,10 @@ Accesses = tuple[IndexAccess, ...]
 
 @cache
 def identity_accesses(rank: int) -> Accesses:
-    """Axis `i` is indexed by iterator `i`: always the same object for a rank."""
+    """
+    Return the accesses that index axis `i` by iterator `i`; always the same object for
+    a rank.
+    """
     return tuple(IndexAccess.of(axis) for axis in range(rank))
 
 
@@ -226,16 +234,16 @@ def producing_iterations(
     """
     Return the smallest box of iterations that computes the box `wanted` of a result.
 
-    Iterators that do not move the result, reductions among them, run whole. So does
-    an iterator for which `wanted` is not aligned to what one iteration computes; the
-    iterations then cover more than was wanted, which is always right.
+    Iterators that do not index the result, such as reductions, cover their whole range.
+    So does an iterator for which `wanted` is not aligned to the elements of one
+    iteration; the iterations then cover more than `wanted`, which is always legal.
     """
     if accesses is identity_accesses(len(extents)):
         return wanted
     box = [*_full_box(tuple(extents))]
     for access, interval in zip(accesses, wanted, strict=True):
-        if (plain := access.loop_dim) is not None:
-            box[plain] = interval
+        if (loop_dim := access.loop_dim) is not None:
+            box[loop_dim] = interval
             continue
         terms = sorted(access.terms, key=lambda term: (-term[1], extents[term[0]] == 1))
         offset = interval.offset - access.offset
@@ -243,9 +251,11 @@ def producing_iterations(
         for position, (iterator, coefficient) in enumerate(terms):
             start = offset.divide_exactly(coefficient)
             if start is not None and size % coefficient == 0:
-                room = -(-interval.tile_extent // coefficient)
+                capacity = -(-interval.tile_extent // coefficient)
                 count = size // coefficient
-                box[iterator] = Interval(start, count, room if room > count else 0)
+                box[iterator] = Interval(
+                    start, count, capacity if capacity > count else 0
+                )
                 break
             inner = terms[position + 1 :]
             if offset.terms or not inner:

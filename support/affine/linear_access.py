@@ -23,20 +23,18 @@ from xdsl.utils.exceptions import VerifyException
 
 @dataclass(frozen=True)
 class Linear:
-    """
-    A linear expression of the dimensions of an iteration domain.
-    """
+    """Linear expression of the dimensions of an iteration domain."""
 
     coefficients: tuple[int, ...]
-    """One factor per dimension."""
+    """One coefficient per dimension."""
     constant: int = 0
 
     @staticmethod
     def of(expression: AffineExpr, rank: int) -> "Linear":
         """
-        Read an affine expression over `rank` dimensions.
+        Convert an affine expression over `rank` dimensions.
 
-        Raises `VerifyException` when it is not linear (`mod`, `floordiv`, symbols).
+        Raises `VerifyException` if it is not linear (`mod`, `floordiv`, symbols).
         """
         match expression:
             case AffineConstantExpr():
@@ -72,18 +70,18 @@ class Linear:
 
     def bounds(self, domain: Sequence[int]) -> tuple[int, int]:
         """
-        Return the least and the greatest value over a domain of these extents.
+        Return the minimum and the maximum value over a domain with extents `domain`.
         """
         low = high = self.constant
         for coefficient, extent in zip(self.coefficients, domain, strict=True):
-            reach = coefficient * (extent - 1)
-            low += min(reach, 0)
-            high += max(reach, 0)
+            distance = coefficient * (extent - 1)
+            low += min(distance, 0)
+            high += max(distance, 0)
         return low, high
 
     @property
     def dimension(self) -> int | None:
-        """The dimension this expression is equal to, if it is one."""
+        """Dimension that is equal to this expression, or None if there is none."""
         used = [i for i, value in enumerate(self.coefficients) if value]
         if len(used) == 1 and self.constant == 0 and self.coefficients[used[0]] == 1:
             return used[0]
@@ -108,14 +106,14 @@ def is_projection(indexing: AffineMap, allow_zero: bool = False) -> bool:
 
     With `allow_zero` a dimension of the operand may also be the constant 0.
     """
-    seen: set[int] = set()
+    used: set[int] = set()
     for access in access_functions(indexing):
         if allow_zero and access.is_zero:
             continue
         dimension = access.dimension
-        if dimension is None or dimension in seen:
+        if dimension is None or dimension in used:
             return False
-        seen.add(dimension)
+        used.add(dimension)
     return True
 
 
@@ -128,9 +126,7 @@ def is_identity(indexing: AffineMap) -> bool:
 def verify_access(
     indexing: AffineMap, domain: Sequence[int], shape: Sequence[int], what: str
 ) -> None:
-    """
-    Check that an operand of a shape is accessed inside its bounds.
-    """
+    """Check that all accesses to an operand of shape `shape` are in bounds."""
     if indexing.num_dims != len(domain) or indexing.num_symbols:
         raise VerifyException(
             f"{what}: expected a map of {len(domain)} dimensions without symbols, got "
@@ -154,7 +150,8 @@ def view_over_domain(
     array: NDArray[np.generic], indexing: AffineMap, domain: Sequence[int]
 ) -> NDArray[np.generic]:
     """
-    View an operand, which is accessed inside its bounds, by the points of the domain.
+    Return a view of an operand, whose accesses are in bounds, with one element per
+    point of the domain.
     """
     strides = [0] * len(domain)
     for access, stride in zip(access_functions(indexing), array.strides, strict=True):
@@ -170,8 +167,9 @@ def view_over_used_dims(
     array: NDArray[np.generic], indexing: AffineMap, domain: Sequence[int]
 ) -> tuple[NDArray[np.generic], list[int]]:
     """
-    View an operand by the points of the dimensions that its map uses, and list these.
+    Return a view of an operand over the dimensions that its map uses, and these
+    dimensions.
     """
     used = sorted(indexing.used_dims())
-    part = tuple(slice(None) if each in used else 0 for each in range(len(domain)))
-    return view_over_domain(array, indexing, domain)[part], used
+    index = tuple(slice(None) if each in used else 0 for each in range(len(domain)))
+    return view_over_domain(array, indexing, domain)[index], used

@@ -21,7 +21,7 @@ from xdsl.utils.exceptions import VerifyException
 IntArray: TypeAlias = DenseArrayBase[IntegerType]
 
 Index: TypeAlias = SSAValue | int
-"""An offset: an `index` value, or a number that may be negative."""
+"""Offset: an `index` value, or a constant that may be negative."""
 
 
 def merge_offsets(static: IntArray, dynamic: Sequence[SSAValue]) -> tuple[Index, ...]:
@@ -54,14 +54,14 @@ def verify_offsets(
 
 
 class OffsetOperation(IRDLOperation):
-    """An operation that acts on a box that starts at some offsets."""
+    """Operation on a box with mixed static and dynamic offsets."""
 
     offsets = var_operand_def(IndexType)
     static_offsets = prop_def(DenseArrayBase.constr(i64))
 
     @property
     def mixed_offsets(self) -> tuple[Index, ...]:
-        """One offset per dimension: a number, or an `index` value."""
+        """One offset per dimension: a constant or an `index` value."""
         return merge_offsets(self.static_offsets, self.offsets)
 
     def verify_offsets(self, rank: int) -> None:

@@ -1,9 +1,9 @@
 """
 Static memory allocation without IR: offsets of buffers with lifetimes.
 
-A buffer has bytes, spans of time, an alignment, and maybe a place that it shares with
-others. `pack` looks for the lowest peak, `pack_within` for any placement within a
-capacity, `pack_side_by_side` puts buffers side by side.
+A buffer has a size, live ranges, an alignment, and optionally an enclosing buffer.
+`pack` minimizes the peak, `pack_within` finds any placement within a capacity,
+`pack_side_by_side` shares no bytes.
 """
 
 from tlf.support.allocation.allocation_fault import Fault

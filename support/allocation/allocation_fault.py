@@ -1,4 +1,4 @@
-"""Faults in buffers or in their offsets."""
+"""Errors in buffers or in their offsets."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ from collections.abc import Sequence
 
 
 class Fault(ValueError):
-    """
-    Something that is wrong with some `buffers`. Their numbers replace the braces of
-    its text.
-    """
+    """Error in some `buffers`. Their indices replace the braces of the text."""
 
     def __init__(self, text: str, *buffers: int) -> None:
         super().__init__(text.format(*buffers))
@@ -18,4 +15,4 @@ class Fault(ValueError):
 
     def format_with_names(self, names: Sequence[str]) -> str:
         """Return the message with buffer names in place of their indices."""
-        return self.text.format(*(f"`{names[number]}`" for number in self.buffers))
+        return self.text.format(*(f"`{names[index]}`" for index in self.buffers))

@@ -6,9 +6,9 @@ from fractions import Fraction
 
 CAPACITY_SHARES = tuple(Fraction(32 - number, 32) for number in range(12))
 """
-Shares of a level's capacity that may be live: the less is, the easier buffers are
-placed.
+Shares of a level's capacity that may be live, largest first: placement gets easier as
+the share decreases.
 """
 
 FEASIBILITY_VISITS = 200_000
-"""Maximum number of visits to find out whether there are offsets."""
+"""Maximum number of visits to decide whether a placement exists."""

@@ -15,7 +15,7 @@ from tlf.support.allocation.packing import pack, pack_side_by_side
 from tlf.support.allocation.search_restarts import Budget
 
 EXTENDED_VISITS = 20_000
-"""The visits of a plan in which buffers live longer than they have to."""
+"""Visit budget of a plan with extended lifetimes."""
 
 
 def allocate_program(
@@ -26,8 +26,8 @@ def allocate_program(
     share: bool = False,
 ) -> Allocation:
     """
-    Allocate buffers side by side, or sharing bytes where they would not fit. The peak
-    is above the capacity if no placement was found.
+    Allocate buffers side by side, or with shared bytes if they do not fit. The peak
+    exceeds the capacity if no placement was found.
     """
     if share:
         return pack(rank_lifetimes(buffers), Budget())
@@ -36,11 +36,11 @@ def allocate_program(
         return placement
     if uses is None:
         return pack(rank_lifetimes(buffers), Budget(), capacity)
-    wide = extend_lifetimes(buffers, [each.loops for each in uses], capacity)
-    if found := place_by_hazards(wide, uses, capacity):
-        return found
-    placement = pack(rank_lifetimes(wide), Budget(EXTENDED_VISITS), capacity)
+    extended = extend_lifetimes(buffers, [each.loops for each in uses], capacity)
+    if allocation := place_by_hazards(extended, uses, capacity):
+        return allocation
+    placement = pack(rank_lifetimes(extended), Budget(EXTENDED_VISITS), capacity)
     if placement.peak <= capacity:
         return placement
-    found = place_by_hazards(buffers, uses, capacity)
-    return found or pack(rank_lifetimes(buffers), Budget(), capacity)
+    allocation = place_by_hazards(buffers, uses, capacity)
+    return allocation or pack(rank_lifetimes(buffers), Budget(), capacity)

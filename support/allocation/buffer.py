@@ -1,7 +1,7 @@
 """
-Buffers with live ranges, and allocations of them: the data of the allocator.
+Buffers with live ranges and their allocations: the data model of the allocator.
 
-Steps and bytes are integers. Lifetimes and ranges of bytes are half-open: [start, end).
+Steps and bytes are integers. Lifetimes and byte ranges are half-open: [start, end).
 """
 
 from __future__ import annotations
@@ -14,16 +14,15 @@ ALIGNMENT = 256
 
 
 def align(offset: int, alignment: int) -> int:
-    """
-    Round an offset up to a multiple of `alignment`.
-    """
+    """Round an offset up to a multiple of `alignment`."""
     return -(-offset // alignment) * alignment
 
 
 @dataclass(frozen=True)
 class Span:
     """
-    The bytes [low, high) of a buffer, counted from its start, in steps [start, end).
+    Bytes [low, high) of a buffer, relative to its start, that are live in steps [start,
+    end).
     """
 
     start: int
@@ -32,33 +31,33 @@ class Span:
     high: int
 
     def has_overlap(self, other: Span) -> bool:
-        """Return `True` if both are live at some step."""
+        """Return `True` if both spans are live at a common step."""
         return max(self.start, other.start) < min(self.end, other.end)
 
 
 @dataclass(frozen=True)
 class Buffer:
     """
-    Something to place: its bytes, and which of them are live when.
+    Buffer to allocate: its size and the live ranges of its bytes.
 
-    A lifetime may have gaps, or be an arc: the part of a period that a loop repeats.
+    A lifetime may have gaps, or be an arc: a part of the period of a loop.
     """
 
     size: int
-    """Bytes."""
+    """Size in bytes."""
     spans: tuple[Span, ...]
-    """Live ranges. Spans of one buffer may overlap: they hold what either holds."""
+    """Live ranges. Spans of one buffer may overlap: the live bytes are their union."""
     alignment: int = ALIGNMENT
-    """Its first byte is a multiple of this."""
+    """Alignment of the offset, in bytes."""
     within: tuple[int, int] | None = None
     """
-    The number of the buffer it shares its place with, and where in that its first byte
-    is, in bytes. Buffers of one place may be live together.
+    Index of the enclosing buffer, and the offset in it in bytes. Buffers within one
+    enclosing buffer may be live together.
     """
     offset: int | None = None
-    """Its first byte, if that is not to be chosen."""
+    """Fixed offset in bytes, if any."""
     hint: int | None = None
-    """Preferred offset of its first byte, as in a plan for an earlier program."""
+    """Preferred offset in bytes, for example from a plan for an earlier program."""
 
     def __post_init__(self) -> None:
         if self.size < 0:
@@ -76,7 +75,7 @@ class Buffer:
 
     @property
     def aligned_size(self) -> int:
-        """Its bytes, up to where another one of its alignment may start."""
+        """Size in bytes, rounded up to the alignment."""
         return align(self.size, self.alignment)
 
     def extend_lifetime(self, start: int, end: int) -> Buffer:
@@ -91,7 +90,7 @@ class Buffer:
     def live_during(
         size: int, start: int, end: int, alignment: int = ALIGNMENT
     ) -> Buffer:
-        """A buffer that is live in the steps [start, end)."""
+        """Return a buffer that is live in the steps [start, end)."""
         return Buffer(size, (Span(start, end, 0, size),), alignment)
 
     @staticmethod
@@ -99,10 +98,12 @@ class Buffer:
         size: int, start: int, end: int, period: int, alignment: int = ALIGNMENT
     ) -> Buffer:
         """
-        A buffer of a loop whose iterations start every `period` steps and overlap: live
-        from step `start` of its iteration to `end`, which may be one of the next.
+        Return a buffer of a loop whose iterations start every `period` steps and
+        overlap: live from step `start` of its iteration to `end`, which may be in the
+        next one.
 
-        Raises `ValueError` if it would meet itself. See `pipelined`.
+        Raises `ValueError` if the lifetime is longer than the period. See
+        `expand_modulo`.
         """
         spans = (
             Span(low, high, 0, size) for low, high in wrap_lifetime(start, end, period)
@@ -112,7 +113,10 @@ class Buffer:
 
 def wrap_lifetime(start: int, end: int, period: int) -> Iterator[tuple[int, int]]:
     """
-    Yield the parts of [0, period) that the steps [start, end) fall on, modulo `period`.
+    Yield the intervals of [0, period) that the steps [start, end) cover modulo
+    `period`.
+
+    Raises `ValueError` if there are more steps than the period has.
     """
     if not 0 <= end - start <= period:
         raise ValueError(
@@ -136,23 +140,25 @@ def expand_modulo(
     alignment: int = ALIGNMENT,
 ) -> list[Buffer]:
     """Return the copies of one value in a pipelined loop unrolled `copies` times."""
-    around = period * copies
+    unrolled_period = period * copies
     return [
-        Buffer.live_in_loop(size, start + turn, end + turn, around, alignment)
-        for turn in range(0, around, period)
+        Buffer.live_in_loop(
+            size, start + shift, end + shift, unrolled_period, alignment
+        )
+        for shift in range(0, unrolled_period, period)
     ]
 
 
 @dataclass(frozen=True)
 class Allocation:
-    """
-    An offset in bytes per buffer, and the end of the highest one.
-    """
+    """Offset in bytes of each buffer, and the end of the highest buffer."""
 
     offsets: tuple[int, ...]
     peak: int
     bound: int = 0
-    """Bytes that no placement can go below: `peak`, if this one is known to be best."""
+    """
+    Lower bound on the peak in bytes; equal to `peak` if the allocation is optimal.
+    """
     method: str = ""
     """Name of the method that found it."""
 

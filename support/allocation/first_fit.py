@@ -13,33 +13,40 @@ ORDERS: tuple[Callable[[Block], tuple[int, ...]], ...] = (
     lambda block: (-_length(block), -block.extent),
     lambda block: (_start(block), -block.extent),
 )
-"""Keys to sort blocks by before they are placed."""
+"""Sort keys of blocks for the order of placement."""
 
 
 def first_fit(blocks: Sequence[Block], order: Iterable[int]) -> list[int]:
     """
-    Return the offset of every block, placed in an order. Those with an offset come
-    first, and are not compared with each other.
+    Return the offset of every block, placed in the given order. Blocks with a fixed
+    offset are placed first, and are not checked against each other.
     """
     spans = [
-        (number, span) for number, each in enumerate(blocks) for span in each.spans
+        (block_index, span)
+        for block_index, each in enumerate(blocks)
+        for span in each.spans
     ]
     placed = Overlaps([(span.start, span.end - 1) for _, span in spans])
-    own: list[list[int]] = [[] for _ in blocks]
-    for index, (number, _) in enumerate(spans):
-        own[number].append(index)
+    spans_of: list[list[int]] = [[] for _ in blocks]
+    for index, (block_index, _) in enumerate(spans):
+        spans_of[block_index].append(index)
     offsets = [0] * len(blocks)
-    for number in sorted(order, key=lambda each: blocks[each].offset is None):
-        block = blocks[number]
-        taken: list[tuple[int, int]] = []
-        for index in own[number]:
+    for block_index in sorted(order, key=lambda each: blocks[each].offset is None):
+        block = blocks[block_index]
+        occupied: list[tuple[int, int]] = []
+        for index in spans_of[block_index]:
             span = spans[index][1]
             for other in placed.find_overlapping(index):
-                owner, there = spans[other]
-                at = offsets[owner]
-                taken.append((at + there.low - span.high, at + there.high - span.low))
-        offsets[number] = _find_lowest_offset(block, sorted(taken))
-        for index in own[number]:
+                owner, other_span = spans[other]
+                offset = offsets[owner]
+                occupied.append(
+                    (
+                        offset + other_span.low - span.high,
+                        offset + other_span.high - span.low,
+                    )
+                )
+        offsets[block_index] = _find_lowest_offset(block, sorted(occupied))
+        for index in spans_of[block_index]:
             placed.add(index)
     return offsets
 
@@ -51,7 +58,9 @@ def peak_of(blocks: Sequence[Block], offsets: Sequence[int]) -> int:
 
 
 def _find_lowest_offset(block: Block, taken: Iterable[tuple[int, int]]) -> int:
-    """Return the lowest offset that lies inside of none of the ranges, sorted."""
+    """
+    Return the lowest offset that is strictly inside none of the sorted ranges `taken`.
+    """
     if block.offset is not None:
         return block.offset
     offset = block.align_up(0)

@@ -1,8 +1,8 @@
 """
 Allocate with few hazards: a local search over insertion orders of buffers.
 
-Which buffers are placed first decides how good that gets. Some simple orders are tried,
-and then others in which buffers that are in the way of others have moved.
+The cost depends on the order in which buffers are placed. Some simple orders are
+evaluated first, then perturbations that move buffers involved in hazards.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from tlf.support.allocation.buffer import Allocation, Buffer, align
 from tlf.support.allocation.hazards import Hazards, Use, find_hazards
 
 MAX_ROUNDS = 100
-"""Maximum number of other orders that are tried."""
+"""Maximum number of perturbed orders that are evaluated."""
 
 MAX_PLACED_BUFFERS = 20_000
-"""Maximum number of buffers that are placed for these orders."""
+"""Maximum number of buffers that are placed for the perturbed orders."""
 
 
 def place_by_hazards(
@@ -28,29 +28,31 @@ def place_by_hazards(
     Return a placement within `capacity` bytes in which buffers that engines use shortly
     after one another seldom share bytes, or None if none was found.
 
-    Lifetimes are of whole buffers and have no gaps, and all offsets are free.
+    Every buffer is live as a whole and without gaps, and no offset is fixed.
     """
     together = _live_together(buffers)
-    settling = _HazardPlacement(
+    placement = _HazardPlacement(
         buffers, together, find_hazards(uses, together), capacity
     )
-    if (best := settling.run()) is None:
+    if (best := placement.run()) is None:
         return None
-    ends = (at + each.size for at, each in zip(best.offsets, buffers, strict=True))
+    ends = (
+        offset + each.size for offset, each in zip(best.offsets, buffers, strict=True)
+    )
     return Allocation(tuple(best.offsets), max(ends, default=0), method="hazards")
 
 
 def _live_together(buffers: Sequence[Buffer]) -> list[set[int]]:
-    """The buffers that are live when one is, by number."""
-    found: list[set[int]] = [set() for _ in buffers]
+    """Return the indices of the buffers whose lifetimes overlap that of each buffer."""
+    overlapping: list[set[int]] = [set() for _ in buffers]
     live: list[int] = []
-    for number in sorted(range(len(buffers)), key=lambda n: _start(buffers[n])):
-        live = [each for each in live if _end(buffers[each]) > _start(buffers[number])]
+    for index in sorted(range(len(buffers)), key=lambda n: _start(buffers[n])):
+        live = [each for each in live if _end(buffers[each]) > _start(buffers[index])]
         for other in live:
-            found[number].add(other)
-            found[other].add(number)
-        live.append(number)
-    return found
+            overlapping[index].add(other)
+            overlapping[other].add(index)
+        live.append(index)
+    return overlapping
 
 
 def _start(buffer: Buffer) -> int:
@@ -63,19 +65,19 @@ def _end(buffer: Buffer) -> int:
 
 @dataclass
 class _Attempt:
-    """Buffers that were placed in some order."""
+    """Placement of buffers in one order."""
 
     order: Sequence[int]
     offsets: list[int]
     cost: int = 0
     """Total cost of hazards."""
     blamed: set[int] = field(default_factory=set[int])
-    """Buffers with a part in that."""
+    """Buffers that are involved in hazards."""
 
 
 @dataclass
 class _HazardPlacement:
-    """Places buffers in many orders."""
+    """Placement of buffers in many orders."""
 
     buffers: Sequence[Buffer]
     together: Sequence[set[int]]
@@ -83,99 +85,111 @@ class _HazardPlacement:
     capacity: int
 
     def run(self) -> _Attempt | None:
-        """The best attempt, if there is one that fits."""
+        """Return the best attempt, or None if none fits."""
         best: _Attempt | None = None
         for key in self._sort_keys():
-            found = self._place_in_order(sorted(range(len(self.buffers)), key=key))
-            if found and (best is None or found.cost < best.cost):
-                best = found
+            attempt = self._place_in_order(sorted(range(len(self.buffers)), key=key))
+            if attempt and (best is None or attempt.cost < best.cost):
+                best = attempt
         if best is None:
             return None
-        numbers = random.Random(0)
+        generator = random.Random(0)
         for _ in range(
             min(MAX_ROUNDS, MAX_PLACED_BUFFERS // max(1, len(self.buffers)))
         ):
             if not best.cost:
                 break
             best = (
-                self._place_in_order(_perturb_order(best, numbers), best.cost) or best
+                self._place_in_order(_perturb_order(best, generator), best.cost) or best
             )
         return best
 
     def _sort_keys(self) -> Iterator[Callable[[int], tuple[int, ...]]]:
-        """Keys to sort buffers by: large ones first, or early ones."""
-        rooms = [each.aligned_size for each in self.buffers]
+        """
+        Yield sort keys of buffers: by decreasing size, by start, by area, and by size
+        of the overlapping buffers.
+        """
+        sizes = [each.aligned_size for each in self.buffers]
         starts = [_start(each) for each in self.buffers]
         areas = [
             each.aligned_size * (_end(each) - _start(each)) for each in self.buffers
         ]
-        crowds = [
-            rooms[number] + sum(rooms[other] for other in others)
-            for number, others in enumerate(self.together)
+        crowding = [
+            sizes[index] + sum(sizes[other] for other in overlapping)
+            for index, overlapping in enumerate(self.together)
         ]
-        yield lambda number: (-rooms[number],)
-        yield lambda number: (starts[number], -rooms[number])
-        yield lambda number: (-areas[number],)
-        yield lambda number: (-crowds[number], -rooms[number])
+        yield lambda index: (-sizes[index],)
+        yield lambda index: (starts[index], -sizes[index])
+        yield lambda index: (-areas[index],)
+        yield lambda index: (-crowding[index], -sizes[index])
 
     def _place_in_order(
         self, order: Sequence[int], most: int | None = None
     ) -> _Attempt | None:
         """
-        Place buffers in an order; None if one of them has no room, or if that costs
-        more than is given.
+        Place buffers in an order. Return None if a buffer does not fit, or if the cost
+        exceeds `most`.
         """
         attempt = _Attempt(order, [-1] * len(self.buffers))
-        for number in order:
-            near = self._occupied_ranges(attempt, self.hazards[number])
-            if (at := self._find_best_offset(attempt, number, near)) is None:
+        for index in order:
+            hazard_ranges = self._occupied_ranges(attempt, self.hazards[index])
+            if (
+                offset := self._find_best_offset(attempt, index, hazard_ranges)
+            ) is None:
                 return None
-            attempt.offsets[number] = at
-            end = at + self.buffers[number].aligned_size
-            met = [other for other, low, high in near if low < end and at < high]
-            if met:
-                attempt.cost += sum(self.hazards[number][other] for other in met)
+            attempt.offsets[index] = offset
+            end = offset + self.buffers[index].aligned_size
+            conflicting = [
+                other
+                for other, low, high in hazard_ranges
+                if low < end and offset < high
+            ]
+            if conflicting:
+                attempt.cost += sum(self.hazards[index][other] for other in conflicting)
                 if most is not None and attempt.cost > most:
                     return None
-                attempt.blamed.update(met, (number,))
+                attempt.blamed.update(conflicting, (index,))
         return attempt
 
     def _occupied_ranges(
         self, attempt: _Attempt, numbers: Iterable[int]
     ) -> list[tuple[int, int, int]]:
         """
-        Return those of some buffers that have been placed, and the bytes they take.
+        Return the buffers of `numbers` that have been placed, and their bytes [start,
+        end).
         """
         offsets, buffers = attempt.offsets, self.buffers
         return [
-            (number, at, at + buffers[number].aligned_size)
-            for number in numbers
-            if (at := offsets[number]) >= 0
+            (index, offset, offset + buffers[index].aligned_size)
+            for index in numbers
+            if (offset := offsets[index]) >= 0
         ]
 
     def _find_best_offset(
         self, attempt: _Attempt, number: int, near: Sequence[tuple[int, int, int]]
     ) -> int | None:
         """
-        Return the offset at which a buffer causes the least cost, the lowest of equals;
-        `None` if there is none.
+        Return the offset at which a buffer causes the lowest cost, the lowest offset
+        among equals, or None if it does not fit.
         """
         buffer, costs = self.buffers[number], self.hazards[number]
-        taken = self._occupied_ranges(attempt, self.together[number])
-        room, alignment = buffer.aligned_size, buffer.alignment
-        places = {0, self.capacity - room}
-        for _, low, high in (*taken, *near):
-            places |= {align(high, alignment), low - room}
+        occupied = self._occupied_ranges(attempt, self.together[number])
+        size, alignment = buffer.aligned_size, buffer.alignment
+        candidates = {0, self.capacity - size}
+        for _, low, high in (*occupied, *near):
+            candidates |= {align(high, alignment), low - size}
         best: tuple[int, int] | None = None
-        for at in sorted({place - place % alignment for place in places}):
-            end = at + room
-            if at < 0 or end > self.capacity:
+        for offset in sorted(
+            {candidate - candidate % alignment for candidate in candidates}
+        ):
+            end = offset + size
+            if offset < 0 or end > self.capacity:
                 continue
-            if any(low < end and at < high for _, low, high in taken):
+            if any(low < end and offset < high for _, low, high in occupied):
                 continue
-            cost = sum(costs[o] for o, low, high in near if low < end and at < high)
+            cost = sum(costs[o] for o, low, high in near if low < end and offset < high)
             if best is None or cost < best[0]:
-                best = cost, at
+                best = cost, offset
             if not cost:
                 break
         return None if best is None else best[1]
@@ -185,7 +199,7 @@ def _perturb_order(attempt: _Attempt, numbers: random.Random) -> list[int]:
     """Return the order of an attempt with up to three blamed buffers moved."""
     order, blamed = list(attempt.order), sorted(attempt.blamed)
     for _ in range(numbers.randrange(1, 4)):
-        number = numbers.choice(blamed)
-        order.remove(number)
-        order.insert(numbers.randrange(len(order) + 1), number)
+        index = numbers.choice(blamed)
+        order.remove(index)
+        order.insert(numbers.randrange(len(order) + 1), index)
     return order

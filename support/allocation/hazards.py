@@ -1,11 +1,11 @@
 """
-Pipeline hazards: engines that stall because buffers share bytes.
+Pipeline hazards: stalls of engines because buffers share bytes.
 
-Instructions go through the engines in one direction: loads, products, operations by
-element, stores. Each engine goes on in the program as far as it can. One that touches a
-buffer for the first time has to wait for the last one that touched what lay on its
-bytes before. That takes time if the latter is further down the pipeline: the more, the
-further it is, and the closer both are in the program.
+Instructions pass through the engines in one direction: loads, matrix products,
+elementwise operations, stores. Each engine runs ahead in the program as far as it can.
+An engine that uses a buffer for the first time waits for the last use of the buffer
+that occupied its bytes before. The engine stalls if that last use is further down the
+pipeline: the more, the further down it is, and the closer both are in the program.
 """
 
 from __future__ import annotations
@@ -18,32 +18,35 @@ from typing import TypeAlias
 from tlf.support.allocation.lifetime_extension import Loops
 
 REACH = 8
-"""First and last uses of so many other buffers in between leave time enough."""
+"""
+Distance, in first and last uses of other buffers, from which on sharing bytes causes no
+stall.
+"""
 
 REPEATED = 4
-"""About how much more often than the code around it a loop runs its body."""
+"""Assumed ratio of the executions of a loop body to those of the enclosing code."""
 
 
 @dataclass(frozen=True)
 class Use:
-    """From where to where a buffer is used."""
+    """First and last use of a buffer."""
 
     first: int
-    """The step of the first instruction that touches it."""
+    """Step of the first instruction that uses the buffer."""
     last: int
     entry: int
-    """Pipeline stage of the engine of the first one; see `engine_stage`."""
+    """Pipeline stage of the engine of the first instruction; see `engine_stage`."""
     exit: int
-    """That of the last one."""
+    """Pipeline stage of the engine of the last instruction."""
     loops: Loops = ()
-    """The steps [start, end) of the loops around the buffer, outermost first."""
+    """Steps [start, end) of the loops around the buffer, outermost first."""
 
 
 def engine_stage(levels: int, move: tuple[int, int] | None, *, product: bool) -> int:
     """
-    Return how far down the pipeline of a machine with so many memory levels the engine
-    of an instruction is: of a move between two of them, 0 being the nearest, of a
-    product, or else of an operation by element.
+    Return the pipeline stage of the engine of an instruction, on a machine with
+    `levels` memory levels: of a transfer between two levels, 0 being the innermost, of
+    a matrix product, or else of an elementwise operation.
     """
     if move is None:
         return levels if product else levels + 1
@@ -52,18 +55,21 @@ def engine_stage(levels: int, move: tuple[int, int] | None, *, product: bool) ->
 
 
 Hazards: TypeAlias = Sequence[Mapping[int, int]]
-"""For each buffer, by number, those it had better share no bytes with, and how much."""
+"""Cost of sharing bytes, by buffer and other buffer."""
 
 
 def find_hazards(uses: Sequence[Use], together: Sequence[Collection[int]]) -> Hazards:
     """
-    Return the hazards among buffers that are not live `together` anyway.
+    Return the hazards among buffers that are not live `together`, which share no bytes
+    anyway.
     """
     return _HazardFinder(uses, together).find()
 
 
 class _HazardFinder:
-    """Finds hazards; uses are counted in first and last ones instead of steps."""
+    """
+    Detection of hazards; distances are counted in first and last uses instead of steps.
+    """
 
     def __init__(
         self, uses: Sequence[Use], together: Sequence[Collection[int]]
@@ -72,33 +78,33 @@ class _HazardFinder:
         self.together = together
         self.events = sorted({step for use in uses for step in (use.first, use.last)})
         self.starting: dict[int, list[int]] = {}
-        for number, use in enumerate(uses):
-            self.starting.setdefault(self._event_rank(use.first), []).append(number)
+        for index, use in enumerate(uses):
+            self.starting.setdefault(self._event_rank(use.first), []).append(index)
 
     def find(self) -> Hazards:
-        found: list[dict[int, int]] = [{} for _ in self.uses]
-        for number in range(len(self.uses)):
-            for other, distance in self._next_uses(number).items():
-                if cost := self._hazard_cost(number, other, distance):
-                    found[number][other] = found[number].get(other, 0) + cost
-                    found[other][number] = found[other].get(number, 0) + cost
-        return found
+        hazards: list[dict[int, int]] = [{} for _ in self.uses]
+        for index in range(len(self.uses)):
+            for other, distance in self._next_uses(index).items():
+                if cost := self._hazard_cost(index, other, distance):
+                    hazards[index][other] = hazards[index].get(other, 0) + cost
+                    hazards[other][index] = hazards[other].get(index, 0) + cost
+        return hazards
 
     def _event_rank(self, step: int) -> int:
         return bisect_left(self.events, step)
 
     def _next_uses(self, number: int) -> dict[int, int]:
-        """The buffers that are used soon after one, and how soon."""
-        found: dict[int, int] = {}
+        """Return the buffers that are used soon after a buffer, and their distances."""
+        distances: dict[int, int] = {}
         for other, distance in self._uses_after(number):
             if other != number and other not in self.together[number]:
-                found[other] = min(distance, found.get(other, REACH))
-        return found
+                distances[other] = min(distance, distances.get(other, REACH))
+        return distances
 
     def _uses_after(self, number: int) -> Iterator[tuple[int, int]]:
         """
         Yield the buffers used next and their distances, in this iteration of each loop
-        and in the one after.
+        and in the next one.
         """
         use = self.uses[number]
         last = self._event_rank(use.last)
@@ -106,19 +112,23 @@ class _HazardFinder:
             for other in self.starting.get(last + distance, ()):
                 yield other, distance
         for loop in use.loops:
-            start, left = self._event_rank(loop[0]), self._event_rank(loop[1]) - last
-            for distance in range(max(1, left), REACH):
-                for other in self.starting.get(start + distance - left, ()):
-                    there = self.uses[other]
-                    if there.first < use.first and loop in there.loops:
+            start, remaining = (
+                self._event_rank(loop[0]),
+                self._event_rank(loop[1]) - last,
+            )
+            for distance in range(max(1, remaining), REACH):
+                for other in self.starting.get(start + distance - remaining, ()):
+                    other_use = self.uses[other]
+                    if other_use.first < use.first and loop in other_use.loops:
                         yield other, distance
 
     def _hazard_cost(self, one: int, other: int, distance: int) -> int:
         """
-        Estimate the stall cost of allocating the second buffer where the first was.
+        Return the estimated stall cost of allocating the second buffer at the bytes of
+        the first.
         """
         before, after = self.uses[one], self.uses[other]
-        late = max(0, before.exit - after.entry)
+        stages = max(0, before.exit - after.entry)
         pairs = zip(before.loops, after.loops, strict=False)
-        common = sum(mine == theirs for mine, theirs in pairs)
-        return late * (REACH - distance) * REPEATED**common
+        common = sum(loop == other_loop for loop, other_loop in pairs)
+        return stages * (REACH - distance) * REPEATED**common

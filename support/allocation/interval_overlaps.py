@@ -5,16 +5,20 @@ from collections.abc import Iterator, Sequence
 
 class Overlaps:
     """
-    Intervals, of which some have been added. To ask takes time for the answers, and not
-    for what was added elsewhere.
+    Set of intervals with overlap queries. The time of a query depends on its answers,
+    not on the intervals that were added elsewhere.
 
-    An interval overlaps another if it holds the other's start, or starts inside of it.
-    A tree over all starts answers the first: an interval is noted at the few nodes that
-    make up its range, and all that hold a start are noted on the way to the root.
+    An interval overlaps another if it contains the other's start, or starts inside of
+    it. A segment tree over all starts answers the first case: an interval is stored at
+    the few nodes that make up its range, and all intervals that contain a start are
+    found on the path to the root.
     """
 
     def __init__(self, intervals: Sequence[tuple[int, int]]) -> None:
-        """All intervals that there will be, each from its first to its last integer."""
+        """
+        Build the tree over all intervals that may be added, each from its first to its
+        last integer.
+        """
         starts = sorted({start for start, _ in intervals})
         rank = {start: position for position, start in enumerate(starts)}
         self._count = len(starts)
@@ -23,13 +27,13 @@ class Overlaps:
         self._tree: list[list[int]] = [[] for _ in range(2 * self._count)]
         self._starting: list[list[int]] = [[] for _ in starts]
         position = 0
-        for number in sorted(range(len(intervals)), key=lambda n: intervals[n][1]):
-            while position < len(starts) and starts[position] <= intervals[number][1]:
+        for index in sorted(range(len(intervals)), key=lambda n: intervals[n][1]):
+            while position < len(starts) and starts[position] <= intervals[index][1]:
                 position += 1
-            self._end[number] = position
+            self._end[index] = position
 
     def add(self, number: int) -> None:
-        """Add the interval of this number."""
+        """Add the interval with this index."""
         self._starting[self._first[number]].append(number)
         low = self._first[number] + self._count
         high = self._end[number] + self._count
@@ -43,7 +47,9 @@ class Overlaps:
             low, high = low // 2, high // 2
 
     def find_overlapping(self, number: int) -> Iterator[int]:
-        """The added intervals that overlap the one of this number, each once."""
+        """
+        Yield the added intervals that overlap the interval with this index, each once.
+        """
         node = self._first[number] + self._count
         while node:
             yield from self._tree[node]

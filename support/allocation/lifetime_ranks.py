@@ -11,7 +11,7 @@ def rank_lifetimes(buffers: Sequence[Buffer]) -> list[Buffer]:
     steps = sorted(
         {s for b in buffers for each in b.spans for s in (each.start, each.end)}
     )
-    rank = {step: number for number, step in enumerate(steps)}
+    rank = {step: position for position, step in enumerate(steps)}
     return [
         replace(
             buffer,

@@ -1,4 +1,4 @@
-"""Check offsets of buffers against their definition, pair by pair."""
+"""Pairwise verification of the offsets of buffers against their definition."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ def find_faults(
     buffers: Sequence[Buffer], offsets: Sequence[int], capacity: int | None = None
 ) -> Iterator[Fault]:
     """
-    Yield what is wrong with the offsets of buffers: nothing if they are right.
+    Yield the errors in the offsets of buffers.
 
-    Every pair is compared, which takes a second for some thousand buffers.
+    Every pair is compared, which takes about a second for some thousand buffers.
     """
     if len(offsets) != len(buffers):
         yield Fault(f"expected {len(buffers)} offsets, got {len(offsets)}")
         return
-    for number, (buffer, offset) in enumerate(zip(buffers, offsets, strict=True)):
-        yield from _check_alone(number, buffer, offset, offsets)
+    for index, (buffer, offset) in enumerate(zip(buffers, offsets, strict=True)):
+        yield from _check_alone(index, buffer, offset, offsets)
         if capacity is not None and offset + buffer.size > capacity:
             end = offset + buffer.size
-            yield Fault(f"buffer {{}} ends at byte {end} of {capacity}", number)
-    homes = [_root_of(buffers, number) for number in range(len(buffers))]
+            yield Fault(f"buffer {{}} ends at byte {end} of {capacity}", index)
+    roots = [_root_of(buffers, index) for index in range(len(buffers))]
     for one, other in combinations(range(len(buffers)), 2):
-        if homes[one] != homes[other] and _has_overlap(
+        if roots[one] != roots[other] and _has_overlap(
             buffers[one], offsets[one], buffers[other], offsets[other]
         ):
             text = "buffers {} and {} share bytes while both are live"
@@ -61,11 +61,11 @@ def _root_of(buffers: Sequence[Buffer], number: int) -> int:
 
 def _has_overlap(one: Buffer, at: int, other: Buffer, there: int) -> bool:
     return any(
-        max(mine.start, its.start) < min(mine.end, its.end)
-        and mine.low < mine.high
-        and its.low < its.high
-        and at + mine.low < there + its.high
-        and there + its.low < at + mine.high
-        for mine in one.spans
-        for its in other.spans
+        max(span.start, other_span.start) < min(span.end, other_span.end)
+        and span.low < span.high
+        and other_span.low < other_span.high
+        and at + span.low < there + other_span.high
+        and there + other_span.low < at + span.high
+        for span in one.spans
+        for other_span in other.spans
     )

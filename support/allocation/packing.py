@@ -21,7 +21,7 @@ def pack_within(
     """
     Return an allocation within `capacity` bytes, or None if none was found.
 
-    The same buffers have the same answer everywhere: the budget counts work, not time.
+    The result is deterministic: the budget counts work, not time.
     """
     if peak_lower_bound(buffers) > capacity:
         return None
@@ -46,10 +46,10 @@ def pack(
     """
     Return the placement with the lowest peak that was found.
 
-    Orders of first fit come first, then search. It stops at a peak of `enough` bytes,
-    at a bound that no placement can go below, or when the budget is spent.
+    First fit in several orders is followed by a search, which stops at a peak of
+    `enough` bytes, at the lower bound, or when the budget is spent.
 
-    Raises `Fault` if what buffers ask for contradicts.
+    Raises `Fault` if the constraints of the buffers contradict each other.
     """
     blocks = blocks_of(buffers)
     grain = _common_grain(blocks)
@@ -75,13 +75,13 @@ def pack(
 
 
 def peak_lower_bound(buffers: Sequence[Buffer]) -> int:
-    """Return bytes that no placement can go below."""
+    """Return a lower bound on the peak of every placement, in bytes."""
     blocks = blocks_of(buffers)
     return lower_bound(blocks, _common_grain(blocks))
 
 
 def _common_grain(blocks: Sequence[Block]) -> int:
-    """The number that all offsets are multiples of, if blocks are whole buffers."""
+    """Return a common divisor of the offsets of all blocks in every placement."""
     if any(block.residue for block in blocks):
         return gcd(
             *(each for block in blocks for each in (block.modulus, block.residue))
@@ -90,17 +90,17 @@ def _common_grain(blocks: Sequence[Block]) -> int:
 
 
 def _first_fit_packings(blocks: Sequence[Block]) -> Iterator[tuple[list[int], str]]:
-    """Yield placements that take no search."""
-    numbers = range(len(blocks))
-    hints = {number: block.hint for number, block in enumerate(blocks)}
+    """Yield the first-fit placements, with the name of the method."""
+    indices = range(len(blocks))
+    hints = {index: block.hint for index, block in enumerate(blocks)}
     if any(hint is not None for hint in hints.values()):
         order = sorted(
-            numbers, key=lambda each: (hints[each] is None, hints[each] or 0)
+            indices, key=lambda each: (hints[each] is None, hints[each] or 0)
         )
         yield first_fit(blocks, order), "hints"
     for key in ORDERS:
         yield (
-            first_fit(blocks, sorted(numbers, key=lambda n: (*key(blocks[n]), n))),
+            first_fit(blocks, sorted(indices, key=lambda n: (*key(blocks[n]), n))),
             ("first fit"),
         )
 
@@ -112,15 +112,15 @@ def _build_allocation(
     bound: int,
     method: str,
 ) -> Allocation:
-    found = [0] * len(buffers)
+    member_offsets = [0] * len(buffers)
     for block, offset in zip(blocks, offsets, strict=True):
-        for number, distance in block.members:
-            found[number] = offset + distance
-    return Allocation(tuple(found), peak_of(blocks, offsets), bound, method)
+        for index, distance in block.members:
+            member_offsets[index] = offset + distance
+    return Allocation(tuple(member_offsets), peak_of(blocks, offsets), bound, method)
 
 
 class _PeakDescent:
-    """Lowers the peak of a placement by searches within less and less."""
+    """Reduction of the peak of a placement by searches within decreasing capacities."""
 
     def __init__(
         self,
@@ -134,15 +134,17 @@ class _PeakDescent:
         self.restarts = restarts
         self.best = best
         self.low = best.bound
-        """A peak below which no search will find a placement."""
+        """Lower bound on the peaks that the search can find."""
 
     @property
     def bound(self) -> int:
-        """Bytes that no placement can go below."""
+        """Lower bound on the peak of every placement, in bytes."""
         return self.low if self.restarts.proves else self.best.bound
 
     def run(self, enough: int | None) -> Allocation:
-        """Search until the peak is `enough` or known to be best, or nothing is left."""
+        """
+        Search until the peak is at most `enough` or optimal, or the budget is spent.
+        """
         attempts = 8
         while not self.restarts.budget.is_spent():
             low = self.low if enough is None else max(enough, self.low)
@@ -167,7 +169,7 @@ class _PeakDescent:
         if isinstance(found, bool):
             return False
         offsets = [
-            found.get(number, block.residue) for number, block in enumerate(self.blocks)
+            found.get(index, block.residue) for index, block in enumerate(self.blocks)
         ]
         self.best = _build_allocation(
             self.buffers, self.blocks, offsets, self.bound, "search"

@@ -9,16 +9,20 @@ from tlf.support.allocation.buffer import Buffer, Span
 from tlf.support.allocation.rigid_blocks import Block, blocks_of
 
 UNKNOWN = 1 << 80
-"""More bytes than there are: where what is rounded up says nothing."""
+"""
+More bytes than any memory has: excludes steps at which the rounded sum is no lower
+bound.
+"""
 
 
 def max_live_bytes(buffers: Sequence[Buffer]) -> int:
     """
-    Return the most bytes that are live at one step, what is shared counted once.
+    Return the maximum of the bytes that are live at one step, shared bytes counted
+    once.
     """
     changes: list[tuple[int, int]] = []
-    apart = all(buffer.within is None for buffer in buffers)
-    for each in buffers if apart else blocks_of(buffers):
+    is_disjoint = all(buffer.within is None for buffer in buffers)
+    for each in buffers if is_disjoint else blocks_of(buffers):
         for start, end, count in live_byte_ranges(each.spans):
             changes += (start, count), (end, -count)
     return max_prefix_sum(changes)
@@ -26,17 +30,18 @@ def max_live_bytes(buffers: Sequence[Buffer]) -> int:
 
 def lower_bound(blocks: Sequence[Block], grain: int) -> int:
     """
-    Return bytes that every placement takes whose offsets are multiples of `grain`.
+    Return a lower bound on the bytes of every placement whose offsets are multiples of
+    `grain`.
 
-    What is live at one step lies in some order. After all but the last come the bytes
-    that rounding it up to `grain` adds, as long as the first bytes of each are live:
-    others may lie where something else is rounded up.
+    The buffers that are live at one step are in some order in memory. Each but the last
+    one also takes the bytes that round its size up to `grain`, provided that its live
+    bytes start at its first byte: otherwise another buffer may occupy the rounding.
     """
     plain: list[tuple[int, int]] = []
     changes: list[tuple[int, int]] = []
-    most = unused = 0
+    max_end = unused = 0
     for block in blocks:
-        most = max(most, block.extent + (block.offset or block.residue))
+        max_end = max(max_end, block.extent + (block.offset or block.residue))
         for start, end, count in live_byte_ranges(block.spans):
             plain += (start, count), (end, -count)
             rounded = -(-count // grain) * grain
@@ -45,7 +50,7 @@ def lower_bound(blocks: Sequence[Block], grain: int) -> int:
                 continue
             changes += (start, rounded), (end, -rounded)
             unused = max(unused, rounded - count)
-    return max(most, max_prefix_sum(plain), max_prefix_sum(changes) - unused)
+    return max(max_end, max_prefix_sum(plain), max_prefix_sum(changes) - unused)
 
 
 def _is_live_prefix(spans: Sequence[Span], step: int, count: int) -> bool:
@@ -55,17 +60,18 @@ def _is_live_prefix(spans: Sequence[Span], step: int, count: int) -> bool:
 
 
 def max_prefix_sum(changes: Iterable[tuple[int, int]]) -> int:
-    """Return the highest sum of changes, each at a step, up to some step."""
-    most = live = 0
+    """Return the maximum over all steps of the sum of the changes up to a step."""
+    maximum = live = 0
     for _, change in sorted(changes):
         live += change
-        most = max(most, live)
-    return most
+        maximum = max(maximum, live)
+    return maximum
 
 
 def live_byte_ranges(spans: Sequence[Span]) -> Iterator[tuple[int, int, int]]:
     """
-    Yield from which step to which how many bytes are live, where some are.
+    Yield the intervals [start, end) of steps and the number of live bytes, where it is
+    not 0.
     """
     if len(spans) == 1:
         (span,) = spans

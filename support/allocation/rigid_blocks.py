@@ -13,36 +13,40 @@ from tlf.support.allocation.buffer import Buffer, Span
 @dataclass(frozen=True)
 class Block:
     """
-    Buffers at fixed distances. Its offset is `residue` modulo `modulus`.
+    Buffers at fixed distances from each other. The offset is `residue` modulo
+    `modulus`.
     """
 
     members: tuple[tuple[int, int], ...]
-    """The number of each buffer, and where in the block its first byte is."""
+    """Index of each buffer, and its offset in the block in bytes."""
     spans: tuple[Span, ...]
-    """Bytes that are live, counted from the start of the block; none are empty."""
+    """Live bytes, relative to the start of the block; no span is empty."""
     extent: int
-    """The end of its highest buffer."""
+    """End of the highest buffer, in bytes."""
     modulus: int
     residue: int
     offset: int | None
-    """Its offset, if that is not to be chosen."""
+    """Fixed offset in bytes, if any."""
     hint: int | None
 
     def align_up(self, offset: int) -> int:
-        """Return the lowest offset from this one on that suits every member."""
+        """
+        Return the lowest offset from `offset` on that satisfies the alignment of every
+        member.
+        """
         return offset + (self.residue - offset) % self.modulus
 
 
 def blocks_of(buffers: Sequence[Buffer]) -> list[Block]:
     """
-    Gather buffers by the place they share.
+    Group buffers that share an enclosing buffer.
 
-    Raises `Fault` if what they ask for contradicts.
+    Raises `Fault` if their constraints contradict each other.
     """
     groups: dict[int, list[tuple[int, int]]] = {}
-    for number in range(len(buffers)):
-        root, distance = _find_root(buffers, number)
-        groups.setdefault(root, []).append((number, distance))
+    for index in range(len(buffers)):
+        root, distance = _find_root(buffers, index)
+        groups.setdefault(root, []).append((index, distance))
     return [_build_block(buffers, members) for members in groups.values()]
 
 
@@ -66,18 +70,18 @@ def _build_block(buffers: Sequence[Buffer], members: list[tuple[int, int]]) -> B
     modulus, residue = 1, 0
     fixed: int | None = None
     hints: list[int] = []
-    for number, distance in members:
-        buffer = buffers[number]
+    for index, distance in members:
+        buffer = buffers[index]
         both = _intersect_congruences(modulus, residue, buffer.alignment, -distance)
         if both is None:
             raise Fault(
                 f"expected a distance that suits both alignments, {modulus} and "
                 f"{buffer.alignment} of buffer {{}}",
-                number,
+                index,
             )
         modulus, residue = both
         if buffer.offset is not None:
-            fixed = _check_fixed_offset(number, buffer.offset - distance, fixed)
+            fixed = _check_fixed_offset(index, buffer.offset - distance, fixed)
         if buffer.hint is not None and buffer.hint >= distance:
             hints.append(buffer.hint - distance)
     if fixed is not None and (fixed - residue) % modulus:
@@ -90,11 +94,11 @@ def _build_block(buffers: Sequence[Buffer], members: list[tuple[int, int]]) -> B
         members=tuple(members),
         spans=tuple(
             Span(each.start, each.end, each.low + distance, each.high + distance)
-            for number, distance in members
-            for each in buffers[number].spans
+            for index, distance in members
+            for each in buffers[index].spans
             if each.start < each.end and each.low < each.high
         ),
-        extent=max(distance + buffers[number].size for number, distance in members),
+        extent=max(distance + buffers[index].size for index, distance in members),
         modulus=modulus,
         residue=residue,
         offset=fixed,
@@ -116,8 +120,8 @@ def _intersect_congruences(
     one: int, first: int, other: int, second: int
 ) -> tuple[int, int] | None:
     """
-    Return modulus and residue of the numbers that are `first` modulo `one` and `second`
-    modulo `other` (the Chinese remainder theorem), if there are some.
+    Return modulus and residue of the integers that are `first` modulo `one` and
+    `second` modulo `other` (Chinese remainder theorem), or None if there are none.
     """
     common = gcd(one, other)
     if (second - first) % common:

@@ -1,10 +1,10 @@
 """
 Randomized restarts of the skyline search, within one budget of visits.
 
-How long a search takes depends on its first few decisions, and differs by orders of
-magnitude (Gomes, Selman and Crato, CP 1997): ten searches that give up early find more
-than one that goes on. Everything follows from the number of the attempt, so that the
-same problem has the same answer everywhere.
+The length of a search depends on its first few decisions, and varies by orders of
+magnitude (Gomes, Selman and Crato, CP 1997): ten searches with a small budget find more
+than one with a large budget. All random choices are seeded by the index of the attempt,
+so that the same problem always has the same result.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from tlf.support.allocation.time_sections import Shape
 Urgency = Callable[[Skyline, Pit], float]
 
 VISITS = 500_000
-"""The visits of a plan made while compiling: less than a second."""
+"""Visit budget of a plan at compile time: less than a second."""
 
 PASSES = 1000
 """Maximum number of passes over all sections in the first attempt."""
 GROWTH = 1.02
-"""Factor by which that number grows from one attempt to the next."""
+"""Growth factor of that maximum from one attempt to the next."""
 LONGEST = 1000
-"""Number of the attempt from which on it no longer grows."""
+"""Index of the attempt from which on the maximum no longer grows."""
 
 
 def _spare_urgency(skyline: Skyline, pit: Pit) -> float:
@@ -59,30 +59,28 @@ Heuristics for the next section: few bytes to spare, few blocks that fit, many f
 """
 
 EXPONENTS = ((1.0, 0.0), (1.0, 1.0), (0.5, 1.0), (0.0, 1.0))
-"""Those of length and height in what makes a block preferred."""
+"""Exponents of length and height in the preference of a block."""
 
 NOISE = (0.05, 0.2, 0.5)
-"""By how much a preference may be off, after the first attempts."""
+"""Relative noise of the preferences, after the first attempts."""
 
 
 @dataclass
 class Budget:
-    """Budget of a plan: visits of sections, some million of which take a second."""
+    """Budget of a plan: visits of sections, of which some million take a second."""
 
     visits: int = VISITS
     deadline: float | None = None
-    """A time of `monotonic` after which nothing is begun, for plans made by hand."""
+    """Value of `monotonic` after which no search starts, for interactive use."""
 
     def is_spent(self) -> bool:
         """Return `True` if the search must stop."""
-        late = self.deadline is not None and monotonic() > self.deadline
-        return late or self.visits <= 0
+        is_late = self.deadline is not None and monotonic() > self.deadline
+        return is_late or self.visits <= 0
 
 
 class Restarts:
-    """
-    Attempts at one problem, within one budget.
-    """
+    """Attempts at one problem, within one budget."""
 
     def __init__(
         self, shapes: Sequence[Shape], sections: int, grain: int, budget: Budget
@@ -99,11 +97,11 @@ class Restarts:
 
     def find_offsets(self, capacity: int, attempts: int) -> dict[int, int] | bool:
         """
-        Return offsets of the blocks within a capacity, by number; False if searches
-        came to their end, which `proves` that there are none or makes it likely; True
-        if none were found.
+        Return the offsets of the blocks within a capacity, by index; False if a search
+        was exhausted, which `proves` that there are none or makes it likely; True if
+        none were found.
         """
-        ended = 0
+        exhausted = 0
         if self.setup > self.budget.visits:
             self.budget.visits = 0
         for _ in range(attempts):
@@ -112,28 +110,28 @@ class Restarts:
             search = self._next_search(capacity)
             limit = search.budget
             try:
-                found = search.run()
+                is_feasible = search.run()
             except OutOfBudgetError:
                 continue
             finally:
                 self.budget.visits -= limit - search.budget + self.setup
-            if found:
+            if is_feasible:
                 shapes = search.skyline.shapes
                 return {
                     shape.number: offset
                     for shape, offset in zip(shapes, search.offsets, strict=True)
                 }
-            ended += 1
-            if self.proves or ended == len(URGENCIES):
+            exhausted += 1
+            if self.proves or exhausted == len(URGENCIES):
                 return False
         return True
 
     def _next_search(self, capacity: int) -> SkylineSearch:
-        number, self.attempts = self.attempts, self.attempts + 1
-        generator = random.Random(number)
-        turn, urgency = divmod(number, len(URGENCIES))
-        turn, exponents = divmod(turn, len(EXPONENTS))
-        noise = NOISE[turn % len(NOISE)] if turn else 0.0
+        attempt, self.attempts = self.attempts, self.attempts + 1
+        generator = random.Random(attempt)
+        rest, urgency = divmod(attempt, len(URGENCIES))
+        rest, exponents = divmod(rest, len(EXPONENTS))
+        noise = NOISE[rest % len(NOISE)] if rest else 0.0
         by_length, by_height = EXPONENTS[exponents]
         preference = {
             shape.number: shape.length**by_length
@@ -143,6 +141,6 @@ class Restarts:
         }
         ordered = sorted(self.shapes, key=lambda shape: -preference[shape.number])
         skyline = Skyline(ordered, self.sections, capacity, self.grain)
-        passes = PASSES * GROWTH ** min(number, LONGEST)
+        passes = PASSES * GROWTH ** min(attempt, LONGEST)
         budget = min(self.budget.visits, int(passes * self.sections))
         return SkylineSearch(skyline, URGENCIES[urgency], budget)

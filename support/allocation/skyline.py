@@ -8,30 +8,28 @@ from dataclasses import dataclass
 from tlf.support.allocation.time_sections import Shape
 
 FULL = 1 << 62
-"""The floor of a section with nothing left to place."""
+"""Floor of a section with no unplaced blocks."""
 
 
 @dataclass(slots=True)
 class Pit:
-    """
-    A section that is no higher than what is around it: where something has to lie next.
-    """
+    """Section that is no higher than its neighbours: the next section to decide on."""
 
     section: int
     floor: int
     spare: int
     """Bytes that may be wasted above the floor."""
     fits: int
-    """Blocks that may lie on the floor, as bits."""
+    """Blocks that may be placed on the floor, as a bit mask."""
     resting: int
-    """Blocks that lie on the floor, or on others that do."""
+    """Blocks that are placed on the floor, or on blocks that are, as a bit mask."""
 
 
 class Skyline:
     """
-    The floor of every section, and the bytes that are left to place above it.
+    Floor of every section, and the unplaced bytes above it.
 
-    Sets of blocks and of sections are bits of integers.
+    Sets of blocks and of sections are bit masks.
     """
 
     def __init__(
@@ -41,14 +39,16 @@ class Skyline:
         capacity: int,
         grain: int,
     ) -> None:
-        """Over `count` sections; offsets are multiples of `grain`."""
+        """
+        Build an empty skyline over `count` sections; offsets are multiples of `grain`.
+        """
         self.shapes = shapes
         self.count = count
         self.capacity = capacity
         self.top = -(-capacity // grain) * grain
         self.grain = grain
         self.weights = [0] * count
-        """Number of branches that each section ended."""
+        """Number of branches that failed at each section."""
         self.floor = [0] * count
         self.left = [0] * count
         self.cover = [0] * count
@@ -59,8 +59,8 @@ class Skyline:
         self.least: list[int] = []
         self.meets = [0] * len(shapes)
         self.split = 0
-        for number, shape in enumerate(shapes):
-            self._add_shape(number, shape)
+        for index, shape in enumerate(shapes):
+            self._add_shape(index, shape)
         self._accumulate_sets()
 
     def _add_shape(self, number: int, shape: Shape) -> None:
@@ -85,54 +85,57 @@ class Skyline:
             self.starting[section] |= self.starting[section + 1]
         for section in range(self.count):
             self.ending[section + 1] |= self.ending[section]
-        for number, shape in enumerate(self.shapes):
+        for index, shape in enumerate(self.shapes):
             for first, last, _ in shape.ranges:
                 for section in range(first, last):
-                    self.meets[number] |= self.cover[section]
-            self.meets[number] &= ~(1 << number)
+                    self.meets[index] |= self.cover[section]
+            self.meets[index] &= ~(1 << index)
         heights: dict[int, int] = {}
-        for number, height in enumerate(self.least):
-            heights[height] = heights.get(height, 0) | 1 << number
+        for index, height in enumerate(self.least):
+            heights[height] = heights.get(height, 0) | 1 << index
         self.by_height = sorted(heights.items())
 
     @staticmethod
     def section_mask(low: int, high: int) -> int:
-        """The sections [low, high)."""
+        """Return the sections [low, high) as a bit mask."""
         return (1 << high) - (1 << low)
 
     def blocks_within(self, low: int, high: int) -> int:
-        """The blocks that lie in the sections [low, high)."""
+        """Return the blocks whose sections are all in [low, high)."""
         return self.starting[low] & self.ending[high]
 
     def is_plausible(self) -> bool:
         """
-        Return `True` if every block fits alone, and all blocks live in a section fit
-        together.
+        Return `True` if every block fits by itself, and all blocks live in a section
+        fit together.
         """
-        return all(left <= self.top for left in self.left) and all(
+        return all(unplaced <= self.top for unplaced in self.left) and all(
             shape.block.residue + shape.block.extent <= self.capacity
             for shape in self.shapes
         )
 
     def save_state(self, low: int, high: int) -> tuple[list[int], list[int]]:
-        """Return the state of the sections [low, high) that `restore_state` needs."""
+        """Return the state of the sections [low, high), for `restore_state`."""
         return self.floor[low:high], self.left[low:high]
 
     def restore_state(self, low: int, saved: tuple[list[int], list[int]]) -> None:
-        """Return the sections from `low` on to how they were."""
-        floor, left = saved
+        """Restore the saved state of the sections from `low` on."""
+        floor, unplaced = saved
         self.floor[low : low + len(floor)] = floor
-        self.left[low : low + len(left)] = left
+        self.left[low : low + len(unplaced)] = unplaced
 
     def raise_floor(self, section: int, floor: int) -> bool:
-        """Waste what is below a new floor, if that leaves room for what is left."""
+        """
+        Waste the bytes below a new floor. Return `False` if the unplaced bytes would
+        not fit.
+        """
         if floor + self.left[section] > self.top:
             return False
         self.floor[section] = floor
         return True
 
     def place_block(self, number: int, floor: int) -> int | None:
-        """Place a block on a floor; return its offset, or None if it has no room."""
+        """Place a block on a floor. Return its offset, or None if it does not fit."""
         shape = self.shapes[number]
         offset = shape.block.align_up(floor)
         if offset + shape.block.extent > self.capacity:
@@ -150,7 +153,7 @@ class Skyline:
         return offset
 
     def remove_block(self, number: int, floor: int) -> None:
-        """Take away a block that was put on a floor."""
+        """Remove a block that was placed on a floor."""
         for first, last, height in self.shapes[number].ranges:
             self.floor[first:last] = [floor] * (last - first)
             for section in range(first, last):
@@ -160,12 +163,12 @@ class Skyline:
         self, low: int, high: int, unplaced: int, wasted: int
     ) -> Iterator[Pit]:
         """
-        Yield the sections in [low, high) of which no block is above a lower floor.
+        Yield the sections in [low, high) in which no block extends above a lower floor.
         """
-        floor, left = self.floor, self.left
+        floor, remaining = self.floor, self.left
         start = low
         for section in range(low, high):
-            if not left[section]:
+            if not remaining[section]:
                 floor[section] = FULL
         while start < high:
             level = floor[start]
@@ -184,53 +187,54 @@ class Skyline:
     def _pits_of_bottom(
         self, start: int, end: int, level: int, unplaced: int, inside: int, wasted: int
     ) -> Iterator[Pit]:
-        before, most = -1, 0
+        before, max_remaining = -1, 0
         for section in range(start, end):
-            here = unplaced & self.cover[section]
-            resting = here & inside
-            left = self.left[section]
-            if resting == before and left <= most:
+            live = unplaced & self.cover[section]
+            resting = live & inside
+            remaining = self.left[section]
+            if resting == before and remaining <= max_remaining:
                 continue
-            if outside := here & self.split & ~inside:
-                others = self._blocks_on_level(outside, level)
-                if others is None:
+            if outside := live & self.split & ~inside:
+                split_blocks = self._blocks_on_level(outside, level)
+                if split_blocks is None:
                     continue
-                resting |= others
+                resting |= split_blocks
             fits = resting
             if wasted:
-                for number in iterate_bits(resting):
-                    if not self.sections[number] & ~wasted:
-                        fits ^= 1 << number
+                for index in iterate_bits(resting):
+                    if not self.sections[index] & ~wasted:
+                        fits ^= 1 << index
             if fits:
-                before, most = here & inside, left
-            yield Pit(section, level, self.top - level - left, fits, resting)
+                before, max_remaining = live & inside, remaining
+            yield Pit(section, level, self.top - level - remaining, fits, resting)
 
     def _blocks_on_level(self, blocks: int, level: int) -> int | None:
         """
-        Return those of some blocks with gaps that can lie on a floor in all sections,
-        or None if one could lie on it here and above it elsewhere.
+        Return the blocks with gaps that can be placed on a floor in all of their
+        sections, or None if one could be placed on it here and above it elsewhere.
         """
-        found = 0
-        for number in iterate_bits(blocks):
-            ranges = self.shapes[number].ranges
+        result = 0
+        for index in iterate_bits(blocks):
+            ranges = self.shapes[index].ranges
             if max(max(self.floor[first:last]) for first, last, _ in ranges) > level:
                 continue
             if min(min(self.floor[first:last]) for first, last, _ in ranges) < level:
                 return None
-            found |= 1 << number
-        return found
+            result |= 1 << index
+        return result
 
     def next_floor_bound(self, pit: Pit, unplaced: int) -> int:
         """
-        Return an offset that the next block at a section cannot lie below, if none lies
-        on its floor: it lies on a floor elsewhere, or on a block that is not here.
+        Return a lower bound on the offset of the next block at a section if none is
+        placed on its floor: it is placed on a floor elsewhere, or on a block that does
+        not cover this section.
         """
         best = self._lowest_floor_for(
             pit, unplaced & self.cover[pit.section] & ~pit.resting
         )
         below = 0
-        for number in iterate_bits(pit.resting):
-            below |= self.meets[number]
+        for index in iterate_bits(pit.resting):
+            below |= self.meets[index]
         if below := below & unplaced & ~self.cover[pit.section]:
             for height, blocks in self.by_height:
                 if pit.floor + height >= best:
@@ -240,11 +244,11 @@ class Skyline:
         return best
 
     def _lowest_floor_for(self, pit: Pit, blocks: int) -> int:
-        """Return the lowest offset that the floor leaves one of some blocks."""
+        """Return the lowest offset at which the floor admits one of some blocks."""
         floor = self.floor
         best = FULL
-        for number in iterate_bits(blocks & self.split):
-            ranges = self.shapes[number].ranges
+        for index in iterate_bits(blocks & self.split):
+            ranges = self.shapes[index].ranges
             best = min(best, max(max(floor[first:last]) for first, last, _ in ranges))
         low, high = pit.section, pit.section + 1
         level = pit.floor
@@ -263,7 +267,7 @@ class Skyline:
 
 
 def iterate_bits(mask: int) -> Iterator[int]:
-    """Yield the numbers of the bits that are set, in ascending order."""
+    """Yield the indices of the set bits, in ascending order."""
     while mask:
         lowest = mask & -mask
         yield lowest.bit_length() - 1

@@ -1,21 +1,25 @@
 """
 Branch and bound along a skyline: exact search for offsets within a capacity.
 
-Blocks fall: in some placement every block lies on the bottom of the memory or on
-another block, else it could go down. So blocks are placed from the bottom up, and what
-is placed has a skyline, the *floor* of every section of time. At a section where the
-floor is low, the next block either lies on this floor, and then all of it does, or the
-floor there rises to where the next one can lie. There are no other cases.
+If there is a placement, there is one in which every block rests on the bottom of the
+memory or on another block: otherwise it could be moved down. So blocks are placed from
+the bottom up, and the placed blocks have a skyline, the *floor* of every section of
+time. At a section with a low floor, either the next block rests on this floor as a
+whole, or the floor is raised to the lowest offset of the next block. There are no other
+cases.
 
-- A section whose floor and remaining bytes exceed the capacity ends a branch. So bytes
-  that nothing can fill any more, in a pit too narrow for what is left, count at once.
-- A block does not lie where all below it is waste: it could go down.
-- Where time falls apart, with no block left in two pieces, each is searched alone.
-- What is left to place and the floor say all about the rest, so what failed is noted.
+- A branch ends if the floor plus the unplaced bytes of a section exceed the capacity.
+  So bytes that no block can fill any more, in a pit too narrow for the unplaced blocks,
+  count immediately.
+- A block is not placed on waste only: it could be moved down.
+- Where no unplaced block crosses a point in time, both sides are independent
+  components, and are searched separately.
+- The unplaced blocks and the floor determine the rest of the search, so failed states
+  are memoized.
 
-Placements that cannot go down and bounds by sections are ideas of MiniMalloc (Moffitt,
-ASPLOS 2023); skylines are known from packing strips (Burke, Kendall and Whitwell,
-Operations Research 52, 2004).
+Placements in which no block can be moved down and bounds by sections are ideas of
+MiniMalloc (Moffitt, ASPLOS 2023); skylines are known from strip packing (Burke, Kendall
+and Whitwell, Operations Research 52, 2004).
 """
 
 from __future__ import annotations
@@ -26,19 +30,21 @@ from typing import TypeAlias
 from tlf.support.allocation.skyline import Pit, Skyline, iterate_bits
 
 Step: TypeAlias = "Generator[Step, bool | None, bool]"
-"""A part of the search: yields parts to do first, and is sent whether they succeed."""
+"""
+Coroutine of the search: yields subproblems to solve first, and is sent their results.
+"""
 
 
 class OutOfBudgetError(Exception):
-    """The search was cut short."""
+    """The search exceeded its budget."""
 
 
 class SkylineSearch:
     """
-    One search, with one rule for which section to decide on next.
+    Search with one rule for the next section to decide on.
 
-    Blocks are numbered by preference: of those that may lie somewhere, the first one is
-    tried first.
+    Blocks are numbered by preference: of the blocks that may be placed, the one with
+    the lowest index is placed first.
     """
 
     def __init__(
@@ -48,7 +54,7 @@ class SkylineSearch:
         budget: int,
     ) -> None:
         """
-        The pit with the least `urgency` is decided on first. A search ends after about
+        Decide on the pit with the least `urgency` first. A search ends after about
         `budget` visits of sections.
         """
         self.skyline = skyline
@@ -59,15 +65,15 @@ class SkylineSearch:
 
     def run(self) -> bool:
         """
-        Return whether there is a placement, which then is in `offsets`.
+        Return `True` if there is a placement, which is then in `offsets`.
 
-        Raises `OutOfBudgetError`.
+        Raises `OutOfBudgetError` if the budget is spent.
         """
         skyline = self.skyline
         everything = (1 << len(skyline.shapes)) - 1
         if not skyline.is_plausible():
             return False
-        # Placements are deeper than Python's stack, so the steps have one of their own.
+        # The search is deeper than Python's stack, hence an explicit one.
         pending: list[Step] = [self._place_components(0, skyline.count, everything, 0)]
         answer: bool | None = None
         while pending:
@@ -82,13 +88,15 @@ class SkylineSearch:
     def _place_components(
         self, low: int, high: int, unplaced: int, wasted: int
     ) -> Step:
-        """Place what is left in the sections [low, high), piece by piece."""
-        pieces = list(self._split_components(low, high, unplaced))
-        if len(pieces) == 1:
-            return bool((yield self._branch(*pieces[0], wasted)))
+        """
+        Place the unplaced blocks of the sections [low, high), component by component.
+        """
+        components = list(self._split_components(low, high, unplaced))
+        if len(components) == 1:
+            return bool((yield self._branch(*components[0], wasted)))
         saved = self.skyline.save_state(low, high)
-        for piece in sorted(pieces, key=lambda each: each[1] - each[0]):
-            if not (yield self._branch(*piece, wasted)):
+        for component in sorted(components, key=lambda each: each[1] - each[0]):
+            if not (yield self._branch(*component, wasted)):
                 self.skyline.restore_state(low, saved)
                 return False
         return True
@@ -96,7 +104,9 @@ class SkylineSearch:
     def _split_components(
         self, low: int, high: int, unplaced: int
     ) -> Iterator[tuple[int, int, int]]:
-        """Yield the pieces of sections, with the blocks of each."""
+        """
+        Yield the components of the sections [low, high), each with its unplaced blocks.
+        """
         skyline = self.skyline
         start = low
         for end in range(low + 1, high + 1):
@@ -107,7 +117,10 @@ class SkylineSearch:
             start = end
 
     def _branch(self, low: int, high: int, unplaced: int, wasted: int) -> Step:
-        """Place what is left in a piece: choose a section, try what may lie there."""
+        """
+        Place the unplaced blocks of a component: select a section, and branch on the
+        blocks that may be placed there.
+        """
         skyline = self.skyline
         saved = skyline.floor[low:high]
         pit, wasted = self._raise_floors(low, high, unplaced, wasted)
@@ -120,16 +133,16 @@ class SkylineSearch:
             tuple(skyline.floor[low:high]),
         )
         if key not in self.failed:
-            for number in iterate_bits(pit.fits):
-                offset = skyline.place_block(number, pit.floor)
+            for index in iterate_bits(pit.fits):
+                offset = skyline.place_block(index, pit.floor)
                 if offset is None:
                     continue
-                self.offsets[number] = offset
-                rest = unplaced & ~(1 << number)
-                kept = wasted & ~skyline.sections[number]
-                if (yield self._place_components(low, high, rest, kept)):
+                self.offsets[index] = offset
+                rest = unplaced & ~(1 << index)
+                still_wasted = wasted & ~skyline.sections[index]
+                if (yield self._place_components(low, high, rest, still_wasted)):
                     return True
-                skyline.remove_block(number, pit.floor)
+                skyline.remove_block(index, pit.floor)
             bottom = skyline.next_floor_bound(pit, unplaced)
             if skyline.raise_floor(pit.section, bottom):
                 above = wasted | 1 << pit.section
@@ -144,23 +157,24 @@ class SkylineSearch:
         self, low: int, high: int, unplaced: int, wasted: int
     ) -> tuple[Pit | None, int]:
         """
-        Let the floor rise where nothing can lie, and return the most urgent section to
-        decide on, or none if too little room is left; and the sections with waste.
+        Raise the floor where no block can be placed. Return the most urgent section to
+        decide on, or None if the remaining capacity is too small; and the sections with
+        waste.
         """
         skyline = self.skyline
         changed = True
         best: Pit | None = None
         while changed:
             changed = False
-            best, least = None, 0.0
+            best, lowest = None, 0.0
             self.budget -= high - low
             if self.budget < 0:
                 raise OutOfBudgetError
             for pit in skyline.find_pits(low, high, unplaced, wasted):
                 if pit.fits:
                     urgency = self.urgency(skyline, pit)
-                    if best is None or urgency < least:
-                        best, least = pit, urgency
+                    if best is None or urgency < lowest:
+                        best, lowest = pit, urgency
                     continue
                 if not skyline.raise_floor(
                     pit.section, skyline.next_floor_bound(pit, unplaced)

@@ -13,52 +13,54 @@ from tlf.support.allocation.rigid_blocks import Block
 @dataclass(frozen=True)
 class Shape:
     """
-    A block over sections: ranges [first, last) with the bytes it reaches up to there.
+    Block over sections: ranges [first, last) of sections, and the height in bytes in
+    each.
     """
 
     number: int
-    """Number of the block."""
+    """Index of the block."""
     block: Block
     ranges: tuple[tuple[int, int, int], ...]
-    """In ascending order, apart. Bytes are multiples of the grain."""
+    """Disjoint ranges in ascending order. Heights are multiples of the grain."""
     is_flat: bool
     """
-    True if it takes, in every section, exactly the bytes from its start up to its
-    height there.
+    True if the live bytes in every section are exactly those from the start of the
+    block up to its height there.
     """
 
     @property
     def first(self) -> int:
-        """The first section it is live in."""
+        """First section in which the block is live."""
         return self.ranges[0][0]
 
     @property
     def last(self) -> int:
-        """The section after the last it is live in."""
+        """Section after the last one in which the block is live."""
         return self.ranges[-1][1]
 
     @property
     def length(self) -> int:
-        """In how many sections it is live."""
+        """Number of sections in which the block is live."""
         return sum(last - first for first, last, _ in self.ranges)
 
     @property
     def height(self) -> int:
-        """The most bytes it takes."""
+        """Maximum height in bytes."""
         return max(height for *_, height in self.ranges)
 
 
 def shapes_of(blocks: Sequence[Block], grain: int) -> tuple[list[Shape], int]:
     """
-    Return the shapes of the blocks that are live at all, and the number of sections.
+    Return the shapes of the blocks that are live at some step, and the number of
+    sections.
 
-    A span has the sections at whose first step it is live. Two spans that meet have one
-    in common, because one of them is live at the start of the other.
+    A span covers the sections at whose first step it is live. Two spans that overlap
+    have a section in common, because one of them is live at the start of the other.
     """
     steps = sorted({span.start for block in blocks for span in block.spans})
     shapes = [
-        _build_shape(number, block, steps, grain)
-        for number, block in enumerate(blocks)
+        _build_shape(index, block, steps, grain)
+        for index, block in enumerate(blocks)
         if block.spans
     ]
     return shapes, len(steps)

@@ -1,8 +1,9 @@
 """
-Graph partitioning without IR: a sequence of groups and the values resident between.
+Graph partitioning without IR: a sequence of groups, and the values resident between
+them.
 
-A combinatorial search without IR. Whoever knows what groups cost describes a graph as a
-`Problem`, answers as `CostModel`, and calls `search`.
+A combinatorial search. The caller describes a graph as a `Problem`, implements
+`CostModel` for its groups, and calls `search`.
 """
 
 from tlf.support.partition.bit_sets import mask_of, members

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 
 def members(mask: int) -> Iterator[int]:
-    """The numbers in a set, in ascending order."""
+    """Yield the elements of a set, in ascending order."""
     while mask:
         low = mask & -mask
         yield low.bit_length() - 1
@@ -12,7 +12,7 @@ def members(mask: int) -> Iterator[int]:
 
 
 def mask_of(numbers: Iterable[int]) -> int:
-    """The set of some numbers."""
+    """Return the set of some integers."""
     mask = 0
     for number in numbers:
         mask |= 1 << number

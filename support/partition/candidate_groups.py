@@ -12,54 +12,52 @@ from tlf.support.partition.search_limits import Limits
 
 @dataclass(frozen=True)
 class Demand:
-    """
-    Requirement on a schedule: operations that must be in one group, if any are given.
-    """
+    """Constraint on a schedule: operations that must be in one group, if any."""
 
     together: int = 0
 
     def allows(self, group: int) -> bool:
-        """Return `True` if a group has all of the operations or none."""
+        """Return `True` if a group contains all of the operations or none."""
         return group & self.together in (0, self.together)
 
 
 @dataclass
 class CandidateGroups(ABC):
-    """Finds the groups that may run once some operations are done."""
+    """Enumeration of the groups that may run after a downset."""
 
     memo: CostMemo
     limits: Limits
     demand: Demand = field(default_factory=Demand)
     too_large: bool = False
-    """True if groups were left out for the number of their operations."""
+    """True if groups were dropped because of their number of operations."""
     too_many: bool = False
-    """True if groups were left out for the number of groups."""
+    """True if groups were dropped because of the number of groups."""
 
     @abstractmethod
     def groups_after(self, done: int) -> Sequence[int]:
-        """The groups, given the downset of what is done."""
+        """Return the candidate groups of the downset `done`."""
 
 
 @dataclass
 class ConnectedGroups(CandidateGroups):
     """
-    All connected groups that what is done can be extended by.
+    All connected groups that extend a downset to another one.
 
-    With what is done, such a group is closed under predecessors; as what is done is,
-    too, no path leaves the group and comes back. Each grows from one operation whose
-    predecessors are done: as the group is connected, some operation outside of a part
-    of it that is closed reads from the part (or reads the same value), and is added
-    with all that it waits for. Parts on the way are groups themselves, so an objection
-    against one holds for what it grows to.
+    The union of the downset and such a group is closed under predecessors, as the
+    downset itself is, so the group is convex: no path leaves it and comes back. Groups
+    are grown from one operation whose predecessors are done. As a group is connected,
+    some operation outside of a closed part of it reads from the part (or reads the same
+    value), and is added together with its ancestors. The intermediate parts are groups
+    themselves, so an objection against one also holds for the groups grown from it.
     """
 
     def groups_after(self, done: int) -> Sequence[int]:
-        following = self.memo.groups.problem.successors_or_siblings
-        pending = deque((1 << n, following[n]) for n in self._ready_operations(done))
-        seen = {group for group, _ in pending}
-        found: list[int] = []
+        successors = self.memo.groups.problem.successors_or_siblings
+        pending = deque((1 << n, successors[n]) for n in self._ready_operations(done))
+        visited = {group for group, _ in pending}
+        groups: list[int] = []
         while pending:
-            group, reached = pending.popleft()
+            group, frontier = pending.popleft()
             objection = self.memo.objection(group)
             if objection is not None and self.memo.costs.monotone:
                 continue
@@ -67,51 +65,53 @@ class ConnectedGroups(CandidateGroups):
                 self.too_large |= objection is None
                 continue
             if objection is None and self.demand.allows(group):
-                found.append(group)
-            for larger in self._expand_group(done, group, reached):
-                if larger[0] not in seen:
-                    seen.add(larger[0])
+                groups.append(group)
+            for larger in self._expand_group(done, group, frontier):
+                if larger[0] not in visited:
+                    visited.add(larger[0])
                     pending.append(larger)
-            if len(seen) > self.limits.candidates:
+            if len(visited) > self.limits.candidates:
                 self.too_many = True
                 break
-        return found
+        return groups
 
     def _ready_operations(self, done: int) -> Iterator[int]:
-        """The operations that wait for nothing but what is done."""
+        """Yield the operations whose predecessors are all done."""
         problem = self.memo.groups.problem
-        for number in members(problem.all_operations & ~done):
-            if not problem.predecessors[number] & ~done:
-                yield number
+        for index in members(problem.all_operations & ~done):
+            if not problem.predecessors[index] & ~done:
+                yield index
 
     def _expand_group(
         self, done: int, group: int, reached: int
     ) -> Iterator[tuple[int, int]]:
-        """A group with one more operation each, and with what that waits for."""
+        """
+        Yield the group extended by one more operation and its ancestors, with the new
+        frontier.
+        """
         problem = self.memo.groups.problem
         outside = ~(done | group)
-        for number in members(reached & outside):
-            more = (1 << number) | (problem.ancestors[number] & outside)
-            reach = reached
-            for added in members(more):
-                reach |= problem.successors_or_siblings[added]
-            yield group | more, reach
+        for op in members(reached & outside):
+            added = (1 << op) | (problem.ancestors[op] & outside)
+            frontier = reached
+            for new_op in members(added):
+                frontier |= problem.successors_or_siblings[new_op]
+            yield group | added, frontier
 
 
 @dataclass
 class ContiguousGroups(CandidateGroups):
     """
-    The connected groups of operations that follow each other in the order of the
-    numbers: those of dynamic programming over intervals of one order, as compilers do
-    it for chains.
+    Connected groups of operations with consecutive indices: dynamic programming over
+    intervals of one order, as compilers use it for chains.
     """
 
     def groups_after(self, done: int) -> Sequence[int]:
         problem = self.memo.groups.problem
-        found: list[int] = []
+        groups: list[int] = []
         group = 0
-        for number in range(done.bit_count(), len(problem.nodes)):
-            group |= 1 << number
+        for index in range(done.bit_count(), len(problem.nodes)):
+            group |= 1 << index
             if not problem.is_connected(group):
                 continue
             objection = self.memo.objection(group)
@@ -121,13 +121,13 @@ class ContiguousGroups(CandidateGroups):
                 self.too_large |= objection is None
                 break
             if objection is None and self.demand.allows(group):
-                found.append(group)
-        return found
+                groups.append(group)
+        return groups
 
 
 @dataclass
 class GivenGroups(CandidateGroups):
-    """The groups of a given sequence, one after the other."""
+    """Groups of a given sequence, one after the other."""
 
     sequence: Sequence[int] = ()
 

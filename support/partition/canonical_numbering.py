@@ -1,4 +1,4 @@
-"""Canonical numbering of operations and values, from graph structure alone."""
+"""Canonical numbering of operations and values, from the graph structure only."""
 
 import heapq
 from dataclasses import dataclass, replace
@@ -12,53 +12,53 @@ from tlf.support.partition.schedule import Alternative, Schedule, Step
 
 @dataclass(frozen=True)
 class Numbering:
-    """Given numbers of the operations and values, in the order of the new ones."""
+    """Given indices of the operations and values, in canonical order."""
 
     nodes: tuple[int, ...]
     values: tuple[int, ...]
 
     def map_group(self, group: int) -> int:
         """Map a set of canonical operations to the given numbering."""
-        return mask_of(self.nodes[number] for number in members(group))
+        return mask_of(self.nodes[index] for index in members(group))
 
     def map_values(self, values: int) -> int:
-        """A set of values by given numbers, from one by new ones."""
-        return mask_of(self.values[number] for number in members(values))
+        """Map a set of canonical values to the given numbering."""
+        return mask_of(self.values[index] for index in members(values))
 
     def map_context(self, context: Context) -> Context:
-        """A context by given numbers."""
-        resident, kept = (
+        """Map a context to the given numbering."""
+        resident, retained = (
             self.map_values(context.resident),
             self.map_values(context.retained),
         )
         return Context(
-            resident, kept, self.map_values(context.stored), context.occupied
+            resident, retained, self.map_values(context.stored), context.occupied
         )
 
     def map_schedule(self, schedule: Schedule) -> Schedule:
-        """A schedule by given numbers."""
+        """Map a schedule to the given numbering."""
         steps = tuple(map(self.map_step, schedule.steps))
         return Schedule(steps, schedule.time, schedule.bytes)
 
     def map_step(self, step: Step) -> Step:
-        """A step by given numbers."""
+        """Map a step to the given numbering."""
         return Step(
             self.map_group(step.group), self.map_context(step.context), step.option
         )
 
     def map_alternative(self, alternative: Alternative) -> Alternative:
-        """An alternative by given numbers."""
+        """Map an alternative to the given numbering."""
         return replace(alternative, step=self.map_step(alternative.step))
 
     def unmap_group(self, group: int) -> int:
-        """A set of operations by new numbers, from one by given ones."""
-        where = {given: new for new, given in enumerate(self.nodes)}
-        return mask_of(where[number] for number in members(group))
+        """Map a set of operations in the given numbering to the canonical one."""
+        canonical = {given: new for new, given in enumerate(self.nodes)}
+        return mask_of(canonical[index] for index in members(group))
 
 
 @dataclass
 class RenumberedCosts(CostModel):
-    """A cost model of a problem, for the same one with other numbers."""
+    """Cost model of a problem, for the same problem in canonical numbering."""
 
     costs: CostModel
     numbering: Numbering
@@ -68,8 +68,8 @@ class RenumberedCosts(CostModel):
 
     def options(self, group: int, context: Context) -> list[Option]:
         numbering = self.numbering
-        given = numbering.map_group(group), numbering.map_context(context)
-        return list(self.costs.options(*given))
+        arguments = numbering.map_group(group), numbering.map_context(context)
+        return list(self.costs.options(*arguments))
 
     def bound(self, group: int, context: Context) -> Option | None:
         numbering = self.numbering
@@ -85,7 +85,7 @@ class RenumberedCosts(CostModel):
 
 
 def identity_numbering(problem: Problem) -> Numbering:
-    """The given numbers."""
+    """Return the numbering that keeps the given indices."""
     return Numbering(
         tuple(range(len(problem.nodes))), tuple(range(len(problem.values)))
     )
@@ -93,32 +93,34 @@ def identity_numbering(problem: Problem) -> Numbering:
 
 def canonicalize_problem(problem: Problem) -> tuple[Problem, Numbering]:
     """
-    A problem with numbers that follow from its structure: in topological order, and
-    among operations that are ready by a digest of all that they wait for, then of all
-    that waits for them. Where operations have equal digests, which those do that a
-    symmetry of the graph exchanges, the given order decides.
+    Return the problem in a numbering that follows from its structure, and this
+    numbering. The order is topological; operations that are ready are ordered by a
+    digest of their ancestors, then of their descendants. Operations with equal digests,
+    such as those that a symmetry of the graph exchanges, keep the given order.
     """
     digests = _digest_operations(problem)
-    left = [mask.bit_count() for mask in problem.predecessors]
-    ready = [(digests[n], n) for n, count in enumerate(left) if not count]
+    unscheduled_predecessors = [mask.bit_count() for mask in problem.predecessors]
+    ready = [
+        (digests[n], n) for n, count in enumerate(unscheduled_predecessors) if not count
+    ]
     heapq.heapify(ready)
     order: list[int] = []
     while ready:
-        _, number = heapq.heappop(ready)
-        order.append(number)
-        for after in members(problem.successors[number]):
-            left[after] -= 1
-            if not left[after]:
+        _, index = heapq.heappop(ready)
+        order.append(index)
+        for after in members(problem.successors[index]):
+            unscheduled_predecessors[after] -= 1
+            if not unscheduled_predecessors[after]:
                 heapq.heappush(ready, (digests[after], after))
-    nodes = [problem.nodes[number] for number in order]
+    nodes = [problem.nodes[index] for index in order]
     values = dict.fromkeys(v for n in nodes for v in (*n.operands, *n.results))
     values.update(dict.fromkeys(range(len(problem.values))))
     numbering = Numbering(tuple(order), tuple(values))
-    where = {given: new for new, given in enumerate(values)}
+    canonical = {given: new for new, given in enumerate(values)}
     renumbered = tuple(
         Node(
-            tuple(where[value] for value in node.operands),
-            tuple(where[value] for value in node.results),
+            tuple(canonical[value] for value in node.operands),
+            tuple(canonical[value] for value in node.results),
             node.label,
         )
         for node in nodes
@@ -128,35 +130,43 @@ def canonicalize_problem(problem: Problem) -> tuple[Problem, Numbering]:
 
 
 def _digest_operations(problem: Problem) -> list[tuple[int, str]]:
-    """For each operation how many it waits for, and a digest of its place."""
+    """
+    Return the number of ancestors of each operation, and a digest of its position in
+    the graph.
+    """
     down: list[str] = []
-    for number, node in enumerate(problem.nodes):
+    for index, node in enumerate(problem.nodes):
         read = [_digest_value(problem, value, down) for value in node.operands]
-        own = [_digest_value(problem, value, []) for value in node.results]
-        down.append(_digest(node.label, *read, "", *own))
+        written = [_digest_value(problem, value, []) for value in node.results]
+        down.append(_digest(node.label, *read, "", *written))
     up = [""] * len(problem.nodes)
-    for number in reversed(range(len(problem.nodes))):
-        after = sorted(up[each] for each in members(problem.successors[number]))
-        up[number] = _digest(down[number], *after)
+    for index in reversed(range(len(problem.nodes))):
+        after = sorted(up[each] for each in members(problem.successors[index]))
+        up[index] = _digest(down[index], *after)
     shared = [
         _digest(*sorted(up[each] for each in members(readers)))
         for readers in problem.consumers
     ]
     return [
         (
-            problem.ancestors[number].bit_count(),
-            _digest(up[number], *(shared[value] for value in node.operands)),
+            problem.ancestors[index].bit_count(),
+            _digest(up[index], *(shared[value] for value in node.operands)),
         )
-        for number, node in enumerate(problem.nodes)
+        for index, node in enumerate(problem.nodes)
     ]
 
 
 def _digest_value(problem: Problem, value: int, digests: list[str]) -> str:
-    """A value, and where it comes from if digests of operations are given."""
-    what = problem.values[value]
+    """
+    Return the digest of a value, including its producer if digests of operations are
+    given.
+    """
+    attributes = problem.values[value]
     producer = problem.producers[value]
     if producer is None or not digests:
-        return _digest(str(what.size), str(what.is_output), what.label)
+        return _digest(
+            str(attributes.size), str(attributes.is_output), attributes.label
+        )
     position = problem.nodes[producer].results.index(value)
     return _digest(digests[producer], str(position))
 

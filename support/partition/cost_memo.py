@@ -1,4 +1,4 @@
-"""Memoised answers of a cost model, shared by isomorphic groups."""
+"""Memoized results of a cost model, shared by isomorphic groups."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,15 +7,15 @@ from tlf.support.partition.cost_model import Context, CostModel, Option
 from tlf.support.partition.group_structure import Groups
 
 ResidencyKey = tuple[int, int, int, int]
-"""The form of a group, then what is resident, kept and stored, by place."""
+"""Form of a group, then its resident, retained and stored values in canonical bits."""
 
 
 @dataclass(frozen=True)
 class CachedOptions:
     """
-    The ways to run a group that fit into `free` bytes, which need `needed` at most. As
-    they are the best of all that fit, they are also the best of those that fit into
-    less, down to `needed`.
+    Options of a group that fit into `free` bytes; none needs more than `needed`. As
+    they are the best of all that fit into `free`, they are also the best of all that
+    fit into fewer bytes, down to `needed`.
     """
 
     free: int
@@ -26,8 +26,8 @@ class CachedOptions:
 @dataclass
 class CostMemo:
     """
-    Asks a cost model about the groups of a problem, once for groups of the same
-    structure with the same values resident, kept and stored.
+    Memoized queries of a cost model about the groups of a problem: one query for groups
+    of the same structure with the same values resident, retained and stored.
     """
 
     costs: CostModel
@@ -35,9 +35,9 @@ class CostMemo:
     queries: int = 0
     """Number of queries of the cost model for options."""
     cache_hits: int = 0
-    """Number of queries whose answer was known."""
+    """Number of queries that the memo answered."""
     has_prefetch: bool = False
-    """True if any option of a group has early moves."""
+    """True if any option of a group has prefetched transfers."""
     _answers: dict[ResidencyKey, list[CachedOptions]] = field(
         default_factory=dict[ResidencyKey, list[CachedOptions]]
     )
@@ -48,7 +48,7 @@ class CostMemo:
     _objections: dict[int, str | None] = field(default_factory=dict[int, str | None])
 
     def objection(self, group: int) -> str | None:
-        """Return the cost model's objection to a group; `None` if it has none."""
+        """Return the cost model's objection to a group, or None if it has none."""
         if group not in self._objections:
             self._objections[group] = self.costs.objection(group)
         return self._objections[group]
@@ -61,11 +61,11 @@ class CostMemo:
         return self._runnable[form]
 
     def options(self, group: int, context: Context) -> tuple[Option, ...]:
-        """The ways to run a group, none of which another one beats."""
+        """Return the options of a group that no other option dominates."""
         key = self._residency_key(group, context)
-        if (known := self._find_cached(key, context)) is not None:
+        if (cached := self._find_cached(key, context)) is not None:
             self.cache_hits += 1
-            return known
+            return cached
         self.queries += 1
         free = self.groups.problem.capacity - context.occupied
         options = _prune_dominated(self.costs.options(group, context), free)
@@ -76,13 +76,13 @@ class CostMemo:
 
     def bounds(self, group: int, context: Context) -> tuple[tuple[Option, ...], bool]:
         """
-        The ways to run a group and True, if they are known or as cheap to find as what
-        none of them beats; else that, as if it were one, and False.
+        Return the options of a group and True, if they are cached or the cost model has
+        no cheaper bound; else a lower bound on all of them, as one option, and False.
         """
         key = self._residency_key(group, context)
-        if (known := self._find_cached(key, context)) is not None:
+        if (cached := self._find_cached(key, context)) is not None:
             self.cache_hits += 1
-            return known, True
+            return cached, True
         if key not in self._bounds:
             self._bounds[key] = self.costs.bound(group, context)
         if (bound := self._bounds[key]) is None:
@@ -101,7 +101,7 @@ class CostMemo:
     def _find_cached(
         self, key: ResidencyKey, context: Context
     ) -> tuple[Option, ...] | None:
-        """The answer that holds for what is not taken, if there is one."""
+        """Return the cached options that are valid for the free bytes, or None."""
         free = self.groups.problem.capacity - context.occupied
         for answer in self._answers.get(key, ()):
             if answer.needed <= free <= answer.free:
@@ -110,7 +110,10 @@ class CostMemo:
 
 
 def _prune_dominated(options: Sequence[Option], free: int) -> tuple[Option, ...]:
-    """Those that fit and that no other one beats in everything, the fastest first."""
+    """
+    Return the options that fit into `free` bytes and that no other one dominates, the
+    fastest first.
+    """
     best: list[Option] = []
     fitting = (option for option in options if option.footprint <= free)
     for option in sorted(fitting, key=lambda o: (o.time, o.bytes, o.footprint)):
@@ -120,14 +123,12 @@ def _prune_dominated(options: Sequence[Option], free: int) -> tuple[Option, ...]
 
 
 def _is_dominating(one: Option, other: Option) -> bool:
-    """
-    Return `True` if an option is as good as another one that takes as long, or longer.
-    """
-    hidden, later = (
+    """Return `True` if an option dominates another one that takes at least as long."""
+    slack, other_slack = (
         min(each.idle_cycles, each.prefetch_capacity) for each in (one, other)
     )
     return (
         one.bytes <= other.bytes
         and one.prefetch_cycles <= other.prefetch_cycles
-        and hidden >= later
+        and slack >= other_slack
     )

@@ -8,100 +8,100 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Context:
     """
-    State of the retained memory (L2) around a group. The first three are sets of
-    values, of the group's inputs and outputs alone.
+    State of the inner level (L2) around a group. `resident`, `retained` and `stored`
+    are sets of the group's inputs and outputs.
     """
 
     resident: int
-    """The inputs that are there already: they are not loaded."""
+    """Inputs that are in the inner level already and are not loaded."""
     retained: int
-    """The inputs and outputs that stay there for a later group."""
+    """Inputs and outputs that stay in the inner level for a later group."""
     stored: int
-    """The outputs that are also, or only, written to the outermost memory (L3)."""
+    """Outputs that are written to the outermost level (L3), retained or not."""
     occupied: int
-    """Bytes that values which the group neither reads nor writes keep taken."""
+    """Bytes of resident values that the group neither reads nor writes."""
 
     @property
     def sets(self) -> tuple[int, int, int]:
-        """Sets of the values that are resident, are kept and are stored."""
+        """Sets of the values that are resident, retained and stored."""
         return self.resident, self.retained, self.stored
 
 
 @dataclass(frozen=True)
 class Option:
-    """One way to run a group."""
+    """One candidate plan of a group, with its costs."""
 
     time: int
-    """Cycles, without those of early moves."""
+    """Cycles, without those of prefetched transfers."""
     bytes: int
-    """Traffic of the outermost memory, what only fills bursts counted in."""
+    """Traffic of the outermost level in bytes, including padding to whole bursts."""
     footprint: int
     """
-    Bytes of the retained memory that the group needs, inputs that are there and values
-    that stay counted in.
+    Bytes of the inner level that the group needs, including its resident inputs and
+    retained values.
     """
     plan: object = None
     """
-    Plan by which the caller carries it out. It may be that of another group of the same
-    structure, so it names values and operations by their positions in the group.
+    Plan for the caller. It may be that of another group of the same structure, so it
+    refers to values and operations by their positions in the group.
     """
     prefetch_cycles: int = 0
-    """Cycles of moves that may be over before it starts."""
+    """Channel cycles of transfers that may complete before the group starts."""
     idle_cycles: int = 0
-    """Cycles in which the channel can do early moves of later groups meanwhile."""
+    """Idle channel cycles, in which later groups can prefetch."""
     prefetch_capacity: int = 0
-    """The cycles of such moves that the retained memory has room for at most."""
+    """Maximum of such cycles for which the inner level has room."""
     padding: int = 0
-    """The bytes of the traffic that only fill bursts."""
+    """Bytes of the traffic that pad transfers to whole bursts."""
 
     @property
     def payload(self) -> int:
-        """The bytes of the traffic that are of use."""
+        """Bytes of the traffic without padding."""
         return self.bytes - self.padding
 
 
 class CostModel(ABC):
     """
-    A cost model. It is asked about groups as sets of operations, and must answer the
-    same when asked again. Groups of the same structure, that is with equal labels of
-    operations and values and equal bytes, wired up in the same way, cost the same.
+    Cost model of groups, which are sets of operations. It must be deterministic. Groups
+    of the same structure have the same costs: equal labels of operations and values,
+    equal sizes, and equal connections.
     """
 
     monotone: bool = True
-    """True if an objection to a group is one to every group that contains it."""
+    """True if an objection to a group applies to every group that contains it."""
 
     @abstractmethod
     def options(self, group: int, context: Context) -> Sequence[Option]:
         """
-        The ways to run a group that fit into what is not taken of the memory, without
-        those that another one beats in everything; none if it cannot run.
+        Return the options of a group that fit into the free bytes of the inner level,
+        without dominated ones; none if the group cannot run.
 
-        How much is taken says which ways fit, and nothing else about them: options that
-        fit into less are not asked for again.
+        The number of occupied bytes determines which options fit, and nothing else
+        about them: options that fit into fewer free bytes are not queried again.
         """
 
     def bound(self, group: int, context: Context) -> Option | None:
         """
-        Return a lower bound on the time and bytes of all options of a group; `None` if
-        it is not known for less than the options are. It holds whatever is taken, and
-        has no plan. Options are only asked for where a group may be the best by its
-        bound.
+        Return a lower bound on the time and bytes of all options of a group, or None if
+        computing it is not cheaper than the options. It is valid for any number of
+        occupied bytes, and has no plan. Options are only queried if a group may be the
+        best by its bound.
         """
         del group, context
         return None
 
     def is_runnable(self, group: int) -> bool:
         """
-        Return `True` if a group has options, whatever is in memory around it; other
-        groups are not asked for options. Called once for groups of the same structure.
+        Return `True` if a group may have options in some context; other groups are not
+        queried for options. Called once for groups of the same structure.
         """
         del group
         return True
 
     def objection(self, group: int) -> str | None:
         """
-        Return why a group is infeasible in any context; `None` if it is not. Called for
-        many more groups than `options` is, so it must be cheap.
+        Return the reason why a group is infeasible in any context, or None if it is
+        feasible. Called for many more groups than `options` is, so it must be cheap.
         """
         del group
         return None

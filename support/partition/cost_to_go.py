@@ -1,4 +1,4 @@
-"""Lower bounds on the cost to go from a state to the end, refined on demand."""
+"""Lower bounds on the cost from a state to the end, refined on demand."""
 
 from __future__ import annotations
 
@@ -12,41 +12,43 @@ from tlf.support.partition.pareto_labels import Rank
 from tlf.support.partition.transitions import NOTHING, State, Transition
 
 SearchState = tuple[int, State]
-"""The operations done, and what is retained then."""
+"""Operations done, and the values retained then."""
 
 
 @dataclass(slots=True, eq=False)
 class Edge:
-    """A move from a place to another, and the best way to run its group."""
+    """Transition from a state to another, with the best option of its group."""
 
     move: Transition
     target: SearchState
     option: Option
-    """Lower bound on all options, until it is priced."""
+    """Best option if `has_exact_cost`, else a lower bound on all options."""
     has_exact_cost: bool
 
 
 @dataclass
 class CostToGo:
     """
-    Remaining cost from places to the end: a lower bound, until it is asked for. It is
-    the cost if all early moves are hidden. Moves are added from the end on backwards.
+    Remaining cost from states to the end: a lower bound that is refined on demand. It
+    assumes that all prefetches are hidden. Edges are added from the end backwards.
 
-    Only moves on the way that looks best are priced then, one after the other, as in
-    searches for shortest paths whose edges are bounded.
+    Only edges on the path that looks best are evaluated, one after the other, as in
+    shortest-path searches with bounded edge costs.
     """
 
     memo: CostMemo
     objective: Objective
     everything: int
-    """The operations that are done at the end."""
+    """Operations that are done at the end."""
     _ranks: dict[SearchState, Rank] = field(init=False)
-    """Lower bound on the remaining cost, of the places that lead to the end."""
+    """
+    Lower bound on the remaining cost, of the states from which the end is reachable.
+    """
     _onward: dict[SearchState, list[Edge]] = field(
         init=False, default_factory=dict[SearchState, list[Edge]]
     )
     _next: dict[SearchState, Edge | None] = field(init=False)
-    """The best move from places from which all costs are known."""
+    """Best edge of the states whose remaining cost is exact."""
 
     def __post_init__(self) -> None:
         end = self.everything, NOTHING
@@ -56,59 +58,66 @@ class CostToGo:
     def add_edge(
         self, place: SearchState, move: Transition, target: SearchState
     ) -> None:
-        """Add a move to where the end can be reached from; others are left out."""
+        """
+        Add an edge to a state from which the end is reachable; ignore other edges.
+        """
         if target in self._ranks:
             option = self._best_option(move.outcome.options)
             onward = Edge(move, target, option, move.outcome.has_exact_cost)
             self._onward.setdefault(place, []).append(onward)
 
     def bound_state(self, place: SearchState) -> None:
-        """Bound the remaining cost from a place, once all of its moves are added."""
+        """Bound the remaining cost of a state, once all of its edges are added."""
         self._update_rank(place)
 
     def edges_from(self, place: SearchState) -> Sequence[Edge]:
-        """The moves from a place that lead to the end, in the order of their adding."""
-        ways = self._onward.get(place, ())
-        return [each for each in ways if each.target in self._ranks]
+        """Return the edges of a state that lead to the end, in insertion order."""
+        edges = self._onward.get(place, ())
+        return [each for each in edges if each.target in self._ranks]
 
     def rank_of(self, way: Edge) -> Rank:
-        """Return a lower bound on the remaining cost from before a move on."""
-        total, time, moved = self.objective.rank(way.option.time, way.option.bytes)
-        later, after, more, groups = self._ranks[way.target]
-        return total + later, time + after, moved + more, groups + 1
+        """Return a lower bound on the remaining cost, the edge included."""
+        total, time, bytes_moved = self.objective.rank(
+            way.option.time, way.option.bytes
+        )
+        rest, rest_time, rest_bytes, groups = self._ranks[way.target]
+        return total + rest, time + rest_time, bytes_moved + rest_bytes, groups + 1
 
     def is_resolved(self, way: Edge) -> bool:
-        """Return `True` if the remaining cost from before a move on is known."""
+        """Return `True` if the remaining cost, the edge included, is exact."""
         return way.has_exact_cost and way.target in self._next
 
     def resolve_edge(self, way: Edge) -> bool:
-        """Price the rest of the way from before a move; return whether there is one."""
+        """
+        Evaluate the best path that starts with an edge. Return `False` if there is
+        none.
+        """
         return self._evaluate_edge(way) and self._resolve_state(way.target)
 
     def best_path(self, place: SearchState) -> Iterator[Edge]:
-        """The best way from a settled place to the end."""
+        """Yield the edges of the best path from a resolved state to the end."""
         while (onward := self._next[place]) is not None:
             yield onward
             place = onward.target
 
     def _resolve_state(self, place: SearchState) -> bool:
-        """Price the best way from a place; return whether there is one."""
+        """Evaluate the best path from a state. Return `False` if there is none."""
         while place in self._ranks and place not in self._next:
             if not (steps := self._path_to_unresolved(place)):
                 break
-            here, last = steps[-1]
-            is_whole = self.is_resolved(last)
+            state, last = steps[-1]
+            is_complete = self.is_resolved(last)
             if not self._evaluate_edge(last):
-                self._onward[here].remove(last)
-            changes = [self._update_rank(here) for here, _ in reversed(steps)]
-            if is_whole and not any(changes):
+                self._onward[state].remove(last)
+            changes = [self._update_rank(state) for state, _ in reversed(steps)]
+            if is_complete and not any(changes):
                 self._next.update(steps)
         return place in self._ranks
 
     def _path_to_unresolved(self, place: SearchState) -> list[tuple[SearchState, Edge]]:
         """
-        The way that looks best, to where all is known, or to a move that is not priced
-        or leads nowhere any more.
+        Return the best path by the bounds, up to a resolved state, or to an edge that
+        is not evaluated or leads nowhere any more.
         """
         steps: list[tuple[SearchState, Edge]] = []
         while (
@@ -121,14 +130,17 @@ class CostToGo:
         return steps
 
     def _best_edge(self, place: SearchState) -> Edge | None:
-        """The move from a place that looks best, None if there is none any more."""
+        """
+        Return the best edge of a state by the bounds, or None if there is none any
+        more.
+        """
         best = min(self.edges_from(place), key=self.rank_of, default=None)
         if best is None:
             self._ranks.pop(place, None)
         return best
 
     def _update_rank(self, place: SearchState) -> bool:
-        """Find what is to go at least from a place; return whether that is new."""
+        """Update the lower bound of a state. Return `True` if it changed."""
         rank = min(map(self.rank_of, self.edges_from(place)), default=None)
         if rank == self._ranks.get(place):
             return False
@@ -139,7 +151,7 @@ class CostToGo:
         return True
 
     def _evaluate_edge(self, way: Edge) -> bool:
-        """Ask for the ways to run the group of a move; return whether there is one."""
+        """Query the options of an edge's group. Return `False` if there are none."""
         if way.has_exact_cost:
             return True
         options = self.memo.options(way.move.group, way.move.context)

@@ -15,16 +15,19 @@ from tlf.support.partition.search_limits import Limits
 from tlf.support.partition.transitions import NOTHING, State, Transitions
 
 States = dict[State, list[Label]]
-"""The ways to each state that has the same operations done."""
+"""Labels of each state with the same operations done."""
 
 
 class LimitError(Exception):
-    """A sweep has to visit more than it may; tells what of."""
+    """A sweep exceeds one of its limits, which the message names."""
 
 
 @dataclass
 class StuckError(Exception):
-    """A sweep of a width did not reach the end, but what is done, as far as it came."""
+    """
+    A sweep of a width did not reach the end; `done` is the downset that it reached
+    last.
+    """
 
     done: int
     width: int
@@ -33,19 +36,19 @@ class StuckError(Exception):
 @dataclass
 class Sweep:
     """
-    Finds the best sequence of groups, from the downset of no operations to that of all.
+    Search for the best sequence of groups, from the empty downset to the full one.
 
-    A downset is a set of operations with all of their predecessors. In a schedule, what
-    is done after each group is one, so the best ways to all states of the larger ones
-    follow from those of the smaller ones: dynamic programming over the ideals of a
-    partial order, as in scheduling with precedence constraints (Schrage and Baker
-    1978). Graphs that are long and narrow have few of them: at most (n/w + 1)^w for n
-    operations of which w are independent. What is retained is part of the state,
-    since it decides what later groups cost.
+    A downset is a set of operations with all of their predecessors. In a schedule, the
+    operations done after each group form one, so the best paths to all states of the
+    larger downsets follow from those of the smaller ones: dynamic programming over the
+    ideals of a partial order, as in scheduling with precedence constraints (Schrage and
+    Baker 1978). Graphs that are long and narrow have few of them: at most (n/w + 1)^w
+    for n operations of which w are independent. The retained values are part of the
+    state, since they determine the costs of later groups.
 
-    Without a `width`, all states are visited. With one, the best of those with as many
-    operations done are, and the best of those that retain nothing: from there on, each
-    operation can run alone, if it ever can.
+    Without a `width`, all states are visited. With one, only the best states with the
+    same number of operations done, and the best of those that retain nothing: from
+    there, each operation can run by itself, if it ever can.
     """
 
     candidates: CandidateGroups
@@ -58,7 +61,7 @@ class Sweep:
     candidate_count: int = 0
     moves: int = 0
     layers: dict[int, dict[int, States]] = field(init=False)
-    """For each number of operations, the downsets of as many and their states."""
+    """By number of operations, the downsets of that size and their states."""
     _moves: Transitions = field(init=False)
     _alone: dict[int, int] = field(default_factory=dict[int, int])
 
@@ -67,14 +70,14 @@ class Sweep:
 
     @property
     def memo(self) -> CostMemo:
-        """Memoised costs of groups."""
+        """Memoized costs of groups."""
         return self.outcomes.memo
 
     def run(self) -> list[Label]:
         """
-        The best ways to do everything. Raises StuckError if there is none, and
-        LimitError if there are more states, groups to run next or values that may stay
-        than are allowed.
+        Return the labels of the best paths to the end. Raises StuckError if there is
+        none, and LimitError if there are more states, candidate groups or residency
+        sets than the limits allow.
         """
         problem = self.memo.groups.problem
         self.layers = {size: {} for size in range(len(problem.nodes) + 1)}
@@ -82,24 +85,24 @@ class Sweep:
         furthest = 0
         for size in range(len(problem.nodes)):
             if size:
-                reached = self.layers[size]
+                layer = self.layers[size]
                 narrow = self._prune_layer if self.width else self._resolve_layer
-                self.layers[size] = narrow(reached)
+                self.layers[size] = narrow(layer)
             for done, states in self.layers[size].items():
                 furthest = done
                 self._expand(done, states)
         last = self._resolve_layer(self.layers[len(problem.nodes)])
         if not last:
             raise StuckError(furthest, self.width)
-        most = max(self.fronts.size, self.fronts.ways)
-        return last[problem.all_operations][NOTHING][:most]
+        count = max(self.fronts.size, self.fronts.ways)
+        return last[problem.all_operations][NOTHING][:count]
 
     def _expand(self, done: int, states: States) -> None:
-        """Go on from all states of one downset."""
+        """Add the transitions from all states of one downset."""
         self.downsets += 1
         groups = self.candidates.groups_after(done)
         if self.candidates.too_many and not self.width:
-            raise LimitError(f"more than {self.limits.candidates} groups to run next")
+            raise LimitError(f"more than {self.limits.candidates} candidate groups")
         for group in groups:
             self.candidate_count += 1
             after = done | group
@@ -116,20 +119,20 @@ class Sweep:
 
     def _resolve_layer(self, layer: dict[int, States]) -> dict[int, States]:
         """
-        The states of a layer that can be reached, each with the best ways to it, in an
-        order that only depends on what they are: of equal schedules the same is found
-        whether or not all of them are priced.
+        Return the reachable states of a layer, each with its best labels, in an order
+        that depends on the states only: of equal schedules the same is found whether or
+        not all of them are evaluated.
         """
-        found: dict[int, States] = {}
+        resolved: dict[int, States] = {}
         for done, states in sorted(layer.items()):
             for state, front in sorted(states.items()):
                 if best := self._resolve_state(front):
-                    found.setdefault(done, {})[state] = best
+                    resolved.setdefault(done, {})[state] = best
             self._check_limits()
-        return found
+        return resolved
 
     def _resolve_state(self, front: list[Label]) -> list[Label]:
-        """The best ways to a state, none if it cannot be reached."""
+        """Return the best labels of a state; none if it is unreachable."""
         if self.outcomes.has_exact_costs:
             return front
         best = resolve_front(front, self.fronts, self.memo)
@@ -137,23 +140,21 @@ class Sweep:
         return best
 
     def _check_limits(self) -> None:
-        """Raise LimitError if a sweep of all states goes too far."""
+        """Raise LimitError if a sweep of all states exceeds a limit."""
         if self.width:
             return
         if self.states > self.limits.states:
             raise LimitError(f"more than {self.limits.states} states")
         if self.moves > self.limits.moves:
-            raise LimitError(f"more than {self.limits.moves} ways to go on")
+            raise LimitError(f"more than {self.limits.moves} transitions")
         if self.outcomes.too_many:
-            raise LimitError(
-                f"more than {self.limits.residency_sets} sets of values may stay"
-            )
+            raise LimitError(f"more than {self.limits.residency_sets} residency sets")
 
     def _prune_layer(self, layer: dict[int, States]) -> dict[int, States]:
         """
-        The best states, by how much better they are than each operation alone: what is
-        done differs, so what it cost is not to be compared. States are settled in the
-        order of their bounds, until no other one can be among the best.
+        Return the best states of a layer, by their savings over running each operation
+        by itself: costs of different downsets are not comparable. States are resolved
+        in the order of their bounds, until no other one can be among the best.
         """
         ranked = [
             (
@@ -173,9 +174,9 @@ class Sweep:
                 continue
             if (done, state) in best:
                 chosen.append((done, state))
-            elif found := self._resolve_state(layer[done][state]):
-                best[done, state] = found
-                rank = found[0].rank[0] - self._cost_unfused(done)
+            elif labels := self._resolve_state(layer[done][state]):
+                best[done, state] = labels
+                rank = labels[0].rank[0] - self._cost_unfused(done)
                 heappush(ranked, (rank, done, state))
         narrow: dict[int, States] = {}
         for done, state in sorted(chosen):
@@ -184,13 +185,14 @@ class Sweep:
 
     def _cost_unfused(self, done: int) -> int:
         """
-        Return the cost of operations if each one runs alone and nothing is retained.
+        Return the cost of operations if each one runs by itself and nothing is
+        retained.
         """
         total = 0
-        for number in members(done):
-            if number not in self._alone:
-                self._alone[number] = self._cost_alone(1 << number)
-            total += self._alone[number]
+        for index in members(done):
+            if index not in self._alone:
+                self._alone[index] = self._cost_alone(1 << index)
+            total += self._alone[index]
         return total
 
     def _cost_alone(self, group: int) -> int:

@@ -1,4 +1,4 @@
-"""Greedy merging of neighbouring groups while that reduces cost."""
+"""Greedy merging of neighbouring groups while that reduces the cost."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ IMPOSSIBLE: GroupCost = (1, 0, 0, 0)
 @dataclass
 class GreedyMerge:
     """
-    Joins the two neighbouring groups that save most, again and again, from each
-    operation alone on, until no pair costs less together than apart. Nothing is
-    retained while this is judged.
+    Repeatedly merge the two neighbouring groups with the highest savings, starting from
+    single operations, until no merge reduces the cost. Costs assume that nothing is
+    retained.
     """
 
     memo: CostMemo
     limits: Limits
     objective: Objective
     _part: list[int] = field(init=False)
-    """The group of each operation."""
+    """Group of each operation."""
     _gains: dict[tuple[int, int], GroupCost] = field(init=False)
-    """Savings from joining two groups, where there are any."""
+    """Positive savings of merging two groups."""
 
     def merge_groups(self) -> list[int]:
-        """The groups in an order in which they can run."""
+        """Return the groups in an order in which they can run."""
         self._part = [1 << n for n in range(len(self.memo.groups.problem.nodes))]
         self._gains = {}
-        for part in list(self._part):
-            self._update_gains(part)
+        for group in list(self._part):
+            self._update_gains(group)
         while self._gains:
             pair = max(self._gains, key=self._gains.__getitem__)
             del self._gains[pair]
@@ -49,32 +49,32 @@ class GreedyMerge:
         return self._sort_groups()
 
     def _merge(self, first: int, second: int) -> None:
-        joined = first | second
-        for number in members(joined):
-            self._part[number] = joined
+        merged = first | second
+        for index in members(merged):
+            self._part[index] = merged
         self._gains = {
             pair: gain
             for pair, gain in self._gains.items()
-            if not joined & (pair[0] | pair[1])
+            if not merged & (pair[0] | pair[1])
         }
-        self._update_gains(joined)
+        self._update_gains(merged)
 
     def _update_gains(self, part: int) -> None:
-        """Note what it saves to join a group with each neighbour."""
-        near = 0
-        for number in members(part):
-            near |= self.memo.groups.problem.neighbours[number]
-        for other in dict.fromkeys(self._part[each] for each in members(near & ~part)):
+        """Record the savings of merging a group with each neighbour."""
+        neighbours = 0
+        for index in members(part):
+            neighbours |= self.memo.groups.problem.neighbours[index]
+        for other in dict.fromkeys(
+            self._part[each] for each in members(neighbours & ~part)
+        ):
             pair = (min(part, other), max(part, other))
             together = self._cost_of(part | other)
             if together == IMPOSSIBLE:
                 continue
-            prices = zip(
+            costs = zip(
                 self._cost_of(part), self._cost_of(other), together, strict=True
             )
-            broken, total, time, bytes_ = (
-                one + two - both for one, two, both in prices
-            )
+            broken, total, time, bytes_ = (one + two - both for one, two, both in costs)
             if (gain := (broken, total, time, bytes_)) > NO_COST:
                 self._gains[pair] = gain
 
@@ -88,51 +88,54 @@ class GreedyMerge:
         context = Context(0, 0, self.memo.groups.boundary(group).outputs, 0)
         rank = self.objective.rank
         options = self.memo.options(group, context)
-        prices = [
+        costs = [
             (0, *rank(standalone_time(option), option.bytes)) for option in options
         ]
-        return min(prices, default=IMPOSSIBLE)
+        return min(costs, default=IMPOSSIBLE)
 
     def _has_path(self, first: int, second: int) -> bool:
         """
         Return `True` if the second of two groups depends on the first transitively,
         through other groups.
         """
-        seen = first | second
-        pending = self._successors(first) & ~seen
+        visited = first | second
+        pending = self._successors(first) & ~visited
         while pending:
-            part = self._part[pending.bit_length() - 1]
-            seen |= part
-            after = self._successors(part)
+            group = self._part[pending.bit_length() - 1]
+            visited |= group
+            after = self._successors(group)
             if after & second:
                 return True
-            pending = (pending | after) & ~seen
+            pending = (pending | after) & ~visited
         return False
 
     def _successors(self, group: int) -> int:
-        found = 0
-        for number in members(group):
-            found |= self.memo.groups.problem.successors[number]
-        return found
+        result = 0
+        for index in members(group):
+            result |= self.memo.groups.problem.successors[index]
+        return result
 
     def _sort_groups(self) -> list[int]:
-        """The groups, each after those it waits for."""
+        """Return the groups in topological order."""
         problem = self.memo.groups.problem
         ordered: list[int] = []
-        done, left = 0, list(dict.fromkeys(self._part))
-        while left:
-            part = next(
-                part for part in left if not self._predecessors_of(part) & ~done
+        done, remaining = 0, list(dict.fromkeys(self._part))
+        while remaining:
+            group = next(
+                group for group in remaining if not self._predecessors_of(group) & ~done
             )
-            ordered.append(part)
-            left.remove(part)
-            done |= part
+            ordered.append(group)
+            remaining.remove(group)
+            done |= group
         assert done == problem.all_operations
         return ordered
 
     def _predecessors_of(self, part: int) -> int:
-        """The operations outside of a group that it waits for."""
-        waits = 0
-        for number in members(part):
-            waits |= self.memo.groups.problem.predecessors[number]
-        return waits & ~part
+        """
+        Return the predecessors of a group: operations outside of it that its operations
+        read from.
+        """
+        result = 0
+        for index in members(part):
+            result |= self.memo.groups.problem.predecessors[index]
+        return result & ~part

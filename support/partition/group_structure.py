@@ -1,4 +1,4 @@
-"""Boundary and canonical structure of groups, memoised."""
+"""Boundary and canonical structure of groups, memoized."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
@@ -9,7 +9,10 @@ from tlf.support.partition.partition_problem import Problem
 
 @dataclass(frozen=True)
 class Boundary:
-    """The values that a group reads and does not write, and those others need of it."""
+    """
+    Values that a group reads and does not write, and values it writes that are used
+    outside of it.
+    """
 
     inputs: int
     outputs: int
@@ -18,9 +21,9 @@ class Boundary:
 @dataclass(frozen=True)
 class GroupStructure:
     """
-    Canonical structure of a group, without the numbers of operations and values. Groups
-    of the same `form` are isomorphic, and `places` gives the bit of each of a group's
-    inputs and outputs that stands for the same value in all of them.
+    Canonical structure of a group, independent of the indices of operations and values.
+    Groups of the same `form` are isomorphic, and `places` assigns the same bit to
+    corresponding inputs and outputs.
     """
 
     form: int
@@ -29,31 +32,32 @@ class GroupStructure:
     _sets: dict[int, int] = field(default_factory=dict[int, int], compare=False)
 
     def encode(self, values: int) -> int:
-        """A set of inputs and outputs, by their places."""
+        """Return a set of inputs and outputs in canonical bits."""
         mask = 0
-        for value, place in self.places:
+        for value, bit in self.places:
             if values & value:
-                mask |= place
+                mask |= bit
         return mask
 
     def decode(self, mask: int) -> int:
-        """The set of inputs and outputs in some places."""
-        if (found := self._sets.get(mask)) is None:
-            found = sum(value for value, place in self.places if mask & place)
-            self._sets[mask] = found
-        return found
+        """Return the set of inputs and outputs with the given canonical bits."""
+        if (values := self._sets.get(mask)) is None:
+            values = sum(value for value, bit in self.places if mask & bit)
+            self._sets[mask] = values
+        return values
 
 
 @dataclass
 class Groups:
     """
-    The groups of a problem, each looked at once.
+    Memoized boundaries and structures of the groups of a problem.
 
     A structure is found as in colour refinement, with two rounds: a hash of each
-    operation and of what it reads inside of the group, then of what reads it. They
-    order the operations, and what is told of the group in this order is its form. Where
-    the order is not unique, equal groups may have different forms, which costs time;
-    two groups of one form are always isomorphic, since it tells everything.
+    operation and of its operands inside of the group, then of its readers. The hashes
+    order the operations, and the description of the group in this order is its form. If
+    the order is not unique, isomorphic groups may have different forms, which costs
+    time only; two groups of one form are always isomorphic, since the description is
+    complete.
     """
 
     problem: Problem
@@ -65,31 +69,31 @@ class Groups:
     _colours: tuple[list[int], list[int]] = field(init=False)
 
     def __post_init__(self) -> None:
-        numbers: dict[Hashable, int] = {}
+        colours: dict[Hashable, int] = {}
         values = [(value.size, value.label) for value in self.problem.values]
         nodes = [node.label for node in self.problem.nodes]
         self._colours = (
-            [numbers.setdefault(label, len(numbers)) for label in nodes],
-            [numbers.setdefault(label, len(numbers)) for label in values],
+            [colours.setdefault(label, len(colours)) for label in nodes],
+            [colours.setdefault(label, len(colours)) for label in values],
         )
 
     def boundary(self, group: int) -> Boundary:
-        """The inputs and outputs of a group."""
-        if (found := self._boundaries.get(group)) is None:
-            found = self._boundaries[group] = self._find_boundary(group)
-        return found
+        """Return the inputs and outputs of a group."""
+        if (result := self._boundaries.get(group)) is None:
+            result = self._boundaries[group] = self._find_boundary(group)
+        return result
 
     def structure(self, group: int) -> GroupStructure:
-        """The structure of a group."""
-        if (found := self._structures.get(group)) is None:
-            found = self._structures[group] = self._find_structure(group)
-        return found
+        """Return the structure of a group."""
+        if (result := self._structures.get(group)) is None:
+            result = self._structures[group] = self._find_structure(group)
+        return result
 
     def _find_boundary(self, group: int) -> Boundary:
         read = written = 0
-        for number in members(group):
-            read |= self.problem.reads[number]
-            written |= self.problem.writes[number]
+        for index in members(group):
+            read |= self.problem.reads[index]
+            written |= self.problem.writes[index]
         outputs = written & self.problem.outputs
         for value in members(written & ~outputs):
             if self.problem.consumers[value] & ~group:
@@ -102,9 +106,9 @@ class Groups:
         nodes, values = self._colours
         names: dict[int, int] = {}
         form: list[int] = []
-        for number in order:
-            node = self.problem.nodes[number]
-            form += (-1, nodes[number], len(node.operands))
+        for index in order:
+            node = self.problem.nodes[index]
+            form += (-1, nodes[index], len(node.operands))
             for value in (*node.operands, *node.results):
                 name = names.setdefault(value, len(names))
                 form += (name, values[value], outputs >> value & 1)
@@ -119,23 +123,27 @@ class Groups:
         )
 
     def _order_by_structure(self, group: int) -> list[int]:
-        """The operations of a group, in an order that follows from its structure."""
+        """
+        Return the operations of a group in an order that follows from its structure.
+        """
         if group & (group - 1) == 0:
             return [group.bit_length() - 1]
         problem, (nodes, values) = self.problem, self._colours
-        of: dict[int, int] = {}
+        colours_of: dict[int, int] = {}
         down: dict[int, int] = {}
-        for number in members(group):
-            node = problem.nodes[number]
-            read = tuple(of.get(value, values[value]) for value in node.operands)
-            colour = hash((nodes[number], read))
-            down[number] = colour
+        for index in members(group):
+            node = problem.nodes[index]
+            read = tuple(
+                colours_of.get(value, values[value]) for value in node.operands
+            )
+            colour = hash((nodes[index], read))
+            down[index] = colour
             for position, value in enumerate(node.results):
-                of[value] = hash((colour, position))
+                colours_of[value] = hash((colour, position))
         if len(set(down.values())) == len(down):
             return sorted(down, key=down.__getitem__)
         up: dict[int, int] = {}
-        for number in reversed(down):
-            after = sorted(up[n] for n in members(problem.successors[number] & group))
-            up[number] = hash((down[number], *after))
-        return sorted(down, key=lambda number: (down[number], up[number], number))
+        for index in reversed(down):
+            after = sorted(up[n] for n in members(problem.successors[index] & group))
+            up[index] = hash((down[index], *after))
+        return sorted(down, key=lambda index: (down[index], up[index], index))

@@ -1,10 +1,10 @@
 """
-Hidden transfers: prefetches that overlap with the groups before.
+Hidden transfers: prefetches that overlap with earlier groups.
 
-The channel of the farther memory stands idle while groups compute. In such cycles it
-can do the *early* moves of the next group, such as loads of its weights, as far as the
-retained memory has room for them: the *slack* of the groups before. What is early and
-finds no slack comes before the group, which starts so much later.
+The channel of the outer level is idle while groups compute. In these cycles it can
+prefetch for the next group, for example its weights, as long as the inner level has
+room for them: the *slack* of the earlier groups. Prefetches that exceed the slack delay
+the start of the group.
 """
 
 from collections.abc import Iterable
@@ -13,16 +13,18 @@ from tlf.support.partition.cost_model import Option
 
 
 def advance_slack(slack: int, option: Option) -> tuple[int, int]:
-    """Return the cycles of a group with its exposed prefetch, and the slack left."""
-    left = slack - option.prefetch_cycles
-    waiting, left = max(0, -left), max(0, left)
-    return waiting + option.time, min(
-        option.prefetch_capacity, left + option.idle_cycles
+    """
+    Return the cycles of a group with its exposed prefetch, and the slack after it.
+    """
+    remaining = slack - option.prefetch_cycles
+    exposed, remaining = max(0, -remaining), max(0, remaining)
+    return exposed + option.time, min(
+        option.prefetch_capacity, remaining + option.idle_cycles
     )
 
 
 def total_time(options: Iterable[Option], slack: int = 0) -> int:
-    """The cycles of groups that run one after the other in these ways."""
+    """Return the cycles of groups that run one after the other with these options."""
     total = 0
     for option in options:
         time, slack = advance_slack(slack, option)
@@ -31,5 +33,5 @@ def total_time(options: Iterable[Option], slack: int = 0) -> int:
 
 
 def standalone_time(option: Option) -> int:
-    """The cycles of a group that nothing runs before."""
+    """Return the cycles of a group with no earlier group."""
     return advance_slack(0, option)[0]

@@ -9,7 +9,7 @@ from tlf.support.partition.cost_memo import CostMemo
 from tlf.support.partition.pareto_labels import Label, ParetoFronts, Rank
 
 Open = tuple[Rank, int, bool, Label]
-"""A way, by its rank, then its place among all; and whether that is what it costs."""
+"""Label with its rank, its index, and True if its cost is exact."""
 
 
 def resolve_front(
@@ -18,48 +18,51 @@ def resolve_front(
     """
     Return the best labels of a front, evaluating bounds in order as far as needed.
 
-    Ways are priced in the order of their bounds, until the best of those that are is no
-    worse than what bounds the others. The ways before them are settled, so that most
-    that are not on a good path are never priced: a search of shortest paths that asks
-    for what an edge costs only when it needs to know, as Dellin and Srinivasa (2016)
-    do it. Of those that were priced by then, the ones that leave more slack stay, too.
+    Labels are evaluated in the order of their bounds, until the best evaluated label is
+    no worse than the bounds of the others. The labels of earlier states are resolved,
+    so that most labels off a good path are never evaluated: a shortest-path search that
+    evaluates an edge only when its cost matters (Dellin and Srinivasa 2016). Labels
+    that were evaluated by then and leave more slack are returned, too.
     """
-    ways = [
+    queue = [
         (label.rank, n, _has_exact_cost(label), label) for n, label in enumerate(front)
     ]
-    heapify(ways)
-    while ways:
-        _, number, is_known, label = heappop(ways)
-        if is_known:
-            return _add_slack_labels(label, ways, fronts)
-        if (priced := _evaluate_label(label, fronts, memo)) is not None:
-            heappush(ways, (priced.rank, number, True, priced))
+    heapify(queue)
+    while queue:
+        _, index, is_exact, label = heappop(queue)
+        if is_exact:
+            return _add_slack_labels(label, queue, fronts)
+        if (evaluated := _evaluate_label(label, fronts, memo)) is not None:
+            heappush(queue, (evaluated.rank, index, True, evaluated))
     return []
 
 
 def _add_slack_labels(
     best: Label, ways: Sequence[Open], fronts: ParetoFronts
 ) -> list[Label]:
-    """The best way, and others that are priced and leave more slack."""
-    found = [best]
-    for _, _, is_known, label in ways:
-        if is_known:
-            fronts.insert_by_slack(found, label)
-    return found
+    """Return the best label, and other evaluated labels that leave more slack."""
+    labels = [best]
+    for _, _, is_exact, label in ways:
+        if is_exact:
+            fronts.insert_by_slack(labels, label)
+    return labels
 
 
 def _has_exact_cost(label: Label) -> bool:
-    """Return `True` if the cost of a label's last step is known."""
+    """Return `True` if the cost of a label's last step is exact."""
     return label.move is None or label.move.outcome.has_exact_cost
 
 
 def _evaluate_label(label: Label, fronts: ParetoFronts, memo: CostMemo) -> Label | None:
-    """The best way with the last move of a bounded one, None where it cannot be."""
+    """
+    Return the best label with the last transition of a bounded label, or None if its
+    group has no options.
+    """
     move, before = label.move, label.before
     assert move is not None
     assert before is not None
-    ways = (
+    labels = (
         fronts.extend_label(before, move, option)
         for option in memo.options(move.group, move.context)
     )
-    return min(ways, key=lambda each: each.rank, default=None)
+    return min(labels, key=lambda each: each.rank, default=None)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Objective:
     """
-    The weighted sum of cycles and bytes, the smaller the better; of equal sums the one
-    with the smaller time, then bytes. The default is time, then bytes.
+    Weighted sum of cycles and bytes, to be minimized; ties are broken by time, then
+    bytes. The default is time, then bytes.
 
-    Adding the same costs to two schedules does not change their order, so that of all
-    ways to the same state the best one is enough to find the best schedule. Raises
-    ValueError if a weight is negative.
+    Adding the same costs to two schedules does not change their order, so that the best
+    path to each state is enough to find the best schedule. Raises ValueError if a
+    weight is negative.
     """
 
     time: int = 1
@@ -24,5 +24,5 @@ class Objective:
             )
 
     def rank(self, time: int, bytes_: int) -> tuple[int, int, int]:
-        """Return the key by which schedules are compared."""
+        """Return the sort key of a schedule."""
         return self.time * time + self.bytes * bytes_, time, bytes_

@@ -12,19 +12,21 @@ from tlf.support.partition.schedule import Schedule, Step
 from tlf.support.partition.transitions import Transition
 
 Rank = tuple[int, int, int, int]
-"""That of the objective, then the number of groups: the fewest if costs are equal."""
+"""Rank by the objective, then number of groups: the fewest if costs are equal."""
 
 
 KEYS = (1 << 64) - 1
-"""Keys of ways are taken modulo one more than this."""
+"""Bit mask of label keys."""
 
 SLACKS = 4
-"""Ways to a state that are kept because they leave more slack than faster ones."""
+"""
+Maximum number of labels of a state, the best one and others that leave more slack.
+"""
 
 
 @dataclass(slots=True, eq=False)
 class Label:
-    """One way to a state: what it costs so far, its last step, and the way before."""
+    """Path to a search state: its cost so far, its last step, and the path before."""
 
     time: int
     bytes: int
@@ -33,21 +35,21 @@ class Label:
     option: Option | None = None
     before: Label | None = None
     slack: int = 0
-    """Cycles of early moves of the next group that are hidden."""
+    """Cycles of prefetches of the next group that are hidden."""
     key: int = 0
-    """Equal for ways that take the same steps, in whatever order."""
+    """Equal for paths with the same steps, in any order."""
 
     def path(self) -> list[Label]:
-        """The labels on the way, this one last, without that of the start."""
-        found: list[Label] = []
+        """Return the labels on the path, this one last, without the start."""
+        labels: list[Label] = []
         label = self
         while label.before is not None:
-            found.append(label)
+            labels.append(label)
             label = label.before
-        return found[::-1]
+        return labels[::-1]
 
     def to_schedule(self) -> Schedule:
-        """All steps of the way."""
+        """Return all steps of the path as a schedule."""
         steps = tuple(
             Step(label.move.group, label.move.context, label.option)
             for label in self.path()
@@ -57,20 +59,20 @@ class Label:
 
 
 START = Label(0, 0, (0, 0, 0, 0))
-"""Nothing is done."""
+"""Label of the start, with no operation done."""
 
 
 @dataclass(frozen=True)
 class ParetoFronts:
     """
-    Keeps, of the ways to one state, those that no other one beats in both time and
-    bytes, the `size` best of them in order of rank: Pareto-optimal labels, as in
-    searches for shortest paths by several criteria (Martins 1984). What a way costs
-    from a state on does not depend on the way there, so the others never win later.
-    Of slack it does: where only the best is kept, so are a few that leave more of it.
+    Pareto-optimal labels of each state, not dominated in both time and bytes: the
+    `size` best of them in order of rank, as in multi-criteria shortest-path searches
+    (Martins 1984). The cost from a state on does not depend on the path to it, so
+    dominated labels never win later. It does depend on the slack: if only the best
+    label is kept, a few labels that leave more slack are kept, too.
 
-    With more than one of `ways`, it keeps as many of the best instead, be they beaten
-    or not, of those with the same steps the first.
+    If `ways` is more than 1, that many of the best labels are kept instead, dominated
+    or not; of labels with the same steps only the best one.
     """
 
     objective: Objective
@@ -78,7 +80,7 @@ class ParetoFronts:
     ways: int = 1
 
     def extend_label(self, before: Label, move: Transition, option: Option) -> Label:
-        """The way that makes a move next."""
+        """Return the label extended by a transition."""
         time, slack = advance_slack(before.slack, option)
         time, bytes_ = before.time + time, before.bytes + option.bytes
         rank = (*self.objective.rank(time, bytes_), before.rank[3] + 1)
@@ -87,7 +89,7 @@ class ParetoFronts:
     def append_bounds(
         self, front: list[Label], before: list[Label], move: Transition
     ) -> None:
-        """Add the ways to a state that are one move longer, be they bounds or not."""
+        """Append the labels extended by a transition, exact or bounds."""
         front += [
             self.extend_label(label, move, option)
             for label in before
@@ -97,7 +99,7 @@ class ParetoFronts:
     def extend_front(
         self, front: list[Label], before: list[Label], move: Transition
     ) -> None:
-        """Put the ways to a state one move further into the front of the next one."""
+        """Insert the labels extended by a transition into the front of its target."""
         options = move.outcome.options
         for label in before:
             for option in options:
@@ -107,18 +109,18 @@ class ParetoFronts:
                 if self.ways > 1:
                     if len(front) < self.ways or rank < front[-1].rank:
                         key = label.key + hash((move.group, *move.context.sets))
-                        made = Label(time, bytes_, rank, move, option, label, slack)
-                        made.key = key & KEYS
-                        self._insert_by_rank(front, made)
+                        extended = Label(time, bytes_, rank, move, option, label, slack)
+                        extended.key = key & KEYS
+                        self._insert_by_rank(front, extended)
                     continue
-                made = Label(time, bytes_, rank, move, option, label, slack)
+                extended = Label(time, bytes_, rank, move, option, label, slack)
                 if self.size > 1 and front:
-                    self._insert_by_dominance(front, made)
+                    self._insert_by_dominance(front, extended)
                 else:
-                    self.insert_by_slack(front, made)
+                    self.insert_by_slack(front, extended)
 
     def insert_by_slack(self, front: list[Label], label: Label) -> None:
-        """Put a way among those that no other one is as good as, its slack included."""
+        """Insert a label unless another one is as good, including its slack."""
         if any(self._is_dominating(other, label) for other in front):
             return
         front[:] = [other for other in front if not self._is_dominating(label, other)]
@@ -127,19 +129,19 @@ class ParetoFronts:
 
     def _is_dominating(self, one: Label, other: Label) -> bool:
         """
-        Return `True` if the slack that one label has less than the other cannot cost
-        more than it saves.
+        Return `True` if the missing slack of one label, compared to the other, cannot
+        cost more than it saves.
         """
-        less = self.objective.time * max(0, other.slack - one.slack)
-        return (one.rank[0] + less, *one.rank[1:]) <= other.rank
+        missing = self.objective.time * max(0, other.slack - one.slack)
+        return (one.rank[0] + missing, *one.rank[1:]) <= other.rank
 
     def _insert_by_rank(self, front: list[Label], label: Label) -> None:
-        """Put a way among the best."""
-        for number, other in enumerate(front):
+        """Insert a label among the best ones."""
+        for index, other in enumerate(front):
             if other.key == label.key:
                 if other.rank <= label.rank:
                     return
-                del front[number]
+                del front[index]
                 break
         insort(front, label, key=lambda each: each.rank)
         del front[self.ways :]

@@ -1,4 +1,4 @@
-"""The partitioning problem: operations, values and the capacity between groups."""
+"""The partitioning problem: operations, values and the capacity of the inner level."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,34 +9,38 @@ from tlf.support.partition.bit_sets import mask_of, members
 @dataclass(frozen=True)
 class Value:
     """
-    Value that operations read and write: its bytes, and whether the graph returns it.
+    Value that operations read and write: its size in bytes, and whether the graph
+    returns it.
     """
 
     size: int
     is_output: bool = False
     label: str = ""
-    """Equal for values that cost the same where the bytes are equal, as of a layout."""
+    """
+    Equal for values that cost the same at equal sizes, for example because of their
+    layout.
+    """
 
 
 @dataclass(frozen=True)
 class Node:
-    """An operation: the numbers of the values that it reads and of those it writes."""
+    """Operation: the indices of the values that it reads and of those it writes."""
 
     operands: tuple[int, ...]
     results: tuple[int, ...]
     label: str = ""
-    """Equal for operations that cost the same on values that do."""
+    """Equal for operations that cost the same on values with equal labels and sizes."""
 
 
 @dataclass(frozen=True)
 class Problem:
     """
-    Operations in a topological order, their values, and `capacity`, the bytes of the
-    memory that values may stay in from group to group. With `siblings`, operations that
-    read a value in common count as connected.
+    Operations in topological order, their values, and `capacity`, the bytes of the
+    level in which values may stay between groups. With `siblings`, operations that read
+    a common value count as connected.
 
-    Sets of operations and of values are integers, bit `n` for number `n`. Raises
-    ValueError where the nodes are no graph in topological order.
+    Sets of operations and of values are bit masks. Raises ValueError if the nodes are
+    not a graph in topological order.
     """
 
     nodes: tuple[Node, ...]
@@ -46,67 +50,67 @@ class Problem:
 
     def __post_init__(self) -> None:
         written = set[int]()
-        for number, node in enumerate(self.nodes):
+        for index, node in enumerate(self.nodes):
             for value in (*node.operands, *node.results):
                 if not 0 <= value < len(self.values):
                     raise ValueError(
-                        f"operation {number} names value {value}, "
+                        f"operation {index} names value {value}, "
                         f"expected one below {len(self.values)}"
                     )
             for value in node.results:
                 if value in written:
                     raise ValueError(f"value {value} is written more than once")
                 written.add(value)
-        for number, node in enumerate(self.nodes):
+        for index, node in enumerate(self.nodes):
             for value in node.operands:
                 producer = self.producers[value]
-                if producer is not None and producer >= number:
+                if producer is not None and producer >= index:
                     raise ValueError(
-                        f"operation {number} reads value {value} of operation "
+                        f"operation {index} reads value {value} of operation "
                         f"{producer}, expected topological order"
                     )
 
     @cached_property
     def all_operations(self) -> int:
-        """The set of all operations."""
+        """Set of all operations."""
         return (1 << len(self.nodes)) - 1
 
     @cached_property
     def producers(self) -> tuple[int | None, ...]:
-        """The operation that writes each value, none if the graph is given it."""
-        found: list[int | None] = [None] * len(self.values)
-        for number, node in enumerate(self.nodes):
+        """Operation that writes each value, None for inputs of the graph."""
+        result: list[int | None] = [None] * len(self.values)
+        for index, node in enumerate(self.nodes):
             for value in node.results:
-                found[value] = number
-        return tuple(found)
+                result[value] = index
+        return tuple(result)
 
     @cached_property
     def consumers(self) -> tuple[int, ...]:
-        """The set of the operations that read each value."""
-        found = [0] * len(self.values)
-        for number, node in enumerate(self.nodes):
+        """Set of the operations that read each value."""
+        result = [0] * len(self.values)
+        for index, node in enumerate(self.nodes):
             for value in node.operands:
-                found[value] |= 1 << number
-        return tuple(found)
+                result[value] |= 1 << index
+        return tuple(result)
 
     @cached_property
     def outputs(self) -> int:
-        """The values that the graph returns."""
+        """Set of the values that the graph returns."""
         return mask_of(n for n, value in enumerate(self.values) if value.is_output)
 
     @cached_property
     def reads(self) -> tuple[int, ...]:
-        """The values that each operation reads."""
+        """Set of the values that each operation reads."""
         return tuple(mask_of(node.operands) for node in self.nodes)
 
     @cached_property
     def writes(self) -> tuple[int, ...]:
-        """The values that each operation writes."""
+        """Set of the values that each operation writes."""
         return tuple(mask_of(node.results) for node in self.nodes)
 
     @cached_property
     def predecessors(self) -> tuple[int, ...]:
-        """The operations that write what each operation reads."""
+        """Set of the producers of each operation's operands."""
         return tuple(
             mask_of(p for v in node.operands if (p := self.producers[v]) is not None)
             for node in self.nodes
@@ -114,53 +118,56 @@ class Problem:
 
     @cached_property
     def ancestors(self) -> tuple[int, ...]:
-        """All operations that each operation waits for."""
-        found: list[int] = []
+        """Set of the transitive predecessors of each operation."""
+        result: list[int] = []
         for direct in self.predecessors:
             mask = direct
-            for number in members(direct):
-                mask |= found[number]
-            found.append(mask)
-        return tuple(found)
+            for index in members(direct):
+                mask |= result[index]
+            result.append(mask)
+        return tuple(result)
 
     @cached_property
     def successors(self) -> tuple[int, ...]:
-        """The operations that read what each operation writes."""
-        found: list[int] = []
+        """Set of the users of each operation's results."""
+        result: list[int] = []
         for node in self.nodes:
             mask = 0
             for value in node.results:
                 mask |= self.consumers[value]
-            found.append(mask)
-        return tuple(found)
+            result.append(mask)
+        return tuple(result)
 
     @cached_property
     def descendants(self) -> tuple[int, ...]:
-        """All operations that wait for each operation."""
-        found = [0] * len(self.nodes)
-        for number in reversed(range(len(self.nodes))):
-            mask = self.successors[number]
+        """Set of the transitive successors of each operation."""
+        result = [0] * len(self.nodes)
+        for index in reversed(range(len(self.nodes))):
+            mask = self.successors[index]
             for after in members(mask):
-                mask |= found[after]
-            found[number] = mask
-        return tuple(found)
+                mask |= result[after]
+            result[index] = mask
+        return tuple(result)
 
     @cached_property
     def successors_or_siblings(self) -> tuple[int, ...]:
-        """The operations that a group may grow by from each one, towards results."""
+        """
+        Set of the operations by which a group that contains each operation may grow
+        towards the results.
+        """
         if not self.siblings:
             return self.successors
-        found: list[int] = []
-        for number, node in enumerate(self.nodes):
-            mask = self.successors[number]
+        result: list[int] = []
+        for index, node in enumerate(self.nodes):
+            mask = self.successors[index]
             for value in node.operands:
                 mask |= self.consumers[value]
-            found.append(mask & ~(1 << number))
-        return tuple(found)
+            result.append(mask & ~(1 << index))
+        return tuple(result)
 
     @cached_property
     def neighbours(self) -> tuple[int, ...]:
-        """The operations that each one is connected with."""
+        """Set of the operations that each operation is connected with."""
         return tuple(
             after | before
             for after, before in zip(
@@ -169,17 +176,17 @@ class Problem:
         )
 
     def size_of(self, values: int) -> int:
-        """The bytes of a set of values."""
-        return sum(self.values[number].size for number in members(values))
+        """Return the total bytes of a set of values."""
+        return sum(self.values[index].size for index in members(values))
 
     def is_connected(self, group: int) -> bool:
-        """Return `True` if the operations of a group are connected among themselves."""
+        """Return `True` if the operations of a group are connected within the group."""
         reached = pending = group & -group
         while pending:
-            found = 0
-            for number in members(pending):
-                found |= self.neighbours[number]
-            pending = found & group & ~reached
+            adjacent = 0
+            for index in members(pending):
+                adjacent |= self.neighbours[index]
+            pending = adjacent & group & ~reached
             reached |= pending
         return reached == group
 
@@ -190,7 +197,7 @@ class Problem:
     def convex_closure(self, group: int) -> int:
         """Return a group with all operations on paths between its own."""
         after = before = 0
-        for number in members(group):
-            after |= self.descendants[number]
-            before |= self.ancestors[number]
+        for index in members(group):
+            after |= self.descendants[index]
+            before |= self.ancestors[index]
         return group | (after & before)

@@ -9,7 +9,7 @@ from tlf.support.partition.hidden_transfers import total_time
 
 @dataclass(frozen=True)
 class Step:
-    """A group that runs, what is in the retained memory around it, and how it runs."""
+    """Group that runs, the state of the inner level around it, and its option."""
 
     group: int
     context: Context
@@ -19,8 +19,8 @@ class Step:
 @dataclass(frozen=True)
 class Schedule:
     """
-    Groups in the order in which they run. `time` is that of the options, with the
-    early moves that are waited for, and `bytes` the sum of theirs.
+    Groups in execution order. `time` is the sum of their cycles, including exposed
+    prefetches, and `bytes` the sum of their traffic.
     """
 
     steps: tuple[Step, ...]
@@ -29,19 +29,19 @@ class Schedule:
 
     @staticmethod
     def of(steps: Sequence[Step]) -> "Schedule":
-        """These steps, one after the other."""
+        """Return the schedule with these steps."""
         options = [step.option for step in steps]
-        moved = sum(option.bytes for option in options)
-        return Schedule(tuple(steps), total_time(options), moved)
+        total_bytes = sum(option.bytes for option in options)
+        return Schedule(tuple(steps), total_time(options), total_bytes)
 
     @property
     def payload(self) -> int:
-        """Those of the bytes that do not only fill bursts."""
+        """Bytes of the traffic without padding to whole bursts."""
         return sum(step.option.payload for step in self.steps)
 
     @property
     def groups(self) -> tuple[int, ...]:
-        """The sets of operations that run together, in order."""
+        """Sets of operations of the groups, in order."""
         return tuple(step.group for step in self.steps)
 
 
@@ -49,7 +49,7 @@ class Schedule:
 class Alternative:
     """
     Alternative to a step of a schedule. `time` and `payload` are those of the best
-    schedule that takes it, and is the same up to there.
+    schedule that takes it, with the same steps before.
     """
 
     step: Step
@@ -62,42 +62,43 @@ class Statistics:
     """Statistics of the search that found a schedule."""
 
     strategy: str
-    """Strategy that found it: not the requested one, where that gave up."""
+    """Strategy that found it: not the requested one if that exceeded its limits."""
     exact: bool
-    """True if it is proven that no schedule is better, by the cost model."""
+    """True if the schedule is optimal by the cost model."""
     reason: str
     """Reason why it is not exact; empty if it is."""
     width: int
-    """Beam width: number of states of a size that were kept; 0 if all."""
+    """Beam width: number of states kept per downset size; 0 if all."""
     downsets: int
-    """Sets of operations done that were gone on from."""
+    """Number of downsets that were expanded."""
     states: int
-    """Pairs of such a set and of what was retained, in all downsets reached."""
+    """Number of states: pairs of a downset and the values retained."""
     candidates: int
-    """Pairs of such a set and of a group to run next."""
+    """Number of pairs of a downset and a candidate group."""
     queries: int
     """Number of queries of the cost model for options."""
     cache_hits: int
     """
-    Number of queries whose answer was known, as from a group of the same structure.
+    Number of queries answered by the memo, for example for a group of the same
+    structure.
     """
 
 
 @dataclass(frozen=True)
 class Result:
     """
-    The best schedule found, and `front`, the schedules found that none beats in both
-    time and bytes: all there are if the search is exact and its limit of the front was
-    not reached, the best one first.
+    Best schedule found, and `front`, the schedules found that are not dominated in both
+    time and bytes, the best one first. The front is complete if the search is exact and
+    its limit of the front was not reached.
     """
 
     schedule: Schedule
     front: tuple[Schedule, ...]
     statistics: Statistics
     alternatives: tuple[tuple[Alternative, ...], ...] = ()
-    """For each step of the schedule the best other choices, if they were asked for."""
+    """Best alternatives to each step of the schedule, if requested."""
     ways: tuple[Schedule, ...] = ()
-    """The best schedules, this one first, as many as `Limits.ways` asked for."""
+    """Best schedules, `schedule` first, at most `Limits.ways`."""
 
 
 @dataclass
@@ -105,11 +106,15 @@ class NoScheduleError(Exception):
     """A strategy found no sequence of groups that runs all operations."""
 
     operation: int
-    """One that could not run."""
+    """Index of an operation that could not run."""
     strategy: str
-    """Strategy that was used: `dp` has tried all groups that are not too large."""
+    """Strategy that was used: `dp` has evaluated all groups that are not too large."""
 
     def __str__(self) -> str:
         if self.strategy == "dp":
-            return f"operation {self.operation} can run neither alone nor with others"
-        return f"`{self.strategy}` found no way to run operation {self.operation}"
+            return (
+                f"operation {self.operation} can run neither by itself nor in a group"
+            )
+        return (
+            f"`{self.strategy}` found no schedule that runs operation {self.operation}"
+        )

@@ -18,10 +18,10 @@ from tlf.support.partition.transitions import NOTHING, State, Transition, Transi
 @dataclass
 class Alternatives:
     """
-    Prices other choices at each step of a schedule: what was spent before, the choice,
-    and the best way to the end from there. This takes a second sweep, back from the
-    end over the states that the first one visited. Where that one bounded what groups
-    cost, only what may be among the best is priced.
+    Evaluation of alternatives at each step of a schedule: the cost before it, the
+    alternative, and the best path from there to the end. This takes a second, backward
+    sweep over the states that the first one visited. If the first sweep used bounds,
+    only edges that may be among the best are evaluated.
     """
 
     sweep: Sweep
@@ -37,23 +37,26 @@ class Alternatives:
                 self._add_edges_from(done, list(states))
 
     def find_along(self, end: Label, count: int) -> list[tuple[Alternative, ...]]:
-        """The best few other choices at each step of the way to a label."""
-        found: list[tuple[Alternative, ...]] = []
-        # What comes later is settled first, so that ways to it end there.
-        for label, place, payload in reversed(list(self._steps_to(end))):
+        """Return the `count` best alternatives at each step of the path to a label."""
+        result: list[tuple[Alternative, ...]] = []
+        # Later states are resolved first, so that paths to them end there.
+        for label, state, payload in reversed(list(self._steps_to(end))):
             assert label.move is not None
             assert label.before is not None
-            others = self._best_alternatives(place, label.move, count)
-            found.append(
+            edges = self._best_alternatives(state, label.move, count)
+            result.append(
                 tuple(
                     self._evaluate_alternative(each, label.before, payload)
-                    for each in others
+                    for each in edges
                 )
             )
-        return found[::-1]
+        return result[::-1]
 
     def _steps_to(self, end: Label) -> Iterator[tuple[Label, SearchState, int]]:
-        """The steps to a label, with where each starts and the payload until there."""
+        """
+        Yield the labels on the path to `end`, each with the state before it and the
+        payload so far.
+        """
         done, payload, state = 0, 0, NOTHING
         for label in end.path():
             assert label.move is not None
@@ -64,7 +67,7 @@ class Alternatives:
             done |= label.move.group
 
     def _add_edges_from(self, done: int, states: Sequence[State]) -> None:
-        """Find where to go from the states of a downset."""
+        """Add the edges from the states of a downset."""
         for group in self.sweep.candidates.groups_after(done):
             after = done | group
             for state, move, target in self._moves.transitions_of(group, done, states):
@@ -76,32 +79,32 @@ class Alternatives:
         self, place: SearchState, chosen: Transition, count: int
     ) -> list[Edge]:
         """
-        The best choice for each group that has an operation of the chosen one, and for
-        the chosen one with other values retained; the cheapest first.
+        Return the best edge for each group that has an operation of the chosen one, and
+        for the chosen group with other values retained; the cheapest first.
         """
         order: dict[int, int] = {}
-        ways: list[tuple[tuple[int, ...], int, int, Edge]] = []
-        for number, way in enumerate(self._to_go.edges_from(place)):
+        queue: list[tuple[tuple[int, ...], int, int, Edge]] = []
+        for index, way in enumerate(self._to_go.edges_from(place)):
             move = way.move
             if move.group & chosen.group and move != chosen:
                 first = order.setdefault(move.group, len(order))
-                ways.append((self._to_go.rank_of(way), first, number, way))
-        heapify(ways)
+                queue.append((self._to_go.rank_of(way), first, index, way))
+        heapify(queue)
         best: dict[int, Edge] = {}
-        while ways and len(best) < count:
-            _, first, number, way = heappop(ways)
+        while queue and len(best) < count:
+            _, first, index, way = heappop(queue)
             if way.move.group in best:
                 continue
             if self._to_go.is_resolved(way):
                 best[way.move.group] = way
             elif self._to_go.resolve_edge(way):
-                heappush(ways, (self._to_go.rank_of(way), first, number, way))
+                heappush(queue, (self._to_go.rank_of(way), first, index, way))
         return list(best.values())
 
     def _evaluate_alternative(
         self, way: Edge, before: Label, payload: int
     ) -> Alternative:
-        """A choice behind a way of so much payload."""
+        """Return the alternative of an edge after a path with the given payload."""
         move, options = way.move, self._options_to_end(way)
         step = Step(move.group, move.context, way.option)
         time = total_time(options, before.slack)
@@ -109,7 +112,7 @@ class Alternatives:
         return Alternative(step, before.time + time, payload)
 
     def _options_to_end(self, way: Edge) -> list[Option]:
-        """Return the options of the groups from a choice to the end."""
+        """Return the options of the groups from an edge to the end."""
         return [
             way.option,
             *(each.option for each in self._to_go.best_path(way.target)),

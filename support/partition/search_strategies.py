@@ -38,28 +38,35 @@ ANYTHING = Demand()
 
 @dataclass(frozen=True)
 class SearchTask:
-    """A problem whose costs are remembered, and what is wanted of a schedule."""
+    """
+    Problem with memoized costs, and the objective and constraints of the schedule.
+    """
 
     memo: CostMemo
     objective: Objective
     limits: Limits
     demand: Demand
     retain: bool = True
-    """True if values may stay in the retained memory."""
+    """True if values may stay in the inner level."""
 
     def build_sweep(
         self, candidates: CandidateGroups, width: int = 0, retain: bool = True
     ) -> Sweep:
-        """A search that runs these groups."""
+        """Return a sweep over these candidate groups."""
         fronts = ParetoFronts(self.objective, self.limits.front, self.limits.ways)
-        prices = not self.limits.front == self.limits.ways == 1
+        has_exact_costs = not self.limits.front == self.limits.ways == 1
         retain = retain and self.retain
-        outcomes = Outcomes(self.memo, self.limits.residency_sets, retain, prices)
+        outcomes = Outcomes(
+            self.memo, self.limits.residency_sets, retain, has_exact_costs
+        )
         return Sweep(candidates, outcomes, fronts, self.limits, width)
 
 
 Found = tuple[Sweep, list[Label], str]
-"""The search, the best ways to the end, and why they may not be the best."""
+"""
+The sweep, the labels of the best paths to the end, and the reason why they may not be
+optimal.
+"""
 
 
 def _run_unfused(task: SearchTask) -> Found:
@@ -67,7 +74,7 @@ def _run_unfused(task: SearchTask) -> Found:
     sweep = task.build_sweep(
         GivenGroups(task.memo, task.limits, sequence=alone), retain=False
     )
-    return sweep, sweep.run(), "each operation runs alone"
+    return sweep, sweep.run(), "each operation runs by itself"
 
 
 def _run_greedy(task: SearchTask) -> Found:
@@ -75,7 +82,11 @@ def _run_greedy(task: SearchTask) -> Found:
     sweep = task.build_sweep(
         GivenGroups(task.memo, task.limits, sequence=groups), width=1
     )
-    return sweep, sweep.run(), "groups were joined as long as this paid at once"
+    return (
+        sweep,
+        sweep.run(),
+        "groups were merged as long as each merge reduced the cost",
+    )
 
 
 def _run_interval(task: SearchTask) -> Found:
@@ -87,7 +98,7 @@ def _run_interval(task: SearchTask) -> Found:
 def _run_beam(task: SearchTask) -> Found:
     candidates = ConnectedGroups(task.memo, task.limits, task.demand)
     sweep = task.build_sweep(candidates, task.limits.width)
-    return sweep, sweep.run(), "a beam keeps the most promising states alone"
+    return sweep, sweep.run(), "a beam keeps only the most promising states"
 
 
 def _run_dp(task: SearchTask) -> Found:
@@ -95,7 +106,7 @@ def _run_dp(task: SearchTask) -> Found:
 
 
 def _run_or_beam(task: SearchTask, candidates: CandidateGroups, why: str) -> Found:
-    """Visit all states, or a beam of them if there are too many."""
+    """Visit all states, or a beam of them if a limit is exceeded."""
     sweep = task.build_sweep(candidates)
     try:
         return sweep, sweep.run(), why
@@ -114,17 +125,18 @@ STRATEGIES: Mapping[str, Callable[[SearchTask], Found]] = {
 """
 Search strategies by name.
 
-- `dp`: the best of all schedules, by dynamic programming over downsets. Beyond its
-  limits a beam search, which the statistics tell.
-- `beam`: the best of the schedules through the most promising states.
-- `interval`: the best of those whose groups are contiguous in the given order.
-- `greedy`: neighbours joined while this pays, and values retained while they fit.
-- `unfused`: each operation alone, with nothing retained.
+- `dp`: the optimal schedule, by dynamic programming over downsets. Beyond its limits a
+  beam search, as the statistics report.
+- `beam`: the best schedule through the most promising states.
+- `interval`: the best schedule whose groups are contiguous in the given order.
+- `greedy`: neighbours merged while this reduces the cost, and values retained while
+  they fit.
+- `unfused`: each operation by itself, with nothing retained.
 """
 
 
 CONSTRAINED = ("dp", "beam", "interval")
-"""Those that can put given operations into one group."""
+"""Strategies that support constraints: given operations in one group."""
 
 
 def search(
@@ -138,30 +150,30 @@ def search(
     retain: bool = True,
 ) -> Result:
     """
-    Find a schedule of a problem, and up to as many alternatives to each of its groups;
-    it is the same, however many are asked for. With `retain` false, nothing stays in
-    the retained memory. Except for `interval`, what is found costs the same however
-    operations are numbered.
+    Find a schedule of a problem, and up to `alternatives` alternatives to each of its
+    groups; the schedule does not depend on their number. With `retain` false, no value
+    stays in the inner level. Except for `interval`, the cost of the result does not
+    depend on the numbering of the operations.
 
     Raises NoScheduleError if no sequence of groups can run, and ValueError if the
-    strategy is not known or cannot do what is demanded, as `greedy` and `unfused`.
+    strategy is unknown or, as `greedy` and `unfused`, does not support the demand.
     """
     if strategy not in STRATEGIES:
         known = ", ".join(STRATEGIES)
         raise ValueError(f"unknown strategy `{strategy}`, expected one of {known}")
     if demand.together and strategy not in CONSTRAINED:
-        able = ", ".join(CONSTRAINED)
-        raise ValueError(f"`{strategy}` takes no demands, expected one of {able}")
-    ordered, numbering = canonicalize_problem(problem)
+        supported = ", ".join(CONSTRAINED)
+        raise ValueError(f"`{strategy}` takes no demands, expected one of {supported}")
+    canonical, numbering = canonicalize_problem(problem)
     if strategy == "interval":
-        ordered, numbering = problem, identity_numbering(problem)
-    memo = CostMemo(RenumberedCosts(costs, numbering), Groups(ordered))
-    demanded = Demand(numbering.unmap_group(demand.together))
-    task = SearchTask(memo, objective, limits, demanded, retain)
+        canonical, numbering = problem, identity_numbering(problem)
+    memo = CostMemo(RenumberedCosts(costs, numbering), Groups(canonical))
+    mapped_demand = Demand(numbering.unmap_group(demand.together))
+    task = SearchTask(memo, objective, limits, mapped_demand, retain)
     try:
         sweep, labels, why = STRATEGIES[strategy](task)
     except StuckError as error:
-        first = next(members(ordered.all_operations & ~error.done))
+        first = next(members(canonical.all_operations & ~error.done))
         found_by = _strategy_name(strategy, error.width)
         raise NoScheduleError(numbering.nodes[first], found_by) from None
     ways = tuple(numbering.map_schedule(label.to_schedule()) for label in labels)
@@ -169,15 +181,14 @@ def search(
     statistics = _collect_statistics(strategy, sweep, why)
     if not alternatives:
         return Result(front[0], front, statistics, (), ways)
-    others = Alternatives(sweep).find_along(labels[0], alternatives)
-    told = tuple(tuple(map(numbering.map_alternative, each)) for each in others)
-    return Result(front[0], front, statistics, told, ways)
+    found = Alternatives(sweep).find_along(labels[0], alternatives)
+    mapped = tuple(tuple(map(numbering.map_alternative, each)) for each in found)
+    return Result(front[0], front, statistics, mapped, ways)
 
 
 def _strategy_name(strategy: str, width: int) -> str:
     """
-    Return the name of the strategy that ran in the end: a beam if it had to give up
-    states.
+    Return the name of the strategy that ran in the end: `beam` if states were dropped.
     """
     return "beam" if width and strategy != "greedy" else strategy
 
@@ -186,7 +197,7 @@ def _collect_statistics(strategy: str, sweep: Sweep, why: str) -> Statistics:
     if not why and sweep.candidates.too_large:
         why = f"groups of more than {sweep.limits.group} operations were left out"
     if not why and sweep.memo.has_prefetch:
-        why = "early loads may hide better behind slower groups"
+        why = "prefetches may overlap better with slower groups"
     return Statistics(
         strategy=_strategy_name(strategy, sweep.width),
         exact=not why,

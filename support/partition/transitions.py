@@ -1,4 +1,4 @@
-"""Transitions of the search: run a group, and change what is retained."""
+"""Transitions of the search: run a group, and change the retained values."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -8,14 +8,14 @@ from tlf.support.partition.cost_model import Context
 from tlf.support.partition.residency_outcomes import Outcome, Outcomes
 
 State = tuple[int, int]
-"""The values in the retained memory, and those of them that are nowhere else."""
+"""Values in the inner level, and those of them that are in no other level."""
 
 NOTHING: State = (0, 0)
-"""Nothing is retained."""
+"""State with nothing retained."""
 
 
 class Transition(NamedTuple):
-    """A group that runs, with what is in memory before and after."""
+    """Group that runs, with the contents of the inner level before and after."""
 
     group: int
     resident: int
@@ -24,7 +24,7 @@ class Transition(NamedTuple):
 
     @property
     def context(self) -> Context:
-        """Contents of the memory around the group."""
+        """Contents of the inner level around the group."""
         return Context(
             self.resident, self.outcome.retained, self.outcome.stored, self.taken
         )
@@ -32,35 +32,40 @@ class Transition(NamedTuple):
 
 @dataclass
 class Transitions:
-    """Finds the moves from the states of a downset, and where they lead."""
+    """Enumeration of the transitions from the states of a downset."""
 
     outcomes: Outcomes
     _sizes: dict[int, int] = field(default_factory=dict[int, int])
 
     def next_state(self, state: State, move: Transition) -> State:
-        """Return the state that a move leads to."""
+        """Return the target state of a transition."""
         inputs = self.outcomes.memo.groups.boundary(move.group).inputs
-        others, outcome = state[0] & ~inputs, move.outcome
-        return others | outcome.retained, (others & state[1]) | outcome.dirty
+        untouched, outcome = state[0] & ~inputs, move.outcome
+        return untouched | outcome.retained, (untouched & state[1]) | outcome.dirty
 
     def transitions_of(
         self, group: int, done: int, states: Iterable[State]
     ) -> Iterator[tuple[State, Transition, State]]:
-        """The moves that run a group next."""
+        """
+        Yield the transitions that run a group next: state, transition, target state.
+        """
         groups = self.outcomes.memo.groups
         inputs = groups.boundary(group).inputs
-        fates = self.outcomes.future_uses(group, done | group)
-        known: dict[tuple[int, int, int], list[Outcome]] = {}
+        uses = self.outcomes.future_uses(group, done | group)
+        cached: dict[tuple[int, int, int], list[Outcome]] = {}
         for state in states:
             retained, only = state
-            others = retained & ~inputs
-            if (taken := self._sizes.get(others)) is None:
-                taken = self._sizes[others] = groups.problem.size_of(others)
-            local = (retained & inputs, only & inputs, taken)
-            if (outcomes := known.get(local)) is None:
-                outcomes = known[local] = self.outcomes.outcomes_of(
-                    group, fates, *local
+            untouched = retained & ~inputs
+            if (occupied := self._sizes.get(untouched)) is None:
+                occupied = self._sizes[untouched] = groups.problem.size_of(untouched)
+            local = (retained & inputs, only & inputs, occupied)
+            if (outcomes := cached.get(local)) is None:
+                outcomes = cached[local] = self.outcomes.outcomes_of(
+                    group, uses, *local
                 )
             for outcome in outcomes:
-                after = (others | outcome.retained, (only & others) | outcome.dirty)
-                yield state, Transition(group, local[0], taken, outcome), after
+                after = (
+                    untouched | outcome.retained,
+                    (only & untouched) | outcome.dirty,
+                )
+                yield state, Transition(group, local[0], occupied, outcome), after

@@ -16,7 +16,9 @@ from tlf.support.partition.search_strategies import BY_TIME, DEFAULT, search
 
 @dataclass(frozen=True)
 class WhatIf:
-    """The best schedule with some operations in one group, or why there is none."""
+    """
+    Best schedule with some operations in one group, or the reason why there is none.
+    """
 
     result: Result | None
     reason: str
@@ -32,10 +34,10 @@ def force_together(
     limits: Limits = DEFAULT,
 ) -> WhatIf:
     """
-    Find the best schedule in which given operations share a group. Where it costs more
-    than the best of all, the difference is why they do not.
+    Find the best schedule in which given operations share a group. Its extra cost over
+    the best schedule is the reason why they are apart there.
 
-    Raises ValueError for strategies that cannot, see `search`.
+    Raises ValueError for strategies without constraints, see `search`.
     """
     wanted = mask_of(together)
     try:
@@ -50,16 +52,16 @@ def force_together(
 def _explain_infeasibility(
     problem: Problem, costs: CostModel, wanted: int, limits: Limits
 ) -> str:
-    """Return why no group that can run contains some operations."""
-    names = " and ".join(str(number) for number in members(wanted))
+    """Return the reason why no feasible group contains some operations."""
+    names = " and ".join(str(index) for index in members(wanted))
     group = problem.convex_closure(wanted)
     if costs.monotone and (objection := costs.objection(group)) is not None:
         return objection
     if not problem.is_connected(group):
-        found = _find_connected_group(problem, group, limits.candidates)
-        if found is None:
+        connected = _find_connected_group(problem, group, limits.candidates)
+        if connected is None:
             return f"nothing connects operations {names}"
-        group = found
+        group = connected
     if group.bit_count() > limits.group:
         return (
             f"operations {names} need a group of {group.bit_count()}, "
@@ -71,18 +73,21 @@ def _explain_infeasibility(
 
 
 def _find_connected_group(problem: Problem, group: int, most: int) -> int | None:
-    """The smallest connected group around some operations, of the first few found."""
-    pending, seen = deque([group]), {group}
-    while pending and len(seen) <= most:
+    """
+    Return the smallest connected group around some operations, of the first `most`
+    groups that are found.
+    """
+    pending, visited = deque([group]), {group}
+    while pending and len(visited) <= most:
         group = pending.popleft()
         if problem.is_connected(group):
             return group
-        near = 0
-        for number in members(group):
-            near |= problem.neighbours[number]
-        for number in members(near & ~group):
-            larger = problem.convex_closure(group | 1 << number)
-            if larger not in seen:
-                seen.add(larger)
+        neighbours = 0
+        for index in members(group):
+            neighbours |= problem.neighbours[index]
+        for index in members(neighbours & ~group):
+            larger = problem.convex_closure(group | 1 << index)
+            if larger not in visited:
+                visited.add(larger)
                 pending.append(larger)
     return None

@@ -118,7 +118,7 @@ def test_the_npu_has_no_f64():
 
     assert fault is not None
     assert fault.kind == "refused"
-    assert "the npu holds bf16, f16, f32" in fault.message
+    assert "the npu supports bf16, f16, f32" in fault.message
     assert fault.message.endswith("got f64")
 
 

@@ -23,7 +23,7 @@ def is_copied(text: str, target_name: str) -> bool:
     assert PARTITION in passes
     first = PARTITION.replace("}", " max-evaluations=1}")
     run_passes(context, module, target, passes.replace(PARTITION, first))
-    return "there is no room for all that is joined" in str(module)
+    return "the level has no room for the result" in str(module)
 
 
 @pytest.mark.long

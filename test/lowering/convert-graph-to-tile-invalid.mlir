@@ -115,7 +115,7 @@ func.func @handed_on(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 
 // -----
 
-// CHECK: error: graph.reduce: its consumers reach beyond an axis that it does not iterate over
+// CHECK: error: graph.reduce: its consumers need elements beyond an axis that it does not iterate over
 func.func @reach(%x: tensor<20x4xf32>) -> tensor<20x5xf32> {
   %y = graph.group ins(%a = %x : tensor<20x4xf32>) plan #graph.plan<L1, tile [20, 5], mapping loop> -> (tensor<20x5xf32>) {
     %0 = graph.reduce %a <sum> axes [1] keepdims : (tensor<20x4xf32>) -> tensor<20x1xf32>

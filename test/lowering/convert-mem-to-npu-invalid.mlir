@@ -165,7 +165,7 @@ func.func @f() attributes {tlf.arguments = array<i64>} {
   %a = mem.alloc at 0 : memref<8xf32, "L1">
   %b = memref.subview %a[4] [4] [1]
       : memref<8xf32, "L1"> to memref<4xf32, strided<[1], offset: 4>, "L1">
-  // expected-error@+1 {{memref.reinterpret_cast: expected a whole buffer, got a part of one}}
+  // expected-error@+1 {{memref.reinterpret_cast: expected an allocated buffer, got a subview}}
   %c = memref.reinterpret_cast %b to offset: [0], sizes: [2, 2], strides: [2, 1]
       : memref<4xf32, strided<[1], offset: 4>, "L1"> to memref<2x2xf32, "L1">
   mem.fill 0.0 into %c : memref<2x2xf32, "L1">
@@ -180,7 +180,7 @@ func.func @f() attributes {tlf.arguments = array<i64>} {
   %c4 = arith.constant 4 : index
   %c1 = arith.constant 1 : index
   %r = scf.for %i = %c0 to %c4 step %c1 iter_args(%b = %a) -> (memref<8xf32, "L1">) {
-    // expected-error@+1 {{cannot tell where a buffer that a loop carries is}}
+    // expected-error@+1 {{cannot resolve the address of a loop-carried buffer}}
     mem.fill 0.0 into %b : memref<8xf32, "L1">
     scf.yield %b : memref<8xf32, "L1">
   }
@@ -214,7 +214,7 @@ func.func @f() attributes {tlf.arguments = array<i64>} {
 
 func.func @f(%x: memref<4xf32, "L3">) attributes {tlf.arguments = array<i64: 0>} {
   %a = mem.alloc at 0 : memref<4xf32, "L2">
-  // expected-error@+1 {{expected what starts ahead to be in the body of a loop}}
+  // expected-error@+1 {{expected an instruction issued ahead in the body of a loop}}
   %t = mem.dma %x[0] to %a[0] size [4] ahead 1 : memref<4xf32, "L3"> to memref<4xf32, "L2">
   mem.wait %t
   func.return
@@ -229,7 +229,7 @@ func.func @f(%x: memref<4xf32, "L3">) attributes {tlf.arguments = array<i64: 0>}
   %a = mem.alloc at 0 : memref<1xf32, "L2">
   %b = mem.alloc at 0 : memref<1xf32, "L1">
   scf.for %i = %zero to %four step %one {
-    // expected-error@+1 {{mem.dma: expected a move that can start 1 iterations ahead, got one that follows what is done 1 before its own}}
+    // expected-error@+1 {{mem.dma: expected a move that can be issued 1 iterations ahead, got one that depends on an instruction 1 iterations earlier}}
     %t = mem.dma %x[%i] to %a[0] size [1] ahead 1 : memref<4xf32, "L3"> to memref<1xf32, "L2">
     mem.wait %t
     %u = mem.dma %a[0] to %b[0] size [1] : memref<1xf32, "L2"> to memref<1xf32, "L1">
@@ -257,7 +257,7 @@ func.func @f() attributes {tlf.arguments = array<i64>} {
   %x = mem.alloc at 0 : memref<9x4xf32, "L2">
   %n = mem.alloc at 0 : memref<5xi64, "L1">
   %a = mem.alloc at 64 : memref<5x4xf32, "L1">
-  // expected-error@+1 {{mem.dma_gather: expected moves into L1 that follow indices, got a target whose moves do not}}
+  // expected-error@+1 {{mem.dma_gather: the npu has no indexed moves into L1}}
   %t = mem.dma_gather %x[0, 0] axis 0 at %n to %a
       maps [affine_map<(d0, d1) -> (0, d1)>, affine_map<(d0, d1) -> (d0)>] size [5, 4]
       : memref<9x4xf32, "L2">, memref<5xi64, "L1"> to memref<5x4xf32, "L1">

@@ -44,7 +44,7 @@ func.func @window(%x: memref<16xf32, "L3">, %y: memref<8xf32, "L3">) {
 
 func.func @large_product(%x: memref<1024x1024xf64, "L3">) {
   %v = mem.load %x[0, 0] size [1024, 1024] : memref<1024x1024xf64, "L3"> -> tensor<1024x1024xf64>
-  // expected-error@+1 {{mem.contract: expected at most 1048576 elements at once, got 1073741824}}
+  // expected-error@+1 {{mem.contract: expected intermediate tiles of at most 1048576 elements, got 1073741824}}
   %r = mem.contract ins(%v, %v : tensor<1024x1024xf64>, tensor<1024x1024xf64>) outs(%v : tensor<1024x1024xf64>) domain [1024, 1024, 1024] maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] -> tensor<1024x1024xf64>
   mem.store %r to %x[0, 0] : tensor<1024x1024xf64> to memref<1024x1024xf64, "L3">
   func.return
@@ -67,7 +67,7 @@ func.func @scalar(%x: memref<8xi32, "L3">) {
 // -----
 
 func.func @buffers(%x: memref<8xf32, "L3">) {
-  // expected-error@+1 {{mem.fill: expected values on triton, got buffers in a nearer level}}
+  // expected-error@+1 {{mem.fill: expected values on triton, got buffers in an inner level}}
   mem.fill 0.0 into %x : memref<8xf32, "L3">
   func.return
 }
@@ -75,7 +75,7 @@ func.func @buffers(%x: memref<8xf32, "L3">) {
 // -----
 
 func.func @moves(%x: memref<8xf32, "L3">, %y: memref<8xf32, "L3">) {
-  // expected-error@+1 {{triton has nothing for mem.dma}}
+  // expected-error@+1 {{triton does not support mem.dma}}
   %t = mem.dma %x[0] to %y[0] size [8] : memref<8xf32, "L3"> to memref<8xf32, "L3">
   func.return
 }

@@ -2,7 +2,7 @@
 // RUN: not tlf-opt %s --split-input-file --target npu -p convert-tile-to-mem 2>&1 | filecheck %s --check-prefix=BUFFER
 
 // CHECK: error: tile.gather: expected a source in L3, got L1
-// BUFFER: error: tile.gather: cannot move by indices into a buffer
+// BUFFER: error: tile.gather: cannot gather into a buffer
 func.func @near(%t: tensor<8xf32>, %n: tensor<4xi64>) {
   %a = tile.slice %t[0] : tensor<8xf32> -> tensor<8xf32, #tile.encoding<L1>>
   %m = tile.slice %n[0] : tensor<4xi64> -> tensor<4xi64, #tile.encoding<L1>>

@@ -9,7 +9,7 @@ func.func @half(%x: tensor<8x8xbf16>) {
 
 // -----
 
-// CHECK: error: graph.matmul: expected to accumulate on a tile of its own
+// CHECK: error: graph.matmul: expected to accumulate on a contiguous tile
 func.func @part(%x: tensor<8x8xf32>) {
   %t = tile.slice %x[0, 0] : tensor<8x8xf32> -> tensor<8x8xf32, #tile.encoding<L1>>
   %u = tile.slice %x[0, 0] : tensor<8x8xf32> -> tensor<4x4xf32, #tile.encoding<L1>>
@@ -39,7 +39,7 @@ func.func @gathered(%x: tensor<8x8xf32>) {
 
 // A tile far from where engines compute is copied by way of a nearer memory, slice by
 // slice along its longest axis.
-// CHECK: error: tile.while: a slice of 6400 bytes is too large to pass L1
+// CHECK: error: tile.while: a slice of 6400 bytes is too large to copy through L1
 func.func @far(%x: tensor<40x40x40xf32>) {
   %t = tile.slice %x[0, 0, 0] : tensor<40x40x40xf32> -> tensor<40x40x40xf32, #tile.encoding<L2>>
   %s = tile.while (%k = 0 to 8 step 4) sequential carry(%a = %t : tensor<40x40x40xf32, #tile.encoding<L2>>) {

@@ -1,6 +1,6 @@
 // RUN: not tlf-opt %s --split-input-file --target h200 -p convert-tile-to-mem 2>&1 | filecheck %s
 
-// CHECK: error: tile.while: cannot put tiles into a tile of registers
+// CHECK: error: tile.while: cannot insert tiles into a tile of registers
 func.func @into(%x: tensor<8xf32>) {
   %e = tile.fill 0.0 : f32 : tensor<8xf32, #tile.encoding<L1>>
   %0 = tile.while () parallel into(%o = %e : tensor<8xf32, #tile.encoding<L1>>) {
@@ -22,7 +22,7 @@ func.func @levels(%x: tensor<8xf32>) {
 
 // -----
 
-// CHECK: error: tile.slice: cannot take a part of a tile of registers
+// CHECK: error: tile.slice: cannot slice a tile of registers
 func.func @part(%x: tensor<8xf32>) {
   %t = tile.slice %x[0] : tensor<8xf32> -> tensor<8xf32, #tile.encoding<L1>>
   %u = tile.slice %t[0] : tensor<8xf32, #tile.encoding<L1>> -> tensor<4xf32, #tile.encoding<L1>>

@@ -1,6 +1,6 @@
 // RUN: not tlf-opt %s --split-input-file --target npu-tiny -p convert-tile-to-mem 2>&1 | filecheck %s
 
-// CHECK: error: tile.while: expected a destination of its own: arguments are read-only
+// CHECK: error: tile.while: expected a writable destination: arguments are read-only
 func.func @read_only(%x: tensor<8xf32>) -> tensor<8xf32> {
   %e = tile.empty : tensor<8xf32>
   %z = tile.while () parallel into(%o = %x : tensor<8xf32>) {
@@ -28,7 +28,7 @@ func.func @used(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 
-// CHECK: error: tile.while: expected the loop to read of its destination what it writes next
+// CHECK: error: tile.while: expected an iteration to read only its own tile of the destination
 func.func @elsewhere(%x: tensor<8xf32>) -> tensor<8xf32> {
   %e = tile.empty : tensor<8xf32>
   %y = tile.while (%i = 0 to 8 step 4) parallel into(%o = %e : tensor<8xf32>) {
@@ -55,7 +55,7 @@ func.func @number(%n: index) -> index {
 
 // -----
 
-// CHECK: error: func.return: expected a returned value that tiles were put into
+// CHECK: error: func.return: expected a returned value that tiles are inserted into
 func.func @argument(%x: tensor<8xf32>) -> tensor<8xf32> {
   func.return %x : tensor<8xf32>
 }

@@ -28,7 +28,7 @@ func.func @made(%x: tensor<12x8xf32>) -> tensor<12x8xf32> {
 
 // A part that reaches out of a tensor of its level is copied, with what is outside.
 // CHECK-LABEL: func.func @reaching
-// CHECK-SAME:    a part that reaches out of a tensor is copied
+// CHECK-SAME:    an out-of-bounds slice is copied
 // CHECK:         [[T:%.*]] = mem.alloc : memref<8xf32, "L2">
 // CHECK:         [[P:%.*]] = mem.alloc : memref<6xf32, "L2">
 // CHECK:         [[B:%.*]] = mem.alloc : memref<6xf32, "L1">

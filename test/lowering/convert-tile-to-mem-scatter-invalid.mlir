@@ -14,7 +14,7 @@ func.func @near(%x: tensor<8xf32>, %n: tensor<4xi64>, %u: tensor<4xf32>) {
 
 // -----
 
-// CHECK: error: tile.scatter: cannot move by indices out of L1
+// CHECK: error: tile.scatter: cannot scatter from L1
 func.func @nearest(%x: tensor<8xf32>, %n: tensor<4xi64>, %u: tensor<4xf32>) {
   %m = tile.slice %n[0] : tensor<4xi64> -> tensor<4xi64, #tile.encoding<L1>>
   %v = tile.slice %u[0] : tensor<4xf32> -> tensor<4xf32, #tile.encoding<L1>>
@@ -25,7 +25,7 @@ func.func @nearest(%x: tensor<8xf32>, %n: tensor<4xi64>, %u: tensor<4xf32>) {
 
 // -----
 
-// VALUE: error: tile.scatter: cannot move by indices out of L1
+// VALUE: error: tile.scatter: cannot scatter from L1
 // CHECK: error: tile.scatter: expected indices in L2, got L1
 func.func @apart(%x: tensor<8xf32>, %n: tensor<4xi64>, %u: tensor<4xf32>) {
   %m = tile.slice %n[0] : tensor<4xi64> -> tensor<4xi64, #tile.encoding<L1>>

@@ -8,7 +8,7 @@
 // MANY: error: triton: expected one host function, got strided, early
 // NAME: error: triton: expected a function h, got strided, early
 // STRIDED: error: expected a contiguous buffer, got memref<4xf32, strided<[2]>, "L3">
-// EARLY: error: the host has nothing for mem.load
+// EARLY: error: the host does not support mem.load
 
 func.func @strided(%x: memref<4xf32, strided<[2]>, "L3">) attributes {tlf.results = 0 : i64} {
   func.return

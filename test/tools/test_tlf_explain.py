@@ -116,7 +116,7 @@ def test_kernels_are_told_with_what_keeps_them_apart(
     assert len(groups) == len(costs) > 1
     assert (
         "graph-group: missed: %v: no loop with other reductions: no factor corrects "
-        "what it has added up for other results it needs"
+        "its running sum when the results that it depends on change"
     ) in told
 
 

@@ -8,7 +8,7 @@
 
 // CHECK:     @distances on npu, 2 groups
 // CHECK:     {{^}}graph-decompose: passed: %y: matmul keeps its accumulator of f32
-// CHECK:     {{^}}graph-group: missed: %v: no loop with other reductions: no factor corrects what it has added up for other results it needs
+// CHECK:     {{^}}graph-group: missed: %v: no loop with other reductions: no factor corrects its running sum when the results that it depends on change
 // CHECK-NOT: graph-partition: passed
 // CHECK:     {{^}}in L1: graph-group: passed: %y: run together: matmul, cast
 
@@ -29,7 +29,7 @@ func.func @distances(%x: tensor<512x64xbf16>, %w: tensor<64x5000xbf16>) -> tenso
 
 // NEAR: @deviation on npu, 1 group
 // NEAR: {{^}}graph-partition: passed: %v: 2 groups run as one
-// NEAR: {{^}}in L1: graph-group: missed: %v: no loop with other reductions: it needs the result of a sum, which may be anything until its end
+// NEAR: {{^}}in L1: graph-group: missed: %v: no loop with other reductions: it needs the result of a sum, which is arbitrary until the sum is complete
 // NEAR: {{^}}in L1: graph-group: passed: %y: run together: matmul, cast
 
 // JSON:      "source": "graph-partition",

@@ -21,7 +21,7 @@
 // CHECK-NEXT: 1 %c to %y {{ *}}10,196    memory {{.*}}x    620,544  computation
 // CHECK-NEXT: in all {{ *}}15,014    matrix {{.*}}  1,040,384            -
 // CHECK-NEXT: every group of graph-group by itself would take {{[0-9,]+}} cycles, 1.0{{[0-9]}}x as long, and move 1,040,384 bytes
-// CHECK-NEXT: found by dp, {{[0-9,]+}} cycles, groups beside each other: not proven: early loads may hide better behind slower groups
+// CHECK-NEXT: found by dp, {{[0-9,]+}} cycles, groups beside each other: not proven: prefetches may overlap better with slower groups
 
 // CHECK:      group 0: %a to %b
 // CHECK-NEXT:   computes    %a (conv2d cast), %b (relu)
@@ -51,7 +51,7 @@
 // TOGETHER: a and b: `graph-group` put them into one group
 
 // LIMIT:      %a and c: limit binds
-// LIMIT-NEXT:   because     a group holds 1 contraction at most
+// LIMIT-NEXT:   because     a group has at most 1 contraction
 // LIMIT:        at stake    {{[0-9,]+}} cycles
 // LIMIT-NEXT:   change      graph-partition{max-group-size=2 max-contractions=2}: these groups take
 

@@ -1,8 +1,8 @@
 """
 Canonicalization and simplification rules of the graph dialect.
 
-They stand apart from the operations, which they know, and are given to their classes
-when the dialect is imported, before anybody can use these.
+Rules depend on the operations, but not conversely: `register_rewrites` registers them
+with the operation classes when the dialect is imported.
 """
 
 from __future__ import annotations

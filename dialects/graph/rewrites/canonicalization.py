@@ -25,19 +25,17 @@ from tlf.dialects.types import tensor_type, type_like
 
 
 class SimplifyPattern(RewritePattern):
-    """
-    Replace an operation by a simpler one that computes the same bits.
-    """
+    """Replace an operation by a simpler one with bit-identical results."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, SimplificationInterface):
             return
-        if (found := op.best_simplification()) is not None:
-            rewriter.replace(op, [], [found.build(rewriter)])
+        if (simplification := op.best_simplification()) is not None:
+            rewriter.replace(op, [], [simplification.build(rewriter)])
 
 
 class MergeShapesPattern(RewritePattern):
-    """Merge two reshapes, or two broadcasts; drop them where the shape is unchanged."""
+    """Merge two reshapes, or two broadcasts; drop them if the type is unchanged."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(
@@ -84,8 +82,8 @@ class MergeTransposesPattern(RewritePattern):
 
 class MergeSlicesPattern(RewritePattern):
     """
-    Merge two slices of whole tensors into one. Slices of tiles stay: they move them
-    from level to level.
+    Merge two slices of whole tensors into one. Slices of tiles are not merged, because
+    they move tiles between memory levels.
     """
 
     @op_type_rewrite_pattern
@@ -129,18 +127,22 @@ class SliceOfConcatPattern(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: SliceOp, rewriter: PatternRewriter, /) -> None:
-        joined = op.operand.owner
-        if not isinstance(joined, ConcatLikeInterface):
+        concat = op.operand.owner
+        if not isinstance(concat, ConcatLikeInterface):
             return
-        if not is_ungrouped(joined) or not is_ungrouped(op):
+        if not is_ungrouped(concat) or not is_ungrouped(op):
             return
-        for part, place in zip(joined.operands, joined.operand_offsets(), strict=True):
-            offsets = [begin - low for begin, low in zip(op.starts, place, strict=True)]
-            if _is_slice_in_bounds(op, offsets, shape_of(part)):
+        for operand, position in zip(
+            concat.operands, concat.operand_offsets(), strict=True
+        ):
+            offsets = [
+                begin - low for begin, low in zip(op.starts, position, strict=True)
+            ]
+            if _is_slice_in_bounds(op, offsets, shape_of(operand)):
                 rewriter.replace(
                     op,
                     SliceOp.create(
-                        operands=[part],
+                        operands=[operand],
                         properties={
                             "offsets": integers_attribute(offsets),
                             "strides": op.strides,
@@ -172,18 +174,20 @@ class BroadcastAfterUnfoldPattern(RewritePattern):
             iterator for access in op.indexing_maps()[0] for iterator, _ in access.terms
         }
         shape = shape_of(op.result)
-        once = [extent if axis in used else 1 for axis, extent in enumerate(shape)]
-        if once == list(shape):
+        unfold_shape = [
+            extent if axis in used else 1 for axis, extent in enumerate(shape)
+        ]
+        if unfold_shape == list(shape):
             return
         result = tensor_type(op.result)
-        gathered = UnfoldOp.create(
+        unfold = UnfoldOp.create(
             operands=[op.operand],
             properties=dict(op.properties),
-            result_types=[type_like(result, once, result.element_type)],
+            result_types=[type_like(result, unfold_shape, result.element_type)],
             attributes=dict(op.attributes),
         )
-        gathered.location = op.location
-        rewriter.replace(op, [gathered, movement.BroadcastOp(gathered, shape)])
+        unfold.location = op.location
+        rewriter.replace(op, [unfold, movement.BroadcastOp(unfold, shape)])
 
 
 class GatherToUnfoldPattern(RewritePattern):
@@ -192,12 +196,12 @@ class GatherToUnfoldPattern(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, IndexingOperation):
             return
-        if (ramp := affine_tensor_of(op.indices)) is None:
+        if (affine := affine_tensor_of(op.indices)) is None:
             return
-        read, named = op.indexing_maps()
+        read, index_accesses = op.indexing_maps()
         assert read is not None
-        place = ramp.compose_access(named or ())
-        accesses = tuple(place if each.index is not None else each for each in read)
+        index = affine.compose_access(index_accesses or ())
+        accesses = tuple(index if each.index is not None else each for each in read)
         shape = shape_of(op.result)
         map_ = to_affine_map(accesses, len(shape)).data
         rewriter.replace(op, UnfoldOp(op.operand, map_, shape))
@@ -208,14 +212,16 @@ class ScatterIndicesBroadcastPattern(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ScatterOp, rewriter: PatternRewriter, /) -> None:
-        spread = op.indices.owner
-        if not isinstance(spread, movement.BroadcastOp) or not is_ungrouped(spread):
+        broadcast = op.indices.owner
+        if not isinstance(broadcast, movement.BroadcastOp) or not is_ungrouped(
+            broadcast
+        ):
             return
         axis = op.written_axis
-        found, wanted = shape_of(spread.operand), shape_of(op.indices)
-        if len(found) != len(wanted) or found[axis] != wanted[axis]:
+        source, shape = shape_of(broadcast.operand), shape_of(op.indices)
+        if len(source) != len(shape) or source[axis] != shape[axis]:
             return
-        operands = (op.operand, spread.operand, op.updates)
+        operands = (op.operand, broadcast.operand, op.updates)
         rewriter.replace(op, ScatterOp(*operands, axis, op.kind.data))
 
 
@@ -232,11 +238,11 @@ class TransposeOfUnfoldPattern(RewritePattern):
         if first.attributes or op.attributes:
             return
         axes = op.axis_list
-        places = [AffineExpr.dimension(axes.index(axis)) for axis in range(len(axes))]
-        map_ = first.map.data.replace_dims_and_symbols(places, [], len(axes), 0)
-        gathered = UnfoldOp.create(
+        dims = [AffineExpr.dimension(axes.index(axis)) for axis in range(len(axes))]
+        map_ = first.map.data.replace_dims_and_symbols(dims, [], len(axes), 0)
+        unfold = UnfoldOp.create(
             operands=[first.operand],
             properties={"map": AffineMapAttr(map_), "fill": first.fill},
             result_types=op.result_types,
         )
-        rewriter.replace(op, gathered)
+        rewriter.replace(op, unfold)

@@ -23,7 +23,7 @@ LOSSLESS_TYPES: Mapping[Attribute, tuple[Attribute, ...]] = {
     bf16: (f32, f64),
     f32: (f64,),
 }
-"""The element types that represent every value of an element type."""
+"""Element types that represent every value of an element type exactly."""
 
 
 def _byte_size(element: Attribute) -> int:
@@ -43,7 +43,7 @@ def _can_skip_cast(source: Attribute, between: Attribute, wanted: Attribute) -> 
         return True
     if not is_float(wanted):
         return _byte_size(wanted) >= _byte_size(source)
-    # An integer becomes a 16-bit float by way of f32, but one step less from a float.
+    # Integers convert to 16-bit floats by way of f32, with a rounding more than floats.
     return not is_16_bit_float(wanted) or source == i8 or not is_float(between)
 
 

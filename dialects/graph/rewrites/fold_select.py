@@ -37,12 +37,12 @@ def fold_known_select(op: Operation) -> Iterable[Simplification]:
     result, condition = op.result.type, splat_of(op.condition)
     if op.lhs is op.rhs and op.lhs.type == result:
         yield Simplification("select(c, x, x) = x", partial(reuse_value, op.lhs))
-    for number, chosen, text in (
+    for number, operand, text in (
         (1, op.lhs, "select(true, x, y) = x"),
         (0, op.rhs, "select(false, x, y) = y"),
     ):
-        if condition == number and chosen.type == result:
-            yield Simplification(text, partial(reuse_value, chosen))
+        if condition == number and operand.type == result:
+            yield Simplification(text, partial(reuse_value, operand))
 
 
 def fold_boolean_select(op: Operation) -> Iterable[Simplification]:
@@ -98,7 +98,7 @@ def fold_self_comparison(op: Operation) -> Iterable[Simplification]:
     relation = op.relation.data
     if is_float(element_of(op.lhs)) and relation not in _STRICT:
         return
-    known = relation in _REFLEXIVE
-    build = partial(build_splat, number=int(known), type_=tensor_type(op.result))
-    text = f"x {relation} x = {'true' if known else 'false'}"
+    outcome = relation in _REFLEXIVE
+    build = partial(build_splat, number=int(outcome), type_=tensor_type(op.result))
+    text = f"x {relation} x = {'true' if outcome else 'false'}"
     yield Simplification(text, build)

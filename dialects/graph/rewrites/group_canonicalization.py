@@ -16,24 +16,24 @@ from tlf.dialects.graph.group import GroupOp, YieldOp
 
 class DeduplicateYieldsPattern(RewritePattern):
     """
-    Let a group yield only what it computes and what has uses, each value once: a
-    yielded argument becomes the operand outside, and a group without results is erased.
-    A plan tells of the results by their numbers, so a group that has one stays.
+    Remove unused and duplicate results of a group. Results that are block arguments are
+    replaced by the operands, and a group without results is erased. Groups with a plan
+    are not changed, because plans refer to results by index.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: GroupOp, rewriter: PatternRewriter, /) -> None:
-        kept = _collect_used_values(op)
-        if op.plan is not None or len(kept) == len(op.yielded_values):
+        used = _collect_used_values(op)
+        if op.plan is not None or len(used) == len(op.yielded_values):
             return
         yielded = op.yielded_values
-        known = dict[SSAValue, SSAValue](
+        replacements = dict[SSAValue, SSAValue](
             zip(op.body.block.args, op.inputs, strict=True)
         )
-        made = [_rebuild_with_results(op, kept)] if kept else []
-        for group in made:
-            known.update(zip(kept, group.results, strict=True))
-        rewriter.replace(op, made, [known.get(value) for value in yielded])
+        groups = [_rebuild_with_results(op, used)] if used else []
+        for group in groups:
+            replacements.update(zip(used, group.results, strict=True))
+        rewriter.replace(op, groups, [replacements.get(value) for value in yielded])
 
 
 def _collect_used_values(op: GroupOp) -> tuple[SSAValue, ...]:

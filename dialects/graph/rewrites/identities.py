@@ -34,10 +34,10 @@ AnyLaw = TypeVar("AnyLaw", ConstantOperandLaw, SameOperandLaw)
 def _group_by_operation(
     laws: Sequence[AnyLaw],
 ) -> Mapping[OperationType, Sequence[AnyLaw]]:
-    found: dict[OperationType, list[AnyLaw]] = defaultdict(list)
+    groups: dict[OperationType, list[AnyLaw]] = defaultdict(list)
     for law in laws:
-        found[law.kind].append(law)
-    return found
+        groups[law.kind].append(law)
+    return groups
 
 
 _LAWS, _SAME = (
@@ -47,7 +47,7 @@ _LAWS, _SAME = (
 
 
 def reuse_value(value: SSAValue, _builder: Builder) -> SSAValue:
-    """Return a value that exists already."""
+    """Return an existing value; build nothing."""
     return value
 
 
@@ -55,13 +55,13 @@ def rebuild_with_operands(
     op: Operation, operands: Sequence[SSAValue], builder: Builder
 ) -> SSAValue:
     """Rebuild an operation with other operands."""
-    made = type(op).create(
+    new_op = type(op).create(
         operands=operands,
         result_types=op.result_types,
         properties=dict(op.properties),
         attributes=dict(op.attributes),
     )
-    return builder.insert(made).results[0]
+    return builder.insert(new_op).results[0]
 
 
 def _build_negation(value: SSAValue, builder: Builder) -> SSAValue:
@@ -73,7 +73,7 @@ def _apply_law(
 ) -> Simplification | None:
     """
     Return the simplification of an operation by a law; `None` if it does not apply.
-    `value` is the operand that may be anything.
+    `value` is the operand that the law does not fix.
     """
     result = tensor_type(op.results[0])
     if not isinstance(law.result, LawResult):
@@ -108,8 +108,10 @@ def apply_constant_operand_laws(op: Operation) -> Iterable[Simplification]:
             continue
         names = ["x", "x"]
         names[law.side] = format_number(number)
-        if (found := _apply_law(law, op, op.operands[1 - law.side])) is not None:
-            yield _with_equation(format_term(type(op), *names), found)
+        if (
+            simplification := _apply_law(law, op, op.operands[1 - law.side])
+        ) is not None:
+            yield _with_equation(format_term(type(op), *names), simplification)
 
 
 def apply_same_operand_laws(op: Operation) -> Iterable[Simplification]:
@@ -117,8 +119,8 @@ def apply_same_operand_laws(op: Operation) -> Iterable[Simplification]:
     if len(op.operands) != 2 or op.operands[0] is not op.operands[1]:
         return
     for law in _SAME.get(type(op), ()):
-        if (found := _apply_law(law, op, op.operands[0])) is not None:
-            yield _with_equation(format_term(type(op), "x", "x"), found)
+        if (simplification := _apply_law(law, op, op.operands[0])) is not None:
+            yield _with_equation(format_term(type(op), "x", "x"), simplification)
 
 
 def fold_composition(op: Operation) -> Iterable[Simplification]:
@@ -126,16 +128,16 @@ def fold_composition(op: Operation) -> Iterable[Simplification]:
     inner = op.operands[0].owner
     if not isinstance(inner, Operation) or len(inner.operands) != 1:
         return
-    kind, before = type(op), type(inner)
+    kind, inner_kind = type(op), type(inner)
     (x,) = inner.operands
-    left = format_term(kind, format_term(before, "x"))
-    if INVERSES.get(kind) is before:
+    left = format_term(kind, format_term(inner_kind, "x"))
+    if INVERSES.get(kind) is inner_kind:
         yield Simplification(f"{left} = x", partial(reuse_value, x), exact=False)
-    match COMPOSITIONS.get((kind, before)):
+    match COMPOSITIONS.get((kind, inner_kind)):
         case CompositionResult.ARGUMENT:
             yield Simplification(f"{left} = x", partial(reuse_value, x))
         case CompositionResult.INNER:
-            text = f"{left} = {format_term(before, 'x')}"
+            text = f"{left} = {format_term(inner_kind, 'x')}"
             yield Simplification(text, partial(reuse_value, inner.results[0]))
         case CompositionResult.OUTER:
             build = partial(rebuild_with_operands, op, [x])

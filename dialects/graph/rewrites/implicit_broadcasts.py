@@ -17,7 +17,7 @@ from tlf.dialects.types import broadcast_shape
 
 
 def _broadcast_source(value: SSAValue) -> SSAValue | None:
-    """Return the operand of an explicit broadcast that numpy would do implicitly."""
+    """Return the operand of an explicit broadcast that is implicit in numpy."""
     owner = value.owner
     if isinstance(owner, BroadcastOp):
         return owner.operand

@@ -31,9 +31,7 @@ def reuse_reduction(op: Operation) -> Iterable[Simplification]:
 
 
 def _is_same_reduction(first: ReduceOp, op: ReduceOp) -> bool:
-    """
-    Return `True` if one reduction precedes another one and computes the same numbers.
-    """
+    """Return `True` if `first` precedes `op` and computes the same values."""
     if first.parent is not op.parent or not first.is_before_in_block(op):
         return False
     if first.init_value is not None or op.init_value is not None:

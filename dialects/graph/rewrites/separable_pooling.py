@@ -16,10 +16,7 @@ from tlf.dialects.interfaces import Simplification
 from tlf.dialects.types import tensor_type, type_like
 
 MIN_STEP_RATIO = 2
-"""
-Minimum reduction factor in steps that pays for writing and reading intermediate
-results.
-"""
+"""Minimum ratio of steps, before to after, that pays for intermediate traffic."""
 
 
 def separate_pooling_axes(op: Operation) -> Iterator[Simplification]:
@@ -65,12 +62,12 @@ def _build_pooling_by_axis(
         window = _drop_axes(op.window, dropped)
         shape = op.infer_pooled_shape(shape_of(value), window)
         type_ = result if dropped == {first} else type_like(result, shape)
-        made = type(op).create(
+        pooling = type(op).create(
             operands=[value],
             result_types=[type_],
             properties={**op.properties, **window_properties(window)},
         )
-        value = builder.insert(made).results[0]
+        value = builder.insert(pooling).results[0]
     return value
 
 
@@ -79,8 +76,8 @@ def _drop_axes(window: Window, axes: set[int]) -> Window:
 
     def reset_dropped(numbers: tuple[int, ...], default: int) -> tuple[int, ...]:
         return tuple(
-            default if place % window.rank in axes else number
-            for place, number in enumerate(numbers)
+            default if position % window.rank in axes else number
+            for position, number in enumerate(numbers)
         )
 
     return replace(

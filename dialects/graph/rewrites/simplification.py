@@ -58,7 +58,7 @@ def fold_dropout(op: Operation) -> Iterable[Simplification]:
 
 
 def fold_within(op: Operation) -> Iterable[Simplification]:
-    """Fold a range assertion that no check needs."""
+    """Fold a range assertion if values are not checked."""
     if op.operands[0].type == op.results[0].type:
         text = "within(x) = x where values are not checked"
         yield Simplification(text, lambda builder: reuse_value(op.operands[0], builder))
@@ -92,7 +92,7 @@ RULES_BY_OPERATION: Mapping[type[Operation], Sequence[SimplificationRule]] = {
     pooling.MaxPool2dOp: (separate_pooling_axes,),
     pooling3d.MaxPool3dOp: (separate_pooling_axes,),
 }
-"""Rules by operation, tried before those of its families."""
+"""Rules by operation, applied before the rules of its base classes."""
 
 
 def _rules_for(op: Operation) -> Iterator[SimplificationRule]:
@@ -114,9 +114,9 @@ def is_ungrouped(op: Operation) -> bool:
 
 def simplifications_of(op: Operation) -> Iterator[Simplification]:
     """
-    Yield the simplifications of an ungrouped operation, best first. Operations of
-    groups stay, because plans count what they iterate over, and tiles stay, because
-    they were whole tensors before.
+    Yield the simplifications of an ungrouped operation, best first. Operations in
+    groups have none, because plans depend on their iteration domains. Operations on
+    tiles have none, because they were simplified as operations on whole tensors.
     """
     if is_ungrouped(op):
         for rule in _rules_for(op):

@@ -38,9 +38,9 @@ def _is_normal(number: float, element: Attribute) -> bool:
     Return `True` if a float is normal in an element type: not zero, denormal, infinite
     or NaN.
     """
-    given = float(np.asarray(number).astype(dtype_of(element)))
+    rounded = float(np.asarray(number).astype(dtype_of(element)))
     least = {2: 2.0**-14, 4: 2.0**-126, 8: 2.0**-1022}[dtype_of(element).itemsize]
-    return math.isfinite(given) and abs(given) >= least
+    return math.isfinite(rounded) and abs(rounded) >= least
 
 
 def multiply_by_reciprocal(op: Operation) -> Iterable[Simplification]:
@@ -93,9 +93,9 @@ _POWERS: Mapping[float, tuple[str, Callable[[Builder, SSAValue], SSAValue], bool
     ),
 }
 """
-By exponent, what a power is, how to build it, and whether that is exact: products of
-two and quotients are rounded as well as can be, the rest is rounded more than once, or
-differs for -0 and -inf.
+Text, builder and exactness of the expansion of a power, by exponent. Products of two
+factors and quotients are correctly rounded; other expansions round more than once, or
+differ for -0 and -inf.
 """
 
 
@@ -122,8 +122,8 @@ def fold_negated_operand(op: Operation) -> Iterable[Simplification]:
         lhs, rhs = rhs, lhs
     if not isinstance(rhs.owner, NegOp):
         return
-    made = partial(_build_binary, other, lhs, rhs.owner.operand)
-    yield Simplification(f"{left} = {right}", made)
+    build = partial(_build_binary, other, lhs, rhs.owner.operand)
+    yield Simplification(f"{left} = {right}", build)
 
 
 def _build_binary(
@@ -134,14 +134,14 @@ def _build_binary(
 
 def _split_constant_operand(op: BinaryOperation) -> tuple[Scalar, SSAValue] | None:
     for number, other in ((op.rhs, op.lhs), (op.lhs, op.rhs)):
-        if (found := splat_of(number)) is not None:
-            return found, other
+        if (constant := splat_of(number)) is not None:
+            return constant, other
     return None
 
 
 def _to_scalar(array: Array) -> Scalar:
-    whole = array.dtype.kind in "ib"
-    return int(array[()]) if whole else float(array[()])
+    is_integer = array.dtype.kind in "ib"
+    return int(array[()]) if is_integer else float(array[()])
 
 
 def reassociate_constants(op: Operation) -> Iterable[Simplification]:
@@ -153,13 +153,13 @@ def reassociate_constants(op: Operation) -> Iterable[Simplification]:
     inner = outer[1].owner
     if not isinstance(inner, BinaryOperation) or type(inner) is not type(op):
         return
-    found = _split_constant_operand(inner)
-    if found is None or found[1].type != op.result.type:
+    nested = _split_constant_operand(inner)
+    if nested is None or nested[1].type != op.result.type:
         return
     if inner.result.uses.get_length() != 1:
         return
     element = element_of(op.result)
-    numbers = [np.asarray(each, dtype_of(element)) for each in (found[0], outer[0])]
+    numbers = [np.asarray(each, dtype_of(element)) for each in (nested[0], outer[0])]
     (combined,) = op.compute_reference(*numbers)
     if is_float(element) and not _is_normal(float(combined), element):
         return
@@ -167,10 +167,10 @@ def reassociate_constants(op: Operation) -> Iterable[Simplification]:
     def build(builder: Builder) -> SSAValue:
         constant = ConstantOp(combined, TensorType(element, []))
         return _build_binary(
-            type(op), found[1], builder.insert(constant).result, builder
+            type(op), nested[1], builder.insert(constant).result, builder
         )
 
-    names = [format_number(each) for each in (found[0], outer[0])]
+    names = [format_number(each) for each in (nested[0], outer[0])]
     first = format_term(type(op), "x", names[0])
     left = format_term(
         type(op), f"({first})" if type(op) in INFIX_SYMBOLS else first, names[1]

@@ -38,8 +38,8 @@ def fold_unit_reduction(op: Operation) -> Iterable[Simplification]:
 
 def _build_reshape(op: ReduceOp | MeanOp, is_sum: bool, builder: Builder) -> SSAValue:
     """
-    Build the elements in the result's shape; a sum adds 0, so that -0 becomes 0. A sum
-    starts from 0, so that of -0 is 0.
+    Build the operand in the shape and element type of the result. A sum adds 0, because
+    sums start from 0, and the sum of -0 is 0.
     """
     value: SSAValue = op.operand
     if is_sum:

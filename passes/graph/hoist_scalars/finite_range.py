@@ -1,4 +1,4 @@
-"""Upper bounds on values that prove that they stay finite in a narrower float type."""
+"""Upper bounds of values, to prove that casts to narrower floats remain finite."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tlf.dialects.types import is_float, max_finite, tensor_type
 
 def is_finite_in(value: SSAValue, element: Attribute) -> bool:
     """
-    Return `True` if all finite elements of a value are finite in another type, too.
+    Return `True` if all finite elements of a value remain finite in another type.
     """
     limit = max_finite(element)
     while not _has_similar_range(value, limit):
@@ -27,15 +27,17 @@ def is_finite_in(value: SSAValue, element: Attribute) -> bool:
 
 
 def _has_similar_range(value: SSAValue, limit: float) -> bool:
-    """Return `True` if the type of a value has about the range of a limit, or less."""
-    own = max_finite(tensor_type(value).element_type)
-    return log2(own) <= log2(limit) + 1
+    """
+    Return `True` if the largest finite value of the type of `value` is at most twice
+    the limit.
+    """
+    largest = max_finite(tensor_type(value).element_type)
+    return log2(largest) <= log2(limit) + 1
 
 
 def _is_bounded_by(value: SSAValue, limit: float) -> bool:
     """
-    Return `True` if the operation that computes a value implies that no element is
-    above a limit.
+    Return `True` if the operation that computes a value bounds its elements by a limit.
     """
     owner = value.owner
     if isinstance(owner, graph.ExpOp):
@@ -48,10 +50,10 @@ def _upper_bound_of(value: SSAValue) -> float:
     owner = value.owner
     if not isinstance(owner, graph.SubOp):
         return inf
-    most = owner.rhs.owner
-    is_greatest = (
-        isinstance(most, graph.ReduceOp)
-        and most.combination is ReduceKind.MAX
-        and most.operand is owner.lhs
+    maximum = owner.rhs.owner
+    is_maximum = (
+        isinstance(maximum, graph.ReduceOp)
+        and maximum.combination is ReduceKind.MAX
+        and maximum.operand is owner.lhs
     )
-    return 0.0 if is_greatest else inf
+    return 0.0 if is_maximum else inf

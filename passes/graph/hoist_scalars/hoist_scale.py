@@ -22,16 +22,16 @@ from tlf.passes.graph.pointwise import leaf_values_of
 
 MAX_RESULT_GROWTH = 4
 """
-Maximum ratio of the result's elements to the operand's, where hoisting the scale frees
-the operand of a reduction.
+Maximum ratio of the result's elements to the operand's, if hoisting the scale removes
+the operand's dependence on a reduction.
 """
 
 
 @dataclass(frozen=True)
 class OperandScale:
     """
-    A contraction operand that is a tensor times or divided by a scale that is constant
-    along all axes that the contraction reduces.
+    A contraction operand that is a tensor multiplied or divided by a scale, which is
+    constant along all reduced axes.
     """
 
     product: Product
@@ -39,8 +39,8 @@ class OperandScale:
     op: graph.MulOp | graph.DivOp
     scale_index: int
     """
-    Index of the operand of `op` that is the factor; the other one is as large as its
-    result.
+    Index of the operand of `op` that is the scale; the other operand has the type of
+    the result.
     """
 
     @staticmethod
@@ -54,15 +54,15 @@ class OperandScale:
             return None
         if not _has_only_floats(scaled, value):
             return None
-        for number in (1,) if isinstance(op, graph.DivOp) else (0, 1):
-            found = OperandScale(product, side, op, number)
-            if found._is_independent_of_sum() and found._has_finite_operand():
-                return found
+        for index in (1,) if isinstance(op, graph.DivOp) else (0, 1):
+            scale = OperandScale(product, side, op, index)
+            if scale._is_independent_of_sum() and scale._has_finite_operand():
+                return scale
         return None
 
     @property
     def scale(self) -> SSAValue:
-        """The factor."""
+        """The multiplier or divisor."""
         return self.op.operands[self.scale_index]
 
     @property
@@ -80,32 +80,35 @@ class OperandScale:
 
     @property
     def result_order(self) -> Axes:
-        """The result's axes, with those of the scale in the scale's order."""
-        own = iter(self.scale_axes)
+        """Iterators of the result, with iterators of the scale in the scale's order."""
+        scale_axes = iter(self.scale_axes)
         return tuple(
-            next(own) if axis in self.scale_axes else axis
+            next(scale_axes) if axis in self.scale_axes else axis
             for axis in self.product.result
         )
 
     @property
     def is_profitable(self) -> bool:
         """
-        True if hoisting the scale out of all products that read the operand pays: for
-        fewer multiplications, or so that the inputs of contractions need no result of a
-        reduction, and one loop may do for both.
+        True if hoisting the scale out of all products that read the operand takes fewer
+        multiplications, or removes the operand's dependence on a reduction, so that
+        reduction and contraction may run in one loop.
         """
         uses = list(self._operand_uses())
         readers = {use.operation for use in uses}
         if len(readers) < len(uses) or not all(map(self._can_hoist_at, uses)):
             return False
-        own = tensor_type(self.op.result).element_count()
-        made = [tensor_type(each.results[0]).element_count() for each in readers]
-        return sum(made) < own or (
-            max(made) <= MAX_RESULT_GROWTH * own and self._has_reduced_scale()
+        operand_size = tensor_type(self.op.result).element_count()
+        result_sizes = [
+            tensor_type(each.results[0]).element_count() for each in readers
+        ]
+        return sum(result_sizes) < operand_size or (
+            max(result_sizes) <= MAX_RESULT_GROWTH * operand_size
+            and self._has_reduced_scale()
         )
 
     def _operand_uses(self) -> Iterator[Use]:
-        """Yield the uses of the operand, rounded or not."""
+        """Yield the uses of the operand and of casts of it."""
         for use in self.op.result.uses:
             if isinstance(cast := use.operation, graph.CastOp):
                 yield from cast.result.uses
@@ -114,36 +117,35 @@ class OperandScale:
 
     def _can_hoist_at(self, use: Use) -> bool:
         """
-        Return `True` if a use of the operand is by a product that can hoist the scale.
+        Return `True` if the user of the operand is a product that can hoist the scale.
         """
         if (product := Product.of(use.operation)) is None:
             return False
-        found = OperandScale.of(product, use.index)
-        return found is not None and found.op is self.op
+        scale = OperandScale.of(product, use.index)
+        return scale is not None and scale.op is self.op
 
     def _has_reduced_scale(self) -> bool:
         """
-        Return `True` if a reduction computes the factor, or a value that it is computed
-        from.
+        Return `True` if the scale is computed from the result of a reduction.
         """
-        most = tensor_type(self.scale).element_count()
-        found = leaf_values_of(
-            self.scale, lambda e: tensor_type(e).element_count() <= most
+        size = tensor_type(self.scale).element_count()
+        leaves = leaf_values_of(
+            self.scale, lambda e: tensor_type(e).element_count() <= size
         )
-        return any(isinstance(each.owner, graph.ReduceOp) for each in found)
+        return any(isinstance(each.owner, graph.ReduceOp) for each in leaves)
 
     def _is_independent_of_sum(self) -> bool:
         """
-        Return `True` if the unscaled value has the operand's shape, and no reduction
-        runs along the scale.
+        Return `True` if the unscaled value has the operand's type, and the scale does
+        not vary along a reduced axis.
         """
         is_whole = self.unscaled_operand.type == self.op.result.type
         return is_whole and all(axis in self.product.result for axis in self.scale_axes)
 
     def _has_finite_operand(self) -> bool:
         """
-        Return `True` if the unscaled value stays finite in the type that the
-        contraction reads.
+        Return `True` if the unscaled value remains finite in the element type of the
+        contraction's operand.
         """
         return is_finite_in(
             self.unscaled_operand, tensor_type(self.product.op.operands[0]).element_type
@@ -152,9 +154,9 @@ class OperandScale:
 
 def hoist_operand_scale(found: OperandScale) -> None:
     """
-    Scale the result of a contraction instead of its operand. Where axes of the factor
-    are in another order, the contraction writes them in that of the factor, and what it
-    is multiplied to is permuted.
+    Scale the result of a contraction instead of its operand. If the axes of the scale
+    are in another order, the contraction writes them in the order of the scale, and the
+    scaled result is transposed.
     """
     op = found.product.op
     operand = op.operands[found.side]
@@ -168,14 +170,16 @@ def hoist_operand_scale(found: OperandScale) -> None:
     total = builder.insert(_build_unrounded(product, found.product)).results[0]
     factor = TensorBuilder(builder, op.accumulator_type).promote(found.scale)
     factor = _align_scale(builder, factor, found.scale_axes, order)
-    made = builder.insert(type(found.op)(total, factor))
-    made.location = found.op.location
-    last = TensorBuilder(builder, result.element_type).promote(made.result)
+    scaled = builder.insert(type(found.op)(total, factor))
+    scaled.location = found.op.location
+    result_value = TensorBuilder(builder, result.element_type).promote(scaled.result)
     if order != found.product.result:
-        places = [order.index(axis) for axis in found.product.result]
-        last = builder.insert(graph.TransposeOp(last, places)).result
-    last.name_hint = op.results[0].name_hint
-    replace_op(op, [], [last])
+        permutation = [order.index(axis) for axis in found.product.result]
+        result_value = builder.insert(
+            graph.TransposeOp(result_value, permutation)
+        ).result
+    result_value.name_hint = op.results[0].name_hint
+    replace_op(op, [], [result_value])
     for each in (operand.owner, found.op):
         if isinstance(each, Operation) and not any(r.uses for r in each.results):
             Rewriter.erase_op(each)
@@ -183,8 +187,8 @@ def hoist_operand_scale(found: OperandScale) -> None:
 
 def _copy_location(before: SSAValue, after: SSAValue) -> None:
     """
-    Copy the location of the operation that computes a value to the one that replaces
-    it.
+    Copy the location of the operation that defines a value to its replacement, if that
+    has none.
     """
     old, new = before.owner, after.owner
     if not isinstance(old, Operation) or not isinstance(new, Operation):
@@ -195,8 +199,8 @@ def _copy_location(before: SSAValue, after: SSAValue) -> None:
 
 def _build_unrounded(product: Product, before: Product) -> Operation:
     """
-    Build a product in its accumulator type; a clone of the operation before if the
-    result's axes agree.
+    Build a product in its accumulator type; if the axes of the result are unchanged,
+    clone the original operation.
     """
     op = before.op
     if product.result != before.result:

@@ -1,5 +1,5 @@
 """
-Rewrite of exponentials of `a - log(sum(exp(a)))` as quotients, without the logarithm.
+Rewrite of `exp(a - log(sum(exp(a))))` as a quotient.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ SignedTerms = Counter[tuple[int, SSAValue]]
 
 def rewrite_exp_of_log_sum(op: graph.ExpOp) -> graph.DivOp | None:
     """
-    Rewrite `exp(a - log(l))` as `exp(a) / l`, where `l` is the sum of `exp(a)`, as of
-    what a log-softmax or a logarithm of a sum of exponentials comes to. Something in
-    `a` has to be a distance from its maximum, so that the sum is at least 1, or no
-    number. Returns the quotient.
+    Rewrite `exp(a - log(l))` as `exp(a) / l`, where `l` is the sum of `exp(a)`, such as
+    of a log-softmax or log-sum-exp. The maximum of the other terms of `a` must be among
+    its subtracted terms, so that the sum is at least 1, or NaN. Return the quotient;
+    None if the pattern does not match.
     """
     if is_in_planned_group(op):
         return None
@@ -36,26 +36,29 @@ def rewrite_exp_of_log_sum(op: graph.ExpOp) -> graph.DivOp | None:
             continue
         if (total := _keepdims_sum_of(log.operand)) is None:
             continue
-        found = total.operand.owner
-        if not isinstance(found, graph.ExpOp) or found.result.type != op.result.type:
-            continue
-        inside = _signed_terms_of(found.operand)
-        if terms == inside + SignedTerms([(sign, value)]) and _has_max_shift(
-            inside, total
+        exponential = total.operand.owner
+        if (
+            not isinstance(exponential, graph.ExpOp)
+            or exponential.result.type != op.result.type
         ):
-            made = graph.DivOp(found.result, total.result)
-            made.location = op.location
-            made.result.name_hint = op.result.name_hint
-            Builder(InsertPoint.before(op)).insert(made)
-            replace_op(op, [], [made.result])
-            return made
+            continue
+        inner_terms = _signed_terms_of(exponential.operand)
+        if terms == inner_terms + SignedTerms([(sign, value)]) and _has_max_shift(
+            inner_terms, total
+        ):
+            quotient = graph.DivOp(exponential.result, total.result)
+            quotient.location = op.location
+            quotient.result.name_hint = op.result.name_hint
+            Builder(InsertPoint.before(op)).insert(quotient)
+            replace_op(op, [], [quotient.result])
+            return quotient
     return None
 
 
 def _signed_terms_of(
     value: SSAValue, sign: int = 1, depth: int = MAX_DEPTH
 ) -> SignedTerms:
-    """Return the summands of a value, with their signs."""
+    """Return the summands of a value with their signs."""
     op = value.owner
     if (
         not isinstance(op, graph.AddOp | graph.SubOp)
@@ -78,7 +81,9 @@ def _keepdims_sum_of(value: SSAValue) -> graph.ReduceOp | None:
 
 
 def _has_max_shift(terms: SignedTerms, total: graph.ReduceOp) -> bool:
-    """Return `True` if a subtracted term is computed from the maximum of the others."""
+    """
+    Return `True` if a subtracted term is computed from the maximum of other terms.
+    """
     return any(
         isinstance(op := leaf.owner, graph.ReduceOp)
         and op.combination is ReduceKind.MAX

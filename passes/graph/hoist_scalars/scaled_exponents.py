@@ -21,32 +21,32 @@ from tlf.passes.graph.hoist_scalars.sink_scale import MAX_DEPTH, is_exact_scale
 
 SMALL_DIVISOR = 8
 """
-Divisor of the element count of scores: values of at most so many elements are rescaled
-for other readers.
+Divisor of the element count of scores: values of at most this many elements are
+rescaled for other readers.
 """
 
 EXTREMA = (ReduceKind.MAX, ReduceKind.MIN)
 
 SCALE_INVARIANT = (0.0, inf, -inf)
-"""Numbers that a positive scale leaves unchanged."""
+"""Constants that a positive scale leaves unchanged."""
 
 
 @dataclass
 class ScaledScores:
     """
-    Scores scaled by a power of two of at most 1, and the casts to f32 and extrema
-    computed from them, which are scaled exactly.
+    Scores multiplied by a power of two of at most 1, and the casts to f32 and extrema
+    computed from them, for which the scale is exact.
     """
 
     op: graph.MulOp
     side: int
-    """Index of the operand of `op` that is not the number."""
+    """Index of the operand of `op` that is not the constant factor."""
     factor: float
     made: dict[SSAValue, Operation] = field(
         default_factory=dict[SSAValue, Operation], init=False
     )
     """
-    Scaled values visited so far, operands first, with the operations that compute them.
+    Scaled values in order of dependence, with the operations that compute them.
     """
 
     @staticmethod
@@ -56,9 +56,13 @@ class ScaledScores:
             op = value.owner
             if isinstance(op, graph.MulOp):
                 return ScaledScores._from_multiply(op)
-            if not isinstance(op, Operation) or not (parts := _scalable_operands(op)):
+            if not isinstance(op, Operation) or not (
+                operands := _scalable_operands(op)
+            ):
                 return None
-            value = next((each for each in parts if splat_of(each) is None), parts[0])
+            value = next(
+                (each for each in operands if splat_of(each) is None), operands[0]
+            )
         return None
 
     @staticmethod
@@ -68,17 +72,17 @@ class ScaledScores:
         ) or is_in_planned_group(op):
             return None
         for side in (0, 1):
-            number = splat_of(op.operands[1 - side])
-            if number is None or number <= 0 or not is_exact_scale(number):
+            factor = splat_of(op.operands[1 - side])
+            if factor is None or factor <= 0 or not is_exact_scale(factor):
                 continue
             if op.operands[side].type == op.result.type:
-                return ScaledScores(op, side, float(number))
+                return ScaledScores(op, side, float(factor))
         return None
 
     def collect_scaled(self, value: SSAValue, depth: int = MAX_DEPTH) -> bool:
         """
-        Return `True` if a value is scaled by the factor, or unchanged by a scale.
-        Record in `made` the operations that compute such values.
+        Return `True` if a value is scaled by the factor, or unchanged by a scale. Add
+        the operations that compute scaled values to `made`.
         """
         op = value.owner
         if value in self.made or splat_of(value) in SCALE_INVARIANT:
@@ -86,9 +90,9 @@ class ScaledScores:
         if not isinstance(op, Operation) or not depth or is_in_planned_group(op):
             return False
         if op is not self.op:
-            parts = _scalable_operands(op)
-            if not parts or not all(
-                self.collect_scaled(each, depth - 1) for each in parts
+            operands = _scalable_operands(op)
+            if not operands or not all(
+                self.collect_scaled(each, depth - 1) for each in operands
             ):
                 return False
         self.made[value] = op
@@ -96,15 +100,15 @@ class ScaledScores:
 
     def is_only_large_reader(self, reader: Operation) -> bool:
         """
-        Return `True` if no other operation reads scaled values about as large as the
-        scores.
+        Return `True` if no other operation reads scaled values of more than 1 /
+        `SMALL_DIVISOR` of the elements of the scores.
         """
-        least = tensor_type(self.op.result).element_count() // SMALL_DIVISOR
-        large = (v for v in self.made if tensor_type(v).element_count() > least)
+        threshold = tensor_type(self.op.result).element_count() // SMALL_DIVISOR
+        large = (v for v in self.made if tensor_type(v).element_count() > threshold)
         return not any(self._other_readers(value, reader) for value in large)
 
     def unscale_reader(self, reader: Operation) -> None:
-        """Let an operation read the unscaled values, and others rescaled ones."""
+        """Let `reader` read the unscaled values, and other operations rescaled ones."""
         unscaled: dict[SSAValue, SSAValue] = {}
         for value, op in self.made.items():
             if op is self.op:
@@ -114,8 +118,8 @@ class ScaledScores:
             Rewriter.insert_op(copy, InsertPoint.after(op))
             copy.operands = [unscaled.get(each, each) for each in op.operands]
             unscaled[value] = copy.results[0]
-            if others := self._other_readers(value, reader):
-                self._rescale_for(others, value, copy.results[0])
+            if readers := self._other_readers(value, reader):
+                self._rescale_for(readers, value, copy.results[0])
         reader.operands = [unscaled.get(each, each) for each in reader.operands]
         for value, op in reversed(self.made.items()):
             if not value.uses:
@@ -123,27 +127,27 @@ class ScaledScores:
 
     def _other_readers(self, value: SSAValue, reader: Operation) -> list[Operation]:
         """
-        Return the readers of a value other than an operation and those that compute
+        Return the users of a value, except `reader` and the operations that compute
         scaled values.
         """
-        inside = {reader, *self.made.values()}
+        excluded = {reader, *self.made.values()}
         readers = (use.operation for use in value.uses)
-        return [each for each in readers if each not in inside]
+        return [each for each in readers if each not in excluded]
 
     def _rescale_for(
         self, others: list[Operation], value: SSAValue, unscaled: SSAValue
     ) -> None:
-        made = unscaled.owner
-        assert isinstance(made, Operation)
-        builder = Builder(InsertPoint.after(made))
+        producer = unscaled.owner
+        assert isinstance(producer, Operation)
+        builder = Builder(InsertPoint.after(producer))
         scaled = scale_by(unscaled, self.factor, builder)
         value.replace_uses_with_if(scaled, lambda use: use.operation in others)
 
 
 def fold_scale_into_exp(op: graph.ExpOp) -> graph.Exp2Op | None:
     """
-    Fold the scale of scores into an exponential of their difference, with the change of
-    its base to 2. Returns what it becomes.
+    Fold the scale of scores into an exponential of their difference, and change its
+    base to 2. Return the new operation; None if the pattern does not match.
     """
     difference = op.operand.owner
     if not isinstance(difference, graph.SubOp) or not op.operand.has_one_use():
@@ -158,24 +162,24 @@ def fold_scale_into_exp(op: graph.ExpOp) -> graph.Exp2Op | None:
     scores.unscale_reader(difference)
     builder = Builder(InsertPoint.before(op))
     exponent = scale_by(difference.result, scores.factor * log2(e), builder)
-    made = graph.Exp2Op(exponent)
-    made.location = op.location
-    made.result.name_hint = op.result.name_hint
-    replace_op(op, made)
-    return made
+    exp2 = graph.Exp2Op(exponent)
+    exp2.location = op.location
+    exp2.result.name_hint = op.result.name_hint
+    replace_op(op, exp2)
+    return exp2
 
 
 def scale_by(value: SSAValue, number: float, builder: Builder) -> SSAValue:
-    """Return a value times a number."""
+    """Return a value times a constant."""
     program = TensorBuilder(builder, tensor_type(value).element_type)
     return program.mul(value, program.constant(number))
 
 
 def _scalable_operands(op: Operation) -> tuple[SSAValue, ...]:
     """
-    Return the operands that have to be scaled so that a result is; none if it cannot
-    be. Choices by conditions are left out: kernels with masks took 4 % longer without
-    the product.
+    Return the operands that must be scaled for the result to be scaled; none for
+    unsupported operations. Selects are not supported: kernels with masks took 4 %
+    longer without the product.
     """
     match op:
         case graph.CastOp() if _is_promotion(op):

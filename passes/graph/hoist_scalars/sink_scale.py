@@ -24,53 +24,52 @@ from tlf.dialects.types import is_16_bit_float, is_float, tensor_type
 
 MIN_EXPONENT = -8
 """
-16-bit operands are scaled by no power of two below this exponent: too many of their
-elements might become denormal, and lose digits.
+Exclusive lower bound of the `frexp` exponent of scales of 16-bit operands: smaller
+scales might make too many elements denormal, and lose digits.
 """
 
 MAX_DEPTH = 64
-"""Maximum number of operations that a scale moves through."""
+"""Maximum number of operations that a scale moves across."""
 
 
 @dataclass(frozen=True)
 class ResultScale:
     """
-    A multiplication that scales the result of a contraction, perhaps cast, by a
+    A multiplication or division of a contraction's result, or of a cast of it, by a
     constant.
     """
 
     op: graph.MulOp | graph.DivOp
     side: int
-    """Index of the operand of `op` that is the result; the other one is the number."""
+    """Index of the operand of `op` that is the result; the other is the constant."""
     contraction: ContractionInterface
     factor: float
 
     @staticmethod
     def of(op: Operation) -> ResultScale | None:
-        """Return an operation as the scaling of a contraction, or None."""
+        """Return an operation as the scale of a contraction's result, or None."""
         if not isinstance(op, graph.MulOp | graph.DivOp) or is_in_planned_group(op):
             return None
         if not is_float(tensor_type(op.result).element_type):
             return None
         for side in (0,) if isinstance(op, graph.DivOp) else (0, 1):
-            number = _scale_constant_of(op.operands[1 - side])
+            factor = _scale_constant_of(op.operands[1 - side])
             contraction = _single_use_contraction(op.operands[side])
             is_whole = op.operands[side].type == op.result.type
-            if is_whole and number is not None and contraction is not None:
-                return ResultScale(op, side, contraction, number)
+            if is_whole and factor is not None and contraction is not None:
+                return ResultScale(op, side, contraction, factor)
         return None
 
     @property
     def multiplication_count(self) -> int:
-        """Number of multiplications that the scaling takes."""
+        """Number of multiplications that the scale takes."""
         return tensor_type(self.op.result).element_count()
 
     @property
     def is_exact(self) -> bool:
         """
-        True if operands can take the number as exactly as the result: 16-bit floats a
-        power of two that makes nothing larger nor much smaller, and those as wide as
-        the sum any number.
+        True if scaling the operands is as exact as scaling the result: for operands of
+        16-bit floats if `is_exact_scale` of the factor, and for wider ones always.
         """
         if not is_16_bit_float(tensor_type(self.contraction.operands[0]).element_type):
             return True
@@ -82,15 +81,15 @@ class ResultScale:
         value = op.operands[operand]
         builder = Builder(InsertPoint.before(op))
         program = TensorBuilder(builder, tensor_type(value).element_type)
-        made = builder.insert(type(self.op)(value, program.constant(self.factor)))
-        made.location = self.op.location
-        op.operands[operand] = made.result
+        scaled = builder.insert(type(self.op)(value, program.constant(self.factor)))
+        scaled.location = self.op.location
+        op.operands[operand] = scaled.result
 
 
 def is_exact_scale(number: float) -> bool:
     """
-    Return `True` if 16-bit floats times a number are exact: it is a power of two that
-    makes nothing larger nor much smaller.
+    Return `True` if scaling 16-bit floats is exact: the scale is a power of two of at
+    most 1, with an exponent above `MIN_EXPONENT`.
     """
     fraction, exponent = frexp(number)
     return abs(fraction) == 0.5 and MIN_EXPONENT < exponent <= 1
@@ -98,12 +97,10 @@ def is_exact_scale(number: float) -> bool:
 
 @dataclass(frozen=True)
 class ScalePlacement:
-    """Operands of operations to scale so that a result is scaled."""
+    """Operands to scale instead of a result."""
 
     cost: float
-    """
-    Number of products that it takes: none for values that are known before a call.
-    """
+    """Number of multiplications per call: 0 for call-invariant values."""
     operands: tuple[tuple[Operation, int], ...]
 
 
@@ -114,33 +111,34 @@ def find_placement(
     depth: int = MAX_DEPTH,
 ) -> ScalePlacement:
     """
-    Return the placement of a scale of an operand that takes the fewest multiplications.
+    Return the placement of an operand's scale that takes the fewest multiplications.
     """
     value = op.operands[operand]
     if value in invariant:
         return ScalePlacement(0, ((op, operand),))
-    before = value.owner
-    # What computes each element can scale it, too; others would need one more.
-    is_computed = isinstance(before, ElementwiseInterface | ContractionInterface)
+    producer = value.owner
+    # The scale fuses with an operation that computes elements; other producers would
+    # need an additional operation.
+    is_computed = isinstance(producer, ElementwiseInterface | ContractionInterface)
     cost = tensor_type(value).element_count() if is_computed else inf
     here = ScalePlacement(cost, ((op, operand),))
-    if not isinstance(before, Operation) or not value.has_one_use() or not depth:
+    if not isinstance(producer, Operation) or not value.has_one_use() or not depth:
         return here
-    found = _placements_through(before, invariant, depth - 1)
-    return min((here, *found), key=lambda each: each.cost)
+    candidates = _placements_through(producer, invariant, depth - 1)
+    return min((here, *candidates), key=lambda each: each.cost)
 
 
 def _placements_through(
     op: Operation, invariant: AbstractSet[SSAValue], depth: int
 ) -> Iterator[ScalePlacement]:
-    """Yield the placements of a result's scale in the operands of its operation."""
+    """Yield the placements of a result's scale in the operands of the operation."""
     if is_in_planned_group(op) or not is_float(tensor_type(op.results[0]).element_type):
         return
     if isinstance(op, graph.AddOp | graph.SubOp):
         both = [find_placement(op, side, invariant, depth) for side in range(2)]
         yield ScalePlacement(
             sum(each.cost for each in both),
-            tuple(place for each in both for place in each.operands),
+            tuple(operand_ for each in both for operand_ in each.operands),
         )
     elif isinstance(op, graph.CastOp):
         if is_float(tensor_type(op.operand).element_type):
@@ -156,13 +154,20 @@ def _has_initial_value(op: TilingInterface) -> bool:
 
 
 def _single_use_contraction(value: SSAValue) -> ContractionInterface | None:
-    """Return the contraction whose only user is a scaling, through casts; else None."""
+    """
+    Return the contraction that computes a value, possibly followed by casts, if each of
+    these results has one use; else None.
+    """
     while isinstance(value.owner, graph.CastOp) and value.has_one_use():
         value = value.owner.operand
-    found = value.owner
-    if not isinstance(found, ContractionInterface) or not value.has_one_use():
+    contraction = value.owner
+    if not isinstance(contraction, ContractionInterface) or not value.has_one_use():
         return None
-    return None if found.init_value is not None or is_in_planned_group(found) else found
+    return (
+        None
+        if contraction.init_value is not None or is_in_planned_group(contraction)
+        else contraction
+    )
 
 
 def _scale_constant_of(value: SSAValue) -> float | None:
@@ -170,8 +175,8 @@ def _scale_constant_of(value: SSAValue) -> float | None:
     owner = value.owner
     if (
         not isinstance(owner, graph.ConstantOp)
-        or (found := owner.splat_value()) is None
+        or (splat := owner.splat_value()) is None
     ):
         return None
-    number = float(found.value.data)
+    number = float(splat.value.data)
     return number if number and abs(number) < float("inf") else None

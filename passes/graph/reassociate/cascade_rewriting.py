@@ -13,12 +13,13 @@ from tlf.dialects.interfaces import ConstantInterface, TilingInterface
 from tlf.passes.graph.reassociate.reassociation_rules import rule_for
 
 PASS_NAME = "graph-expose-cascaded-reductions"
-"""The pass that the remarks are of."""
+"""Pass name of the remarks."""
 
 
 def rewrite_operation(op: Operation, invariant: Collection[SSAValue]) -> bool:
     """
     Rewrite an operation by its reassociation rule, if it has one, and emit a remark.
+    Return `True` if the operation was rewritten.
     """
     if (rule := rule_for(op)) is None:
         return False
@@ -28,7 +29,9 @@ def rewrite_operation(op: Operation, invariant: Collection[SSAValue]) -> bool:
 
 
 def rewrite_operations(operations: Sequence[Operation]) -> bool:
-    """Rewrite operations of one block by the rules for them."""
+    """
+    Rewrite operations of one block by their rules. Return `True` if any was rewritten.
+    """
     block = _block_of(operations)
     return any(
         [
@@ -41,7 +44,7 @@ def rewrite_operations(operations: Sequence[Operation]) -> bool:
 
 @dataclass(frozen=True)
 class OperationRewriting:
-    """A change for the evaluator: reassociates the operations at some indices."""
+    """A change for `ChangeEvaluator` that reassociates the operations at `indices`."""
 
     indices: tuple[int, ...]
 
@@ -49,25 +52,26 @@ class OperationRewriting:
         return rewrite_operations(self.select_operations(operations))
 
     def select_operations(self, operations: Sequence[Operation]) -> list[Operation]:
-        """Return the operations that are rewritten."""
-        return [operations[place] for place in self.indices]
+        """Return the operations to rewrite."""
+        return [operations[index] for index in self.indices]
 
 
 def rewrite_and_collect(operations: Sequence[TilingInterface]) -> list[TilingInterface]:
     """
-    Rewrite operations of one block; return those that compute the same now, in order.
+    Rewrite operations of one block, and return the operations that replace them, in
+    program order and without constants.
     """
     block = _block_of(operations)
-    others = set(block.ops).difference(operations)
+    unchanged = set(block.ops).difference(operations)
     rewrite_operations(operations)
-    found = [op for op in block.ops if op not in others]
-    used = set[Operation](others)
-    for op in reversed(found):
+    candidates = [op for op in block.ops if op not in unchanged]
+    used = set[Operation](unchanged)
+    for op in reversed(candidates):
         if any(use.operation in used for value in op.results for use in value.uses):
             used.add(op)
     return [
         op
-        for op in found
+        for op in candidates
         if op in used
         and isinstance(op, TilingInterface)
         and not isinstance(op, ConstantInterface)

@@ -34,18 +34,18 @@ from tlf.planner.fusion.producer_closure import Part, operations_in_order
 
 BlockChange: TypeAlias = Callable[[Sequence[TilingInterface]], bool]
 """
-A rewrite of operations, given in program order; returns whether it applied. Those that
-are equal do the same.
+A rewrite of operations in program order that returns `True` if it applied. Equal
+changes must have equal effects, because results are cached by change.
 """
 
 
 MIN_SPLIT_GAIN = 0.1
-"""Minimum fraction of the time that a change has to save if it makes more groups."""
+"""Minimum fraction of the cycles that a change must save if it adds groups."""
 
 
 @dataclass
 class ChangeEvaluator:
-    """Evaluates changes on clones of parts of a block."""
+    """Evaluation of changes on clones of groups of a block."""
 
     context: Context
     target: TargetSpec
@@ -68,7 +68,7 @@ class ChangeEvaluator:
 
     def groups_of_block(self, block: Block) -> Groups:
         """
-        Return the groups of operations of a block that run together at every call.
+        Return the group of each operation of a block, without call-invariant groups.
         """
         grouping = Grouping(self.level, self.target, reports=False)
         grouping.cascades = CascadeFusion(self.target, self.estimator)
@@ -82,7 +82,7 @@ class ChangeEvaluator:
 
     def tile_count_of(self, part: Part) -> int:
         """
-        Return the number of tiles of a group under its best plan; 1 if it has none.
+        Return the number of tiles of a group under its best plan; 1 without a plan.
         """
         members = group_members_of(part)
         try:
@@ -97,8 +97,8 @@ class ChangeEvaluator:
 
     def saved_cycles(self, parts: Sequence[Part], change: BlockChange) -> int:
         """
-        The cycles that a change saves, counted as more where groups become fewer, and
-        as less where they become more; not above 0 where it does not pay.
+        Return the cycles that a change saves, plus a bonus if it removes groups or
+        minus a penalty if it adds groups; at most 0 if the change does not pay.
         """
         operations = operations_in_order(parts)
         key = change, structural_key_of(operations, results_of(operations))
@@ -115,8 +115,8 @@ class ChangeEvaluator:
         if (before := self.cycles_of(parts)) is None:
             return 0
         module = self._extract_module(operations)
-        *inside, _ = _function_of(module).body.block.ops
-        copies = inside[len(inside) - len(operations) :]
+        *body, _ = _function_of(module).body.block.ops
+        copies = body[len(body) - len(operations) :]
         if not change([op for op in copies if isinstance(op, TilingInterface)]):
             return 0
         groups = self._groups_of_module(module)
@@ -125,30 +125,35 @@ class ChangeEvaluator:
         return before + int(before * _gain_tolerance(len(groups) - len(parts))) - after
 
     def _extract_module(self, operations: Sequence[TilingInterface]) -> ModuleOp:
-        """Clone operations into a module, with arguments for what they read."""
-        inside = {result for op in operations for result in op.results}
-        read = dict.fromkeys(
+        """Clone operations into a module, with arguments for the values they read."""
+        internal = {result for op in operations for result in op.results}
+        external = dict.fromkeys(
             operand
             for op in operations
             for operand in op.operands
-            if operand not in inside
+            if operand not in internal
         )
-        constants = [e.owner for e in read if isinstance(e.owner, ConstantInterface)]
-        taken = [e for e in read if not isinstance(e.owner, ConstantInterface)]
-        body = Block(arg_types=[value.type for value in taken])
-        copies: dict[SSAValue, SSAValue] = dict(zip(taken, body.args, strict=True))
+        constants = [
+            e.owner for e in external if isinstance(e.owner, ConstantInterface)
+        ]
+        arguments = [e for e in external if not isinstance(e.owner, ConstantInterface)]
+        body = Block(arg_types=[value.type for value in arguments])
+        copies: dict[SSAValue, SSAValue] = dict(zip(arguments, body.args, strict=True))
         for op in (*constants, *operations):
             body.add_op(op.clone(copies))
         results = results_of(operations)
         body.add_op(func.ReturnOp(*(copies[value] for value in results)))
-        types = [value.type for value in taken], [value.type for value in results]
+        types = [value.type for value in arguments], [value.type for value in results]
         function = func.FuncOp("part", types, Region(body))
-        known = map(self._invariants.is_invariant, taken)
-        mark_parameters(function, [n for n, each in enumerate(known) if each])
+        are_invariant = map(self._invariants.is_invariant, arguments)
+        mark_parameters(function, [n for n, each in enumerate(are_invariant) if each])
         return ModuleOp([function], _numerics_attributes_of(operations[0]))
 
     def _groups_of_module(self, module: ModuleOp) -> list[Part]:
-        """The groups of what runs at each call of a program with one function."""
+        """
+        Simplify a module with one function, and return the groups that run at each
+        call.
+        """
         for each in CanonicalizePass(), CsePass():
             each.apply(self.context, module)
         function = _function_of(module)
@@ -159,19 +164,19 @@ class ChangeEvaluator:
 
     def cycles_of(self, parts: Sequence[Part]) -> int | None:
         """
-        Return the cycles of groups, one after the other; None where one has no plan.
+        Return the total cycles of groups that run in sequence; None if one has no plan.
         """
-        found = [
+        estimates = [
             self.estimator.estimate_cycles(group_members_of(part)) for part in parts
         ]
-        cycles = [each for each in found if each is not None]
-        return sum(cycles) if len(cycles) == len(found) else None
+        cycles = [each for each in estimates if each is not None]
+        return sum(cycles) if len(cycles) == len(estimates) else None
 
 
 def _gain_tolerance(more: int) -> float:
     """
-    Return the fraction of the time by which groups may become slower, if a change makes
-    `more`; negative for what it has to save.
+    Return the fraction of the cycles that a change which adds `more` groups may lose;
+    negative if it has to save this fraction.
     """
     if not more:
         return 0.0
@@ -179,7 +184,7 @@ def _gain_tolerance(more: int) -> float:
 
 
 def _function_of(module: ModuleOp) -> func.FuncOp:
-    """The function of a program that has one."""
+    """Return the only function of a module."""
     function = module.body.block.last_op
     assert isinstance(function, func.FuncOp)
     return function
@@ -187,13 +192,12 @@ def _function_of(module: ModuleOp) -> func.FuncOp:
 
 def _numerics_attributes_of(op: Operation) -> dict[str, Attribute]:
     """
-    Return the attribute of an operation's module that states how far results may
-    change.
+    Return the numerics attribute of an operation's module, if it has one.
     """
     module = op.get_toplevel_object()
-    found = (
+    numerics = (
         module.attributes.get(NUMERICS_ATTRIBUTE)
         if isinstance(module, ModuleOp)
         else None
     )
-    return {} if found is None else {NUMERICS_ATTRIBUTE: found}
+    return {} if numerics is None else {NUMERICS_ATTRIBUTE: numerics}

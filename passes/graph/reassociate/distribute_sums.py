@@ -29,22 +29,24 @@ from tlf.passes.graph.reassociate.term_splitting import (
 
 def can_distribute(op: Operation) -> bool:
     """Return `True` if a sum has several terms, or one with an invariant factor."""
-    found = LinearSum.of(op)
-    return found is not None and _mixed_operand_of(found) is not None
+    linear_sum = LinearSum.of(op)
+    return linear_sum is not None and _mixed_operand_of(linear_sum) is not None
 
 
 def distribute_sum(op: Operation, invariant: Collection[SSAValue] = ()) -> bool:
     """
-    Distribute a sum or a contraction over the terms of its operand, where these are
-    scaled by results of other reductions, and replace the operation. `invariant` are
-    values that are the same at every call: they take what differs along the axis alone.
-    Returns whether there was something to split.
+    Distribute a sum or contraction over the terms of its operand, and replace the
+    operation.
+
+    Factors that are constant along the axis, such as results of other reductions, scale
+    the sums. `invariant` are the call-invariant values: an invariant operand absorbs
+    invariant factors that vary only along the axis. Return `True` on success.
     """
-    if (found := LinearSum.of(op)) is None:
+    if (linear_sum := LinearSum.of(op)) is None:
         return False
-    if (side := _mixed_operand_of(found)) is None:
+    if (side := _mixed_operand_of(linear_sum)) is None:
         return False
-    return _Distribution(found, side, invariant).apply()
+    return _Distribution(linear_sum, side, invariant).apply()
 
 
 def _mixed_operand_of(found: LinearSum) -> int | None:
@@ -66,23 +68,23 @@ def _splitter_of(found: LinearSum, side: int, shifts: bool = False) -> TermSplit
 
 @dataclass(frozen=True)
 class _ScaledSum:
-    """A sum, and the invariant factors that scale it."""
+    """A sum, and the factors constant along its axis that scale it."""
 
     total: SSAValue
     factors: FactorProduct
 
     def without_factor(self, factor: SSAValue) -> _ScaledSum:
         """Return the sum without one of its factors."""
-        above = list(self.factors.numerators)
-        above.remove(factor)
+        numerators = list(self.factors.numerators)
+        numerators.remove(factor)
         return _ScaledSum(
-            self.total, FactorProduct(tuple(above), self.factors.denominators)
+            self.total, FactorProduct(tuple(numerators), self.factors.denominators)
         )
 
 
 @dataclass
 class _Distribution:
-    """Rewrite of one sum into several, one for each list of like terms."""
+    """Rewrite of a sum as several sums, one for each list of like terms."""
 
     linear_sum: LinearSum
     side: int
@@ -93,15 +95,18 @@ class _Distribution:
         self.program = _splitter_of(self.linear_sum, self.side).program
 
     def apply(self) -> bool:
-        """Build the sums, unless a term cannot be read in the type of the operand."""
+        """
+        Build the sums. Return `False` without changes if a term cannot be represented
+        in the type of the operand, or terms cancel.
+        """
         op, value = self.linear_sum.op, self.linear_sum.operands[self.side].value
         before = op.prev_op
         terms = _splitter_of(self.linear_sum, self.side).of(value)
         if not all(map(self._is_exact, terms)):
             terms = _splitter_of(self.linear_sum, self.side, shifts=True).of(value)
-        parts = [self._sum_like_terms(alike) for alike in self._group_like_terms(terms)]
-        built = [part for part in parts if part is not None]
-        if len(built) < len(parts):
+        sums = [self._sum_like_terms(alike) for alike in self._group_like_terms(terms)]
+        built = [each_sum for each_sum in sums if each_sum is not None]
+        if len(built) < len(sums):
             for each in list(operations_between(before, op)):
                 Rewriter.erase_op(each)
             return False
@@ -112,18 +117,18 @@ class _Distribution:
         """Replace the sum by a total, and set the location of the new operations."""
         op, builder = self.linear_sum.op, self.program.builder
         type_ = tensor_type(op.results[0])
-        last = TensorBuilder(builder, type_.element_type).promote(total)
-        last = reshape_to(last, type_.get_shape(), builder)
-        last.name_hint = op.results[0].name_hint
+        result = TensorBuilder(builder, type_.element_type).promote(total)
+        result = reshape_to(result, type_.get_shape(), builder)
+        result.name_hint = op.results[0].name_hint
         for each in operations_between(before, op):
             each.location = op.location
-        replace_op(op, [], [last])
-        combine_invariant_terms(last)
+        replace_op(op, [], [result])
+        combine_invariant_terms(result)
 
     def _is_exact(self, term: Term) -> bool:
         """
-        Return `True` if a term sums up values as they are read and in a wider type, so
-        that large numbers lose no digits that were not lost before.
+        Return `True` if a term accumulates stored 16-bit values in a wider type, so
+        that the sum of large numbers loses no additional digits.
         """
         operand = tensor_type(self.linear_sum.operands[self.side].value).element_type
         values = self._unscaled_factors_of(term).numerators
@@ -136,23 +141,25 @@ class _Distribution:
         )
 
     def _scale_of(self, term: Term) -> FactorProduct:
-        """Return the factors that another operand may be multiplied by instead."""
+        """Return the factors that can scale another operand instead."""
         return FactorProduct(tuple(filter(self._is_scale, term.varying.numerators)))
 
     def _unscaled_factors_of(self, term: Term) -> FactorProduct:
-        above = (each for each in term.varying.numerators if not self._is_scale(each))
-        return FactorProduct(tuple(above), term.varying.denominators)
+        numerators = (
+            each for each in term.varying.numerators if not self._is_scale(each)
+        )
+        return FactorProduct(tuple(numerators), term.varying.denominators)
 
     def _is_scale(self, value: SSAValue) -> bool:
         """
-        Return `True` if a value varies along the axis alone, and both factors are
-        known.
+        Return `True` if a value varies along the summed axis only, and the value and
+        the other operand are invariant.
         """
-        others = (
+        other_operands = (
             e.value for n, e in enumerate(self.linear_sum.operands) if n != self.side
         )
-        known = [value, *others]
-        if len(known) == 1 or not all(each in self.invariant for each in known):
+        values = [value, *other_operands]
+        if len(values) == 1 or not all(each in self.invariant for each in values):
             return False
         extents = self.linear_sum.index_operand(self.side, value).extents
         return all(
@@ -162,25 +169,28 @@ class _Distribution:
         )
 
     def _group_like_terms(self, terms: Sequence[Term]) -> Iterator[list[Term]]:
-        """Yield lists of terms with the same factors, like terms added up."""
-        found: dict[object, dict[object, Term]] = {}
+        """Yield lists of terms with the same factors, with like terms combined."""
+        groups: dict[object, dict[object, Term]] = {}
         for term in terms:
             key = term.invariant.key, self._scale_of(term).key
-            alike = found.setdefault(key, {})
-            known = alike.get(key := term.varying.key)
-            number = term.number + (0.0 if known is None else known.number)
-            alike[key] = replace(known or term, number=number)
-        for each in found.values():
+            like_terms = groups.setdefault(key, {})
+            previous = like_terms.get(key := term.varying.key)
+            number = term.number + (0.0 if previous is None else previous.number)
+            like_terms[key] = replace(previous or term, number=number)
+        for each in groups.values():
             yield list(each.values())
 
     def _sum_like_terms(self, terms: Sequence[Term]) -> _ScaledSum | None:
-        """Build the sum of terms with the same factors; None where some cancel."""
+        """
+        Build the sum of terms with the same factors; None if a term cancels, or is not
+        finite in the type of the operand.
+        """
         if not all(term.number for term in terms):
             return None
-        rest = [(term.number, self._unscaled_factors_of(term)) for term in terms]
-        varying = [(number, factors) for number, factors in rest if factors]
-        ones = sum(number for number, factors in rest if not factors)
-        number = varying[0][0] if varying else ones
+        unscaled = [(term.number, self._unscaled_factors_of(term)) for term in terms]
+        varying = [(number, factors) for number, factors in unscaled if factors]
+        constant = sum(number for number, factors in unscaled if not factors)
+        number = varying[0][0] if varying else constant
         scale = self._scale_of(terms[0]).build_quotient(self.program)
         totals: list[SSAValue] = []
         if varying:
@@ -189,14 +199,14 @@ class _Distribution:
             if narrow is None:
                 return None
             totals.append(self._build_sum(narrow, scale))
-        if ones:
+        if constant:
             total = self._build_sum(None, scale)
-            totals.append(self._scale_value(total, ones / number))
+            totals.append(self._scale_value(total, constant / number))
         total = self._scale_value(self._add_values(totals), number)
         return _ScaledSum(total, terms[0].invariant)
 
     def _combine_sums(self, parts: Sequence[_ScaledSum]) -> SSAValue:
-        """Build the linear combination of sums, with common factors taken out."""
+        """Build the linear combination of sums, with common factors factored out."""
         counts = Counter(
             each for part in parts for each in set(part.factors.numerators)
         )
@@ -206,25 +216,27 @@ class _Distribution:
                 [self._multiply_by_factors(each.total, each.factors) for each in parts]
             )
         factor, *_ = shared
-        inside = [
+        with_factor = [
             part.without_factor(factor)
             for part in parts
             if factor in part.factors.numerators
         ]
-        outside = [part for part in parts if factor not in part.factors.numerators]
+        without_factor = [
+            part for part in parts if factor not in part.factors.numerators
+        ]
         product = self._multiply_by_factors(
-            self._combine_sums(inside), FactorProduct((factor,))
+            self._combine_sums(with_factor), FactorProduct((factor,))
         )
-        rest = [self._combine_sums(outside)] if outside else []
-        return self._add_values([product, *rest])
+        remainder = [self._combine_sums(without_factor)] if without_factor else []
+        return self._add_values([product, *remainder])
 
     def _build_sum(self, terms: SSAValue | None, scale: SSAValue | None) -> SSAValue:
-        builder, found = self.program.builder, self.linear_sum
+        builder, linear_sum = self.program.builder, self.linear_sum
         if scale is not None:
-            placed = found.index_operand(self.side, scale)
-            found = found.with_scaled_operand(1 - self.side, placed, builder)
-        return found.build_sum(self.side, terms, builder).align_to(
-            found.result, builder
+            indexed = linear_sum.index_operand(self.side, scale)
+            linear_sum = linear_sum.with_scaled_operand(1 - self.side, indexed, builder)
+        return linear_sum.build_sum(self.side, terms, builder).align_to(
+            linear_sum.result, builder
         )
 
     def _add_values(self, values: Sequence[SSAValue]) -> SSAValue:
@@ -236,7 +248,10 @@ class _Distribution:
         return add_terms([(number, FactorProduct((value,)))], self.program)
 
     def _narrow_terms(self, value: SSAValue) -> SSAValue | None:
-        """Terms in the type that a product reads; other sums read what there is."""
+        """
+        Return terms cast to the element type of the product's operand, None if they may
+        not be finite in it; unchanged for reductions.
+        """
         if len(self.linear_sum.operands) == 1:
             return value
         element = tensor_type(self.linear_sum.operands[self.side].value).element_type
@@ -254,8 +269,8 @@ class _Distribution:
         return self.program.mul(total, self._align_factor(factor))
 
     def _align_factor(self, factor: SSAValue) -> SSAValue:
-        placed = self.linear_sum.index_operand(self.side, factor)
-        return placed.align_to(self.linear_sum.result, self.program.builder)
+        indexed = self.linear_sum.index_operand(self.side, factor)
+        return indexed.align_to(self.linear_sum.result, self.program.builder)
 
 
 def _element_before_promotion(value: SSAValue) -> object:

@@ -1,5 +1,5 @@
 """
-Rewrite of gathers of a contraction's rows as masked sums, which fuse with its loop.
+Rewrite of gathers from rows of a contraction as masked sums, which fuse with its loop.
 """
 
 from __future__ import annotations
@@ -25,40 +25,40 @@ from tlf.passes.graph.pointwise import is_pointwise, is_varying_along, leaf_valu
 
 def can_sum_gather(op: Operation) -> bool:
     """
-    Return `True` if an operation gathers one element of each row of a contraction's
-    result, possibly with elementwise operations behind it.
+    Return `True` if an operation gathers one element per row of a contraction's result,
+    or of elementwise operations on it.
     """
     if not isinstance(op, graph.GatherOp) or is_in_planned_group(op):
         return False
     shape, axis = tensor_type(op.operand).get_shape(), op.axis.value.data
-    wanted = (*shape[:axis], 1, *shape[axis + 1 :])
-    if tensor_type(op.result).get_shape() != wanted:
+    gathered_shape = (*shape[:axis], 1, *shape[axis + 1 :])
+    if tensor_type(op.result).get_shape() != gathered_shape:
         return False
-    found = [
+    leaves = [
         leaf
         for leaf in leaf_values_of(op.operand)
         if is_varying_along(leaf, axis - len(shape))
     ]
-    return all(tensor_type(leaf).element_type != i1 for leaf in found) and any(
-        isinstance(leaf.owner, ContractionInterface) for leaf in found
+    return all(tensor_type(leaf).element_type != i1 for leaf in leaves) and any(
+        isinstance(leaf.owner, ContractionInterface) for leaf in leaves
     )
 
 
 def rewrite_gather_as_sum(op: Operation) -> bool:
     """
-    Replace a gather by sums of elements masked by comparing indices: in a loop over the
-    axis, nothing need be in memory for it. Elementwise operations come behind the sums.
-    Returns whether that is so.
+    Replace a gather by sums of elements masked by a comparison of indices, so that the
+    rows need not be stored. Elementwise operations are applied to the sums. Return
+    `True` on success.
     """
     if not can_sum_gather(op):
         return False
     assert isinstance(op, graph.GatherOp)
     sums = _GatherSums(op, Builder(InsertPoint.before(op)))
-    found = sums.of(op.operand)
+    gathered = sums.of(op.operand)
     if is_pointwise(op.operand.owner):
-        found = sums.mask_out_of_range(found)
-    found.name_hint = op.result.name_hint
-    replace_op(op, [], [found])
+        gathered = sums.mask_out_of_range(gathered)
+    gathered.name_hint = op.result.name_hint
+    replace_op(op, [], [gathered])
     return True
 
 
@@ -74,7 +74,7 @@ class _GatherSums:
 
     @property
     def axis_from_end(self) -> int:
-        """The gathered axis, counted from the last one as -1."""
+        """The gathered axis as a negative index: -1 is the last axis."""
         return self.axis - len(self.shape)
 
     def of(self, value: SSAValue) -> SSAValue:
@@ -84,7 +84,10 @@ class _GatherSums:
         )
 
     def _operands_along_axis(self, value: SSAValue) -> Sequence[SSAValue]:
-        """The operands of what computes the elements of a value at the same place."""
+        """
+        Return the operands of the elementwise operation that computes a value along the
+        axis; none for leaves.
+        """
         if not is_pointwise(value.owner) or not is_varying_along(
             value, self.axis_from_end
         ):
@@ -107,17 +110,19 @@ class _GatherSums:
     def mask_out_of_range(self, value: SSAValue) -> SSAValue:
         """Mask a value with 0 where indices are out of range."""
         element = tensor_type(self.op.indices).element_type
-        least = self._scalar_constant(0, element)
+        start = self._scalar_constant(0, element)
         end = self._scalar_constant(self.shape[self.axis], element)
-        above = self._insert(graph.CompareOp(self.op.indices, least, Relation.GE))
-        below = self._insert(graph.CompareOp(self.op.indices, end, Relation.LT))
-        named = self._insert(graph.AndOp(above, below))
+        not_negative = self._insert(
+            graph.CompareOp(self.op.indices, start, Relation.GE)
+        )
+        before_end = self._insert(graph.CompareOp(self.op.indices, end, Relation.LT))
+        in_range = self._insert(graph.AndOp(not_negative, before_end))
         zero = self._scalar_constant(0, tensor_type(value).element_type)
-        return self._insert(graph.SelectOp(named, value, zero))
+        return self._insert(graph.SelectOp(in_range, value, zero))
 
     def _gather_leaf(self, value: SSAValue) -> SSAValue:
         """
-        Gather the elements of a leaf: a stored one directly, others by a masked sum.
+        Gather the elements of a leaf: directly if it is stored, else by a masked sum.
         """
         is_stored = not isinstance(value.owner, ContractionInterface)
         if is_stored and tensor_type(value).get_shape() == self.shape:
@@ -126,14 +131,14 @@ class _GatherSums:
 
     def _sum_of_matches(self, value: SSAValue) -> SSAValue:
         element = tensor_type(self.op.indices).element_type
-        extent, behind = self.shape[self.axis], len(self.shape) - self.axis - 1
-        places = np.arange(extent, dtype=dtype_of(element))
-        places = places.reshape(extent, *[1] * behind)
-        constant = self._insert(graph.ConstantOp(places))
-        named = self._insert(graph.CompareOp(self.op.indices, constant, Relation.EQ))
+        extent, trailing = self.shape[self.axis], len(self.shape) - self.axis - 1
+        positions = np.arange(extent, dtype=dtype_of(element))
+        positions = positions.reshape(extent, *[1] * trailing)
+        constant = self._insert(graph.ConstantOp(positions))
+        matches = self._insert(graph.CompareOp(self.op.indices, constant, Relation.EQ))
         zero = self._scalar_constant(0, tensor_type(value).element_type)
-        chosen = self._insert(graph.SelectOp(named, value, zero))
-        return self._insert(graph.ReduceOp(chosen, ReduceKind.SUM, [self.axis], True))
+        masked = self._insert(graph.SelectOp(matches, value, zero))
+        return self._insert(graph.ReduceOp(masked, ReduceKind.SUM, [self.axis], True))
 
     def _scalar_constant(self, value: int, element: Attribute) -> SSAValue:
         return self._insert(graph.ConstantOp.from_splat(value, TensorType(element, [])))

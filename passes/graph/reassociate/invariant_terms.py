@@ -14,9 +14,9 @@ from tlf.dialects.types import accumulator_of, tensor_type
 
 def combine_invariant_terms(value: SSAValue) -> None:
     """
-    Rewrite `(x + a) + b` as `x + (a + b)`, if `value` is the first sum, and `a` and `b`
-    are the same at every call: they are added up once then. Nothing happens where
-    elements are narrower than what is added up in, or the first sum is needed for more.
+    Rewrite `(x + a) + b` as `x + (a + b)`, where `value` is the first sum, and `a` and
+    `b` are call-invariant, so that they are added once. Do nothing if the element type
+    is narrower than its accumulator type, or the first sum has other uses.
     """
     inner, element = value.owner, tensor_type(value).element_type
     uses = list(value.uses)
@@ -27,14 +27,14 @@ def combine_invariant_terms(value: SSAValue) -> None:
     block = outer.parent
     if not isinstance(block, Block) or outer.result.type != value.type:
         return
-    known = invariant_values(block)
+    invariant = invariant_values(block)
     other = outer.operands[1 - uses[0].index]
-    if inner.rhs not in known or other not in known or inner.lhs in known:
+    if inner.rhs not in invariant or other not in invariant or inner.lhs in invariant:
         return
     builder = Builder(InsertPoint.before(outer))
     total = builder.insert(graph.AddOp(inner.rhs, other)).result
-    made = builder.insert(graph.AddOp(inner.lhs, total))
-    made.location = outer.location
-    made.result.name_hint = outer.result.name_hint
-    replace_op(outer, [], [made.result])
+    result = builder.insert(graph.AddOp(inner.lhs, total))
+    result.location = outer.location
+    result.result.name_hint = outer.result.name_hint
+    replace_op(outer, [], [result.result])
     Rewriter.erase_op(inner)

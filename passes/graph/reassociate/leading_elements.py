@@ -1,5 +1,5 @@
 """
-Leading elements of tensors along an axis, rebuilt from leading elements of operands.
+Leading elements of tensors along an axis, computed from leading elements of operands.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from tlf.passes.graph.pointwise import is_pointwise, rebuild_elementwise
 class LeadingElements:
     """
     Builder of the first `count` elements of tensors along an axis. Tensors that
-    broadcast along it stay as they are.
+    broadcast along the axis are unchanged.
     """
 
     axis: int
-    """The axis, counted from the last one, which is -1."""
+    """The axis as a negative index: -1 is the last axis."""
     count: int
     builder: Builder
     _known: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
@@ -38,14 +38,14 @@ class LeadingElements:
         )
 
     def _producer_operands(self, value: SSAValue) -> Sequence[SSAValue]:
-        """The tensors whose first elements are what those of another need."""
+        """Return the operands whose leading elements the leading elements depend on."""
         owner = self._elementwise_producer(value)
         return () if owner is None else owner.operands
 
     def _elementwise_producer(self, value: SSAValue) -> ElementwiseInterface | None:
         """
-        Return the elementwise operation that computes the first elements of a longer
-        tensor from first elements, or None.
+        Return the elementwise operation that computes a tensor of more than `count`
+        elements along the axis, or None.
         """
         owner = value.owner
         return owner if is_pointwise(owner) and self._is_longer(value) else None
@@ -75,13 +75,13 @@ class LeadingElements:
         values = list(product.values)
         for side, axes in enumerate(product.axes):
             if iterator in axes:
-                place = axes.index(iterator) - len(axes)
-                values[side] = self._slice_axis(values[side], place)
-        made = replace(product, values=(values[0], values[1])).build_contract()
-        return self.builder.insert(made).result
+                axis = axes.index(iterator) - len(axes)
+                values[side] = self._slice_axis(values[side], axis)
+        contract = replace(product, values=(values[0], values[1])).build_contract()
+        return self.builder.insert(contract).result
 
     def _slice_axis(self, value: SSAValue, axis: int) -> SSAValue:
         sizes = list(tensor_type(value).get_shape())
         sizes[axis] = self.count
-        made = graph.SliceOp(value, [0] * len(sizes), sizes)
-        return self.builder.insert(made).result
+        slice_ = graph.SliceOp(value, [0] * len(sizes), sizes)
+        return self.builder.insert(slice_).result

@@ -28,41 +28,42 @@ class IndexedTensor:
 
     @property
     def extents(self) -> dict[int, int]:
-        """The extents of the iterators."""
+        """The extent of each iterator."""
         return dict(zip(self.axes, tensor_type(self.value).get_shape(), strict=True))
 
     def drop_unit_axes(self, builder: Builder) -> IndexedTensor:
         """Return the tensor without unit axes."""
-        long = {axis: extent for axis, extent in self.extents.items() if extent > 1}
-        value = reshape_to(self.value, list(long.values()), builder)
-        return IndexedTensor(value, tuple(long))
+        extents = {axis: extent for axis, extent in self.extents.items() if extent > 1}
+        value = reshape_to(self.value, list(extents.values()), builder)
+        return IndexedTensor(value, tuple(extents))
 
     def align_to(self, axes: Axes, builder: Builder) -> SSAValue:
         """
-        Return the tensor transposed and reshaped to given iterators, with unit axes
-        where it has none.
+        Return the tensor transposed and reshaped to the given iterators, with unit axes
+        for iterators that do not run along it.
         """
-        long = self.drop_unit_axes(builder)
-        order = [axis for axis in axes if axis in long.axes]
-        value = long.value
-        if order != list(long.axes):
-            places = [long.axes.index(axis) for axis in order]
-            value = builder.insert(graph.TransposeOp(value, places)).result
-        extents = long.extents
+        compact = self.drop_unit_axes(builder)
+        order = [axis for axis in axes if axis in compact.axes]
+        value = compact.value
+        if order != list(compact.axes):
+            permutation = [compact.axes.index(axis) for axis in order]
+            value = builder.insert(graph.TransposeOp(value, permutation)).result
+        extents = compact.extents
         return reshape_to(value, [extents.get(axis, 1) for axis in axes], builder)
 
 
 @dataclass(frozen=True)
 class LinearSum:
     """
-    A sum along one axis, of the elements of a tensor or of products of those of two.
+    A sum along one axis of the elements of a tensor, or of products of elements of two
+    tensors.
     """
 
     op: AccumulatingInterface
     operands: tuple[IndexedTensor, ...]
     result: Axes
     summed_iterator: int
-    """The iterator that the sum runs along."""
+    """The reduced iterator."""
 
     @staticmethod
     def of(op: Operation) -> LinearSum | None:
@@ -76,12 +77,12 @@ class LinearSum:
 
     @property
     def extent(self) -> int:
-        """Number of terms that are summed up."""
+        """Number of summed terms."""
         return self.op.iteration_domain()[self.summed_iterator].extent
 
     @property
     def element_type(self) -> Attribute:
-        """The type that terms are added up in."""
+        """The accumulator type."""
         return self.op.accumulator_type
 
     def index_operand(self, side: int, value: SSAValue) -> IndexedTensor:
@@ -96,7 +97,8 @@ class LinearSum:
         self, side: int, scale: IndexedTensor, builder: Builder
     ) -> LinearSum:
         """
-        Return the sum with another operand scaled by what varies along its axis alone.
+        Return the sum with an operand multiplied by `scale`, rounded to its element
+        type.
         """
         operand = self.operands[side]
         element = tensor_type(operand.value).element_type
@@ -112,29 +114,31 @@ class LinearSum:
         self, side: int, terms: SSAValue | None, builder: Builder
     ) -> IndexedTensor:
         """
-        Build the sum with an operand replaced by terms that broadcast to it, or by ones
-        if there are none. `terms` differ along the axis that the sum runs along.
+        Build the sum with an operand replaced by `terms`, which broadcast to the
+        operand and vary along the reduced axis, or by ones for None.
         """
-        others = [each for n, each in enumerate(self.operands) if n != side]
+        other_operands = [each for n, each in enumerate(self.operands) if n != side]
         if terms is None:
-            return self._build_sum_of(others, builder)
+            return self._build_sum_of(other_operands, builder)
         if terms.type == self.operands[side].value.type:
             return IndexedTensor(
                 self._clone_with_terms(side, terms, builder), self.result
             )
-        own = self.index_operand(side, terms).drop_unit_axes(builder)
-        operands = [own, *others] if side == 0 else [*others, own]
+        indexed = self.index_operand(side, terms).drop_unit_axes(builder)
+        operands = (
+            [indexed, *other_operands] if side == 0 else [*other_operands, indexed]
+        )
         return self._build_sum_of(operands, builder)
 
     def _clone_with_terms(
         self, side: int, terms: SSAValue, builder: Builder
     ) -> SSAValue:
-        made = self.op.with_accumulator_result() or self.op.clone()
+        clone = self.op.with_accumulator_result() or self.op.clone()
         operands = [each.value for each in self.operands]
         operands[side] = terms
-        made.operands = operands
-        made.location = self.op.location
-        total = builder.insert(made).results[0]
+        clone.operands = operands
+        clone.location = self.op.location
+        total = builder.insert(clone).results[0]
         shape = [self._iterator_extents[axis] for axis in self.result]
         return reshape_to(total, shape, builder)
 
@@ -145,19 +149,21 @@ class LinearSum:
     def _build_sum_of(
         self, operands: Sequence[IndexedTensor], builder: Builder
     ) -> IndexedTensor:
-        """The sum of other operands; a number where there are none."""
+        """Build the sum of products of operands; the extent if there are none."""
         program = TensorBuilder(builder, self.element_type)
         axes = {axis for each in operands for axis in each.axes}
         result = tuple(axis for axis in self.result if axis in axes)
         match operands:
             case []:
                 return IndexedTensor(program.constant(float(self.extent)), ())
-            case [one]:
-                place = one.axes.index(self.summed_iterator)
-                wide = program.promote(one.value)
-                total = program.reduce(wide, ReduceKind.SUM, [place], False)
-                rest = tuple(axis for axis in one.axes if axis != self.summed_iterator)
-                return IndexedTensor(total, rest)
+            case [operand]:
+                dim = operand.axes.index(self.summed_iterator)
+                wide = program.promote(operand.value)
+                total = program.reduce(wide, ReduceKind.SUM, [dim], False)
+                remaining = tuple(
+                    axis for axis in operand.axes if axis != self.summed_iterator
+                )
+                return IndexedTensor(total, remaining)
             case _:
                 return IndexedTensor(
                     self._build_product_of(operands, result, builder), result
@@ -166,21 +172,23 @@ class LinearSum:
     def _build_product_of(
         self, operands: Sequence[IndexedTensor], result: Axes, builder: Builder
     ) -> SSAValue:
-        numbers = {
-            axis: number
-            for number, axis in enumerate(
+        iterators = {
+            axis: iterator
+            for iterator, axis in enumerate(
                 dict.fromkeys(axis for each in operands for axis in each.axes)
             )
         }
-        left, right = (tuple(numbers[axis] for axis in each.axes) for each in operands)
+        left, right = (
+            tuple(iterators[axis] for axis in each.axes) for each in operands
+        )
         values = cast(tuple[SSAValue, SSAValue], tuple(each.value for each in operands))
         op = self.op
         assert isinstance(op, ContractionInterface)
         product = Product(
-            op, values, (left, right), tuple(numbers[axis] for axis in result)
+            op, values, (left, right), tuple(iterators[axis] for axis in result)
         )
-        made = product.build_contract(self.element_type)
-        return builder.insert(made).result
+        contract = product.build_contract(self.element_type)
+        return builder.insert(contract).result
 
 
 def _sum_of_reduction(op: graph.ReduceOp) -> LinearSum | None:
@@ -189,8 +197,8 @@ def _sum_of_reduction(op: graph.ReduceOp) -> LinearSum | None:
     if is_in_planned_group(op) or not is_float(tensor_type(op.operand).element_type):
         return None
     axes = tuple(range(len(tensor_type(op.operand).get_shape())))
-    kept = tuple(axis for axis in axes if axis not in op.axis_list)
-    return _single_axis_sum(op, (IndexedTensor(op.operand, axes),), kept)
+    remaining = tuple(axis for axis in axes if axis not in op.axis_list)
+    return _single_axis_sum(op, (IndexedTensor(op.operand, axes),), remaining)
 
 
 def _single_axis_sum(

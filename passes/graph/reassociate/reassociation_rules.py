@@ -1,4 +1,4 @@
-"""Reassociation rules for sums that may then run in one loop with other reductions."""
+"""Reassociation rules that let sums fuse with other reductions into one loop."""
 
 from __future__ import annotations
 
@@ -20,13 +20,16 @@ from tlf.passes.graph.reassociate.sum_of_products import (
 
 @dataclass(frozen=True)
 class ReassociationRule:
-    """A reassociation: which operations it matches, and how it rewrites one."""
+    """A rewrite of matching operations, with its remark."""
 
     matches: Callable[[Operation], bool]
     apply: Callable[[Operation, Collection[SSAValue]], bool]
-    """Replaces it, or returns that it does not; with what is known before a call."""
+    """
+    Rewrite an operation, given the call-invariant values. Returns `False` if the
+    operation is unchanged.
+    """
     remark_text: str
-    """Remark on an operation, which is given by name."""
+    """Format of the remark, with a placeholder for the operation's mnemonic."""
 
 
 def _rewrite_gather(op: Operation, _: Collection[SSAValue]) -> bool:

@@ -3,13 +3,14 @@ Rewrite of sums of rows, columns or windows of products as products of sums.
 
     sum_t (sum_k x_tk w_kn + b_n) = sum_k (sum_t x_tk) w_kn + T b_n
 
-As many times fewer multiplications are left as rows are added up: a mean behind a
-linear layer is one of what the layer reads, and the pooling of windows behind a 1x1
-convolution goes before it. What is multiplied are means, as sums might be infinite,
-in the accumulator's type, unrounded. So factors have to be of a narrower type: errors
-of products of rows would average out, but those of one product of all do not. And they
-have to be of its range, as bf16 of f32: products that are infinite in f16 would be
-finite. With relaxed numerics, factors are floats of any type.
+The number of multiplications is divided by the number of summed rows: the mean of a
+linear layer's result is computed from the mean of its input, and pooling after a 1x1
+convolution moves before it. The factors are means instead of sums, because sums might
+be infinite, unrounded in the accumulator's type. Therefore, factors must have a
+narrower type than the accumulator: rounding errors of products of rows average out, but
+those of a single product do not. Their type must also have the range of the
+accumulator, as bf16 and f32: products that are infinite in f16 would be finite. With
+relaxed numerics, factors are floats of any type.
 """
 
 from __future__ import annotations
@@ -37,20 +38,20 @@ from tlf.passes.graph.pointwise import is_varying_along
 from tlf.passes.graph.reassociate.summation import Summation, summation_of
 
 LINEAR_OPS = (graph.AddOp, graph.SubOp, graph.NegOp)
-"""Operations whose result is a sum of their operands, or of their negatives."""
+"""Operations whose result is a sum of their operands or of negated operands."""
 
 SCALING_OPS = (graph.MulOp, graph.DivOp)
 """
-Operations whose result is a multiple of their first operand, or of any, for fixed
-others.
+Operations that are linear in their first operand, and for products also in the second,
+if the other operand is fixed.
 """
 
 
 def is_sum_of_products(op: Operation) -> bool:
     """
-    Return `True` if an operation sums rows, columns or windows of products, of bf16
-    where numerics are strict, that have no other readers; linear operations may lie in
-    between.
+    Return `True` if an operation sums rows, columns or windows of products without
+    other users, possibly with linear operations in between. With strict numerics, the
+    factors must be bf16.
     """
     if (summed := _Summand.of(op)) is None:
         return False
@@ -65,42 +66,46 @@ def is_sum_of_products(op: Operation) -> bool:
 
 def rewrite_as_product_of_sums(op: Operation) -> bool:
     """
-    Replace a sum of products by products of sums. Returns whether it was one.
+    Replace a sum of products by products of sums. Return `False` if `op` is not a sum
+    of products.
     """
     if not is_sum_of_products(op) or (summed := _Summand.of(op)) is None:
         return False
     program = TensorBuilder(Builder(InsertPoint.before(op)), summed.element)
     total = summed.build_sum(op.operands[0], program)
     result = tensor_type(op.results[0])
-    shaped = reshape_to(total, result.get_shape(), program.builder)
-    found = program.to_result_type(shaped, result)
-    found.name_hint = op.results[0].name_hint
-    replace_op(op, [], [found])
+    reshaped = reshape_to(total, result.get_shape(), program.builder)
+    result_value = program.to_result_type(reshaped, result)
+    result_value.name_hint = op.results[0].name_hint
+    replace_op(op, [], [result_value])
     return True
 
 
 @dataclass
 class _Summand:
-    """The summand of a reduction that distributes over products."""
+    """The operand of a sum that distributes over products."""
 
     summation: Summation
     element: Attribute
-    """The type in which it adds up."""
+    """The accumulator type."""
     float_types: Collection[Attribute]
-    """Element types of the factors of products, and of the casts on the way."""
+    """Element types allowed for factors of products and, besides f32, for casts."""
     _known: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
 
     @staticmethod
     def of(op: Operation) -> _Summand | None:
-        """Return the summand of an operation, if it sums up floats."""
-        if (total := summation_of(op)) is None:
+        """Return the summand of an operation, or None if it is not a sum of floats."""
+        if (summation := summation_of(op)) is None:
             return None
         assert isinstance(op, AccumulatingInterface)
         floats = FLOATS if is_relaxed(op) else (bf16,)
-        return _Summand(total, op.accumulator_type, floats)
+        return _Summand(summation, op.accumulator_type, floats)
 
     def linear_operands(self, value: SSAValue) -> Sequence[SSAValue]:
-        """Return the summed operands that a value is linear in."""
+        """
+        Return the operands varying along reduced axes that a value is linear in; none
+        if the value is not linear in them.
+        """
         op = value.owner
         if (
             not isinstance(op, Operation)
@@ -108,44 +113,44 @@ class _Summand:
             or is_in_planned_group(op)
         ):
             return ()
-        along = [each for each in op.operands if self._is_varying(each)]
-        if not all(map(self._has_all_elements, along)):
+        varying = [each for each in op.operands if self._is_varying(each)]
+        if not all(map(self._has_all_elements, varying)):
             return ()
         if isinstance(op, graph.CastOp):
-            types = [tensor_type(each).element_type for each in (*along, value)]
-            return along if {f32, *self.float_types}.issuperset(types) else ()
+            types = [tensor_type(each).element_type for each in (*varying, value)]
+            return varying if {f32, *self.float_types}.issuperset(types) else ()
         if isinstance(op, LINEAR_OPS):
-            return along
-        if not isinstance(op, SCALING_OPS) or len(along) != 1:
+            return varying
+        if not isinstance(op, SCALING_OPS) or len(varying) != 1:
             return ()
-        return along if isinstance(op, graph.MulOp) or along[0] is op.lhs else ()
+        return varying if isinstance(op, graph.MulOp) or varying[0] is op.lhs else ()
 
     def product_of(self, value: SSAValue) -> Product | None:
         """
-        Return a value as a product, if each reduced axis belongs to one factor alone;
+        Return a value as a product, if each reduced axis runs along only one factor;
         else None.
         """
         op = value.owner
         if not isinstance(op, Operation) or not value.has_one_use():
             return None
-        found = Product.of_unit_windows(op)
-        if found is None or not self._has_all_elements(value):
+        product = Product.of_unit_windows(op)
+        if product is None or not self._has_all_elements(value):
             return None
-        if found.op.accumulator_type != self.element:
+        if product.op.accumulator_type != self.element:
             return None
         if any(
-            tensor_type(e).element_type not in self.float_types for e in found.values
+            tensor_type(e).element_type not in self.float_types for e in product.values
         ):
             return None
-        shared = {*found.axes[0]} & {*found.axes[1]}
+        shared = {*product.axes[0]} & {*product.axes[1]}
         return (
             None
-            if shared.intersection(self._reduced_axis_by_iterator(found))
-            else found
+            if shared.intersection(self._reduced_axis_by_iterator(product))
+            else product
         )
 
     def build_sum(self, value: SSAValue, program: TensorBuilder) -> SSAValue:
-        """Return the sum of a value, its axes kept."""
+        """Return the sum of a value, with reduced axes as unit axes."""
         return compute_in_postorder(
             value,
             self._known,
@@ -156,21 +161,23 @@ class _Summand:
     def _build_sum_of(self, value: SSAValue, program: TensorBuilder) -> SSAValue:
         if (product := self.product_of(value)) is not None:
             return self._multiply_means(product, program)
-        if not (along := self.linear_operands(value)):
+        if not (linear := self.linear_operands(value)):
             return self._reduce_value(value, program)
         op = value.owner
         assert isinstance(op, Operation)
         if isinstance(op, graph.CastOp):
-            return self._known[along[0]]
+            return self._known[linear[0]]
         is_sum = isinstance(op, graph.AddOp | graph.SubOp)
         operands = list[SSAValue]()
         for each in op.operands:
-            if (found := self._known.get(each)) is None:
-                found = program.promote(each)
-                found = (
-                    self.summation.scale_by_count(found, program) if is_sum else found
+            if (operand := self._known.get(each)) is None:
+                operand = program.promote(each)
+                operand = (
+                    self.summation.scale_by_count(operand, program)
+                    if is_sum
+                    else operand
                 )
-            operands.append(found)
+            operands.append(operand)
         return program.insert(type(op)(*operands))
 
     def _multiply_means(self, product: Product, program: TensorBuilder) -> SSAValue:
@@ -178,38 +185,44 @@ class _Summand:
         Return the product of the factors' means along reduced axes, times the element
         count.
         """
-        places = self._reduced_axis_by_iterator(product)
+        reduced_axes = self._reduced_axis_by_iterator(product)
         values, sides = list[SSAValue](), list[Axes]()
         for value, axes in zip(product.values, product.axes, strict=True):
             mean = program.promote(value)
-            along = {n: places[axis] for n, axis in enumerate(axes) if axis in places}
+            averaged = {
+                n: reduced_axes[axis]
+                for n, axis in enumerate(axes)
+                if axis in reduced_axes
+            }
             order: Sequence[int] = range(len(axes))
-            if along:
-                mean, order = self.summation.average_axes(mean, along, program)
+            if averaged:
+                mean, order = self.summation.average_axes(mean, averaged, program)
             values.append(mean)
             sides.append(tuple(axes[n] for n in order))
         lhs, rhs = values
-        made = replace(product, values=(lhs, rhs), axes=(sides[0], sides[1]))
-        mean = program.insert(made.build_contract(program.element))
+        averaged_product = replace(
+            product, values=(lhs, rhs), axes=(sides[0], sides[1])
+        )
+        mean = program.insert(averaged_product.build_contract(program.element))
         return program.mul(mean, program.constant(self.summation.element_count))
 
     def _reduce_value(self, value: SSAValue, program: TensorBuilder) -> SSAValue:
         return self.summation.sum_value(program.promote(value), program)
 
     def _reduced_axis_by_iterator(self, product: Product) -> dict[int, int]:
-        """Return the reduced axis of the result by its iterator."""
-        return {product.result[place]: place for place in self.summation.reduced_axes}
+        """Return the reduced axes of the result by iterator."""
+        return {product.result[axis]: axis for axis in self.summation.reduced_axes}
 
     def _is_varying(self, value: SSAValue) -> bool:
         """
-        Return `True` if a value has several elements along an axis that is reduced.
+        Return `True` if a value has several elements along any reduced axis.
         """
         return any(
-            is_varying_along(value, place) for place in self.summation.reduced_axes
+            is_varying_along(value, axis) for axis in self.summation.reduced_axes
         )
 
     def _has_all_elements(self, value: SSAValue) -> bool:
-        """Return `True` if a value has all elements along all of these axes."""
+        """Return `True` if a value has several elements along every reduced axis."""
         return all(
-            is_varying_along(value, place) for place in self.summation.reduced_axes
+            is_varying_along(value, axis) for axis in self.summation.reduced_axes
         )

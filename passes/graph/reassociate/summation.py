@@ -1,4 +1,4 @@
-"""Sums of tensors along axes, and of windows of images, as one interface."""
+"""Interface of sums along axes of tensors, and of sums of windows of images."""
 
 from __future__ import annotations
 
@@ -25,19 +25,20 @@ class Summation(abc.ABC):
     @property
     @abc.abstractmethod
     def reduced_axes(self) -> Sequence[int]:
-        """These axes, counted from the last one as -1."""
+        """The reduced axes as negative indices: -1 is the last axis."""
 
     @abc.abstractmethod
     def scale_by_count(self, value: SSAValue, program: TensorBuilder) -> SSAValue:
         """
-        Return the sum of a value that is invariant along these axes: the value, times
-        the number of times that it is added up.
+        Return the sum of a value that is constant along the reduced axes: the value
+        times the number of summed elements.
         """
 
     @abc.abstractmethod
     def sum_value(self, value: SSAValue, program: TensorBuilder) -> SSAValue:
         """
-        Return the sum of a value that broadcasts to the operand, with all of its axes.
+        Return the sum of a value that broadcasts to the operand, with unit axes for
+        reduced ones.
         """
 
     @abc.abstractmethod
@@ -45,15 +46,15 @@ class Summation(abc.ABC):
         self, value: SSAValue, along: Mapping[int, int], program: TensorBuilder
     ) -> tuple[SSAValue, Sequence[int]]:
         """
-        Return the means of a tensor along its axes `along`, each given with the
-        operand's axis that it corresponds to; and which axis of the tensor each of
-        their axes is.
+        Return the means of a tensor along some axes, and the permutation from its axes
+        to those of the means. `along` maps the averaged axes to the corresponding
+        reduced axes of the operand.
         """
 
     @property
     @abc.abstractmethod
     def element_count(self) -> int:
-        """Number of elements that are summed up, some of which may be zeros."""
+        """Number of summed elements per result, padding included."""
 
 
 def summation_of(op: Operation) -> Summation | None:
@@ -67,11 +68,15 @@ def summation_of(op: Operation) -> Summation | None:
     ):
         return None
     if isinstance(op, graph.ReduceOp):
-        along = AxisSummation(op.axis_list, tensor_type(op.operand).get_shape())
-        return along if along.reduced_axes else None
+        axis_sum = AxisSummation(op.axis_list, tensor_type(op.operand).get_shape())
+        return axis_sum if axis_sum.reduced_axes else None
     if isinstance(op, SumPool2dOp):
-        found = WindowSummation(op.window, tensor_type(op.operand).get_shape()[2:])
-        return found if found.reduced_axes and found.has_overlapping_windows else None
+        window_sum = WindowSummation(op.window, tensor_type(op.operand).get_shape()[2:])
+        return (
+            window_sum
+            if window_sum.reduced_axes and window_sum.has_overlapping_windows
+            else None
+        )
     return None
 
 
@@ -81,7 +86,7 @@ class AxisSummation(Summation):
 
     axes: Sequence[int]
     shape: Sequence[int]
-    """That of the operand."""
+    """Shape of the operand."""
 
     @property
     def reduced_axes(self) -> Sequence[int]:
@@ -97,26 +102,26 @@ class AxisSummation(Summation):
 
     def sum_value(self, value: SSAValue, program: TensorBuilder) -> SSAValue:
         rank = len(tensor_type(value).get_shape())
-        axes = [place + rank for place in self.reduced_axes]
+        axes = [axis + rank for axis in self.reduced_axes]
         return program.reduce(value, ReduceKind.SUM, axes, True)
 
     def average_axes(
         self, value: SSAValue, along: Mapping[int, int], program: TensorBuilder
     ) -> tuple[SSAValue, Sequence[int]]:
         shape = tensor_type(value).get_shape()
-        part = program.constant(1 / prod(shape[axis] for axis in along))
-        parts = program.mul(value, part)
-        mean = program.reduce(parts, ReduceKind.SUM, list(along), True)
+        weight = program.constant(1 / prod(shape[axis] for axis in along))
+        weighted = program.mul(value, weight)
+        mean = program.reduce(weighted, ReduceKind.SUM, list(along), True)
         return mean, range(len(shape))
 
 
 @dataclass(frozen=True)
 class WindowSummation(Summation):
-    """The sums of the windows of N x C x axes images."""
+    """The sums of windows of images of shape N x C x image extents."""
 
     window: Window
     image_extents: Sequence[int]
-    """The extents of these axes."""
+    """Extents of the image axes."""
 
     @property
     def reduced_axes(self) -> Sequence[int]:
@@ -133,15 +138,15 @@ class WindowSummation(Summation):
 
     @property
     def has_overlapping_windows(self) -> bool:
-        """True if every window overlaps its image."""
+        """True if every window contains an element of the image."""
         return bool(self.window.count_elements(self.image_extents).all())
 
     def scale_by_count(self, value: SSAValue, program: TensorBuilder) -> SSAValue:
         counts = self.window.count_elements(self.image_extents)
         if (counts == counts.flat[0]).all():
             return program.mul(value, program.constant(int(counts.flat[0])))
-        numbers = graph.ConstantOp(counts.astype(dtype_of(program.element)))
-        return program.mul(value, program.insert(numbers))
+        factors = graph.ConstantOp(counts.astype(dtype_of(program.element)))
+        return program.mul(value, program.insert(factors))
 
     def sum_value(self, value: SSAValue, program: TensorBuilder) -> SSAValue:
         shape = tensor_type(value).get_shape()
@@ -154,20 +159,29 @@ class WindowSummation(Summation):
         self, value: SSAValue, along: Mapping[int, int], program: TensorBuilder
     ) -> tuple[SSAValue, Sequence[int]]:
         shape, rank = tensor_type(value).get_shape(), self.window.rank
-        moved = {place + rank: axis for axis, place in along.items()}
-        others = [axis for axis in range(len(shape)) if axis not in along]
-        order = [*others, *(moved[n] for n in sorted(moved))]
-        window = self.window.restrict_to_axes(moved)
-        part = program.constant(1 / prod(window.taps))
-        parts = self._permute_axes(program.mul(value, part), order, program)
-        kept = [shape[axis] for axis in others]
-        spatial = [shape[moved[n]] if n in moved else 1 for n in range(rank)]
-        front = kept if len(kept) == 2 else [1, prod(kept)]
-        images = reshape_to(parts, [*front, *spatial], program.builder)
+        by_image_axis = {reduced + rank: axis for axis, reduced in along.items()}
+        unchanged = [axis for axis in range(len(shape)) if axis not in along]
+        order = [*unchanged, *(by_image_axis[n] for n in sorted(by_image_axis))]
+        window = self.window.restrict_to_axes(by_image_axis)
+        weight = program.constant(1 / prod(window.taps))
+        weighted = self._permute_axes(program.mul(value, weight), order, program)
+        unchanged_extents = [shape[axis] for axis in unchanged]
+        spatial = [
+            shape[by_image_axis[n]] if n in by_image_axis else 1 for n in range(rank)
+        ]
+        front = (
+            unchanged_extents
+            if len(unchanged_extents) == 2
+            else [1, prod(unchanged_extents)]
+        )
+        images = reshape_to(weighted, [*front, *spatial], program.builder)
         means = self._pool_images(images, window, program)
         extents = tensor_type(means).get_shape()[2:]
-        found = [*kept, *(extents[n] for n in sorted(moved))]
-        return reshape_to(means, found, program.builder), order
+        result_shape = [
+            *unchanged_extents,
+            *(extents[n] for n in sorted(by_image_axis)),
+        ]
+        return reshape_to(means, result_shape, program.builder), order
 
     @staticmethod
     def _permute_axes(

@@ -23,7 +23,7 @@ from tlf.passes.graph.reassociate.broadcast_views import (
 from tlf.passes.graph.reassociate.leading_elements import LeadingElements
 
 LEADING_COUNT = 16
-"""Number of leading elements whose mean the terms are centered at."""
+"""Number of leading elements whose mean is subtracted from varying terms."""
 
 MAX_TERMS = 16
 """Maximum number of terms that a value is split into."""
@@ -31,7 +31,7 @@ MAX_TERMS = 16
 
 @dataclass(frozen=True)
 class FactorProduct:
-    """A product of values, divided by others."""
+    """A quotient of two products of values."""
 
     numerators: tuple[SSAValue, ...] = ()
     denominators: tuple[SSAValue, ...] = ()
@@ -46,7 +46,7 @@ class FactorProduct:
 
     @property
     def key(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Key that is equal for products of the same values."""
+        """Key that is equal for quotients of the same values."""
         above, below = (
             tuple(sorted(id(value) for value in values))
             for values in (self.numerators, self.denominators)
@@ -58,7 +58,7 @@ class FactorProduct:
         yield from self.denominators
 
     def map_values(self, change: Callable[[SSAValue], SSAValue]) -> FactorProduct:
-        """Return the quotient of other values."""
+        """Return the quotient with each value replaced by `change`."""
         return FactorProduct(
             tuple(map(change, self.numerators)), tuple(map(change, self.denominators))
         )
@@ -74,7 +74,8 @@ class FactorProduct:
 @dataclass(frozen=True)
 class Term:
     """
-    A constant, times factors that are invariant along an axis, times varying ones.
+    The product of a constant, factors that are constant along an axis, and varying
+    factors.
     """
 
     number: float
@@ -98,17 +99,19 @@ class Term:
 @dataclass
 class TermSplitter:
     """
-    Splits float values into terms along an axis. They are split as far as something
-    that is the same along the axis, and that depends on sums or maxima, is in between.
+    Splits float values into terms along an axis. A value is split only if its linear
+    expression has an operand that is constant along the axis and depends on sums or
+    maxima.
     """
 
     axis: int
-    """The axis, counted from the last one, which is -1."""
+    """The axis as a negative index: -1 is the last axis."""
     program: TensorBuilder
-    """Program in which the values that terms need are built."""
+    """Builder of the values of terms."""
     shifts: bool = False
     """
-    True if values that are invariant along the axis are added to small numbers alone.
+    True if sums of varying and constant terms are centered at the mean of the leading
+    elements.
     """
     _known: dict[SSAValue, list[Term]] = field(
         default_factory=dict[SSAValue, list[Term]]
@@ -129,30 +132,30 @@ class TermSplitter:
 
     def is_worth_splitting(self, value: SSAValue) -> bool:
         """
-        Return `True` if a varying value is computed with invariant results of
-        reductions.
+        Return `True` if a varying value is linear in results of reductions that are
+        constant along the axis.
         """
         return compute_in_postorder(
             value, self._mixed, self._varying_operands, self._has_mixed_operand
         )
 
     def _varying_operands(self, value: SSAValue) -> Iterator[SSAValue]:
-        """The operands that vary, of what computes a value linearly."""
+        """Yield the varying operands of the linear operation that computes a value."""
         if (owner := self._linear_producer(value)) is not None:
             yield from filter(self.is_varying, owner.operands)
 
     def _linear_producer(self, value: SSAValue) -> Operation | None:
         """
-        Return the operation that computes a varying value, if it splits into terms;
-        else None.
+        Return the operation that computes a varying value, if it can be split into
+        terms; else None.
         """
         owner = value.owner
         if not isinstance(owner, Operation) or not self.is_varying(value):
             return None
-        is_seen = isinstance(owner, graph.ReshapeOp) and is_axis_preserved(
+        is_view = isinstance(owner, graph.ReshapeOp) and is_axis_preserved(
             owner, self.axis
         )
-        return owner if is_seen or is_linear(owner) else None
+        return owner if is_view or is_linear(owner) else None
 
     def _has_mixed_operand(self, value: SSAValue) -> bool:
         if (owner := self._linear_producer(value)) is None:
@@ -176,15 +179,15 @@ class TermSplitter:
         return any(map(self._has_accumulation, _elementwise_sources(value)))
 
     def of(self, value: SSAValue) -> list[Term]:
-        """The terms of a value."""
+        """Return the terms of a value."""
         return compute_in_postorder(
             value, self._known, self._term_operands, self._compute_terms
         )
 
     def _term_operands(self, value: SSAValue) -> Sequence[SSAValue]:
         """
-        Return the operands that terms of a value come from, in the order of
-        `_split_operation`.
+        Return the operands whose terms make up a value, in the order in which
+        `_split_operation` visits them.
         """
         owner = self._linear_producer(value)
         if owner is None or not self.is_worth_splitting(value):
@@ -198,8 +201,8 @@ class TermSplitter:
             return [Term(1.0, FactorProduct((value,)), FactorProduct())]
         if not self.is_worth_splitting(value):
             return _single_term(value)
-        found = self._split_operation(value.owner)
-        return found if len(found) <= MAX_TERMS else _single_term(value)
+        terms = self._split_operation(value.owner)
+        return terms if len(terms) <= MAX_TERMS else _single_term(value)
 
     def _split_operation(self, owner: Operation | object) -> list[Term]:
         match owner:
@@ -213,12 +216,12 @@ class TermSplitter:
             case graph.MulOp():
                 return self._multiply_terms(owner)
             case graph.DivOp():
-                below = FactorProduct(denominators=(owner.rhs,))
+                divisor = FactorProduct(denominators=(owner.rhs,))
                 varies = self.is_varying(owner.rhs)
-                rows, varying = (
-                    (FactorProduct(), below) if varies else (below, FactorProduct())
+                invariant, varying = (
+                    (FactorProduct(), divisor) if varies else (divisor, FactorProduct())
                 )
-                inverse = Term(1.0, rows, varying)
+                inverse = Term(1.0, invariant, varying)
                 return [each * inverse for each in self.of(owner.lhs)]
             case graph.CastOp():
                 return self.of(owner.operand)
@@ -229,16 +232,17 @@ class TermSplitter:
 
     def _reshape_terms(self, owner: graph.ReshapeOp) -> list[Term]:
         """
-        Return the terms of a reshaped value, as far as their factors can be reshaped.
+        Return the terms of a reshaped value; a single term if a factor cannot be
+        reshaped.
         """
-        found = self.of(owner.operand)
+        terms = self.of(owner.operand)
         if not all(
             can_reshape_broadcast(each, owner, self.axis)
-            for term in found
+            for term in terms
             for each in term
         ):
             return _single_term(owner.result)
-        # The same value is one factor in all terms.
+        # Reshape each value once, so that equal factors of terms remain equal.
         move = cache(
             partial(
                 reshape_broadcast,
@@ -253,7 +257,7 @@ class TermSplitter:
                 term.invariant.map_values(move),
                 term.varying.map_values(move),
             )
-            for term in found
+            for term in terms
         ]
 
     def _concat_terms(self, left: list[Term], right: list[Term]) -> list[Term]:
@@ -268,42 +272,44 @@ class TermSplitter:
                 return _single_term(owner.result)
         if self.shifts and all(map(_has_scaled_term, sides)):
             return _single_term(owner.result)
-        return [one * other for one in sides[0] for other in sides[1]]
+        return [left * right for left in sides[0] for right in sides[1]]
 
     def _centered_terms(self, value: SSAValue) -> list[Term]:
         """
-        Return the terms of a value, with varying ones less the mean of their leading
-        elements. Where that is `x`, and the rest is minus the mean, neither is then
-        large where the sum is small: squares of sums lose no places, wherever the mean
-        lies (T. F. Chan, G. H. Golub, R. J. LeVeque, Algorithms for computing the
-        sample variance, 1983).
+        Return the terms of a value, with the mean of the leading elements subtracted
+        from the varying terms and added to the constant ones. For `x - mean(x)`,
+        neither term is then large if the sum is small, so that squares of sums lose no
+        digits, whatever the mean is (T. F. Chan, G. H. Golub, R. J. LeVeque, Algorithms
+        for computing the sample variance, 1983).
         """
         if value not in self._shifted:
             terms = self.of(value)
-            is_near = self.shifts and isinstance(value.owner, graph.AddOp | graph.SubOp)
-            self._shifted[value] = terms if is_near else self._shift_terms(terms)
+            is_centered = self.shifts and isinstance(
+                value.owner, graph.AddOp | graph.SubOp
+            )
+            self._shifted[value] = terms if is_centered else self._shift_terms(terms)
         return self._shifted[value]
 
     def _shift_terms(self, terms: list[Term]) -> list[Term]:
-        rows = [each for each in terms if not each.varying]
+        invariant = [each for each in terms if not each.varying]
         varying = [each for each in terms if each.varying]
-        if not rows or len({each.invariant.key for each in varying}) != 1:
+        if not invariant or len({each.invariant.key for each in varying}) != 1:
             return terms
         scale = varying[0].invariant
         total = add_terms(
             [(each.number, each.varying) for each in varying], self.program
         )
-        about = self._leading_mean(total)
-        rest = add_terms(
+        center = self._leading_mean(total)
+        offset = add_terms(
             [
-                (1.0, scale * FactorProduct((about,))),
-                *((e.number, e.invariant) for e in rows),
+                (1.0, scale * FactorProduct((center,))),
+                *((e.number, e.invariant) for e in invariant),
             ],
             self.program,
         )
         return [
-            Term(1.0, scale, FactorProduct((self.program.sub(total, about),))),
-            Term(1.0, FactorProduct((rest,)), FactorProduct()),
+            Term(1.0, scale, FactorProduct((self.program.sub(total, center),))),
+            Term(1.0, FactorProduct((offset,)), FactorProduct()),
         ]
 
     def _leading_mean(self, value: SSAValue) -> SSAValue:
@@ -317,14 +323,13 @@ class TermSplitter:
 
 def _elementwise_sources(value: SSAValue) -> Sequence[SSAValue]:
     """
-    Return the values that a value is computed from element by element, possibly of
-    another shape.
+    Return the operands of the elementwise operation or reshape that computes a value.
     """
     owner = value.owner
     if isinstance(owner, AccumulatingInterface):
         return ()
-    is_passed = isinstance(owner, ElementwiseInterface | graph.ReshapeOp)
-    return owner.operands if is_passed else ()
+    is_elementwise = isinstance(owner, ElementwiseInterface | graph.ReshapeOp)
+    return owner.operands if is_elementwise else ()
 
 
 def _single_term(value: SSAValue) -> list[Term]:
@@ -334,22 +339,21 @@ def _single_term(value: SSAValue) -> list[Term]:
 
 def _can_cancel(terms: Sequence[Term]) -> bool:
     """
-    Return `True` if large terms that vary along an axis may cancel to a small sum.
+    Return `True` if there are several varying terms, which may cancel.
     """
     return sum(bool(each.varying) for each in terms) > 1
 
 
 def _has_scaled_term(terms: Sequence[Term]) -> bool:
     """
-    Return `True` if values that vary along an axis are multiplied by values that may be
-    far from 1: squares of both may overflow a type where the square of their product
-    does not.
+    Return `True` if a varying term has constant factors, which may be far from 1: the
+    squares of both may overflow if the square of their product does not.
     """
     return any(each.invariant and each.varying for each in terms)
 
 
 def is_linear(owner: Operation) -> bool:
-    """Return `True` if terms can be taken from an operation."""
+    """Return `True` if an operation can be split into terms."""
     kinds = graph.AddOp | graph.SubOp | graph.NegOp | graph.MulOp | graph.DivOp
     if isinstance(owner, graph.CastOp):
         return is_float(tensor_type(owner.operand).element_type)
@@ -359,7 +363,7 @@ def is_linear(owner: Operation) -> bool:
 def add_terms(
     terms: Sequence[tuple[float, FactorProduct]], program: TensorBuilder
 ) -> SSAValue:
-    """Add up multiples of products."""
+    """Build the sum of products with constant coefficients."""
     total: SSAValue | None = None
     for number, factors in terms:
         value = factors.build_quotient(program)

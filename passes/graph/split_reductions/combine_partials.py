@@ -1,4 +1,4 @@
-"""Combination of partial reductions: corrections to the totals of other reductions."""
+"""Combination of partial reductions that depend on the totals of other reductions."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ from tlf.passes.graph.split_reductions.partial_values import (
 @dataclass
 class PartialCombiner:
     """
-    Builds the totals of steps from those of parts. What a part has added up is
-    corrected for what others have found, as in a loop it is for what comes later; and
-    then, as behind a loop, for what is not limited any more.
+    Builds the total of each step from its partial results. As in the loop of a cascade,
+    a partial result is corrected for the totals of other reductions; and then, as after
+    the loop, for values that are no longer clamped.
     """
 
     parts: Mapping[SSAValue, PartialValues]
-    """Values that the parts computed with."""
+    """Partial values that partial results were computed from, by original value."""
     limits: Callable[[Operation], Sequence[float]]
-    """Limits of these values, by the operation that computes them."""
+    """Limits of partial values, by the operation that computes them."""
     totals: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
-    """Totals, by what they stand for."""
+    """Totals by the original value that they replace."""
     clamped_totals: dict[SSAValue, SSAValue] = field(
         default_factory=dict[SSAValue, SSAValue]
     )
-    """The same with limits."""
+    """Totals clamped to their limits, by original value."""
 
     def combine_step(
         self,
@@ -59,7 +59,10 @@ class PartialCombiner:
         sums: Sequence[PartialValues],
         builder: Builder,
     ) -> SSAValue:
-        """Return the total of a step, from its parts and the changes of its terms."""
+        """
+        Return the total of a step, from its partial results and the sums of the changes
+        of its terms.
+        """
         op = step.op
         program = TensorBuilder(builder, tensor_type(part.value).element_type)
         if step.correction is not None:
@@ -81,16 +84,16 @@ class PartialCombiner:
 
     def compute_clamped(self, op: Operation, builder: Builder) -> None:
         """Rebuild an operation on totals, clamped to their limits."""
-        made = builder.insert(op.clone(self.clamped_totals))
-        value = clamp_value(made.results[0], self.limits(op), builder)
+        clone = builder.insert(op.clone(self.clamped_totals))
+        value = clamp_value(clone.results[0], self.limits(op), builder)
         self.clamped_totals[op.results[0]] = value
 
     def _select_extreme_parts(
         self, step: CascadeStep, restart: Restart, part: PartialValues, builder: Builder
     ) -> PartialValues:
         """
-        Return the results of the parts that attain the overall extreme, with neutral
-        elements for the others.
+        Return the results of the parts that attain the total extreme, with neutral
+        elements for other parts.
         """
         extreme = restart.extreme
         program = TensorBuilder(builder, tensor_type(extreme).element_type)
@@ -112,16 +115,16 @@ class PartialCombiner:
         sums: Sequence[PartialValues],
         program: TensorBuilder,
     ) -> PartialValues:
-        """Return the sums of the parts, corrected for the results of all parts."""
+        """Return the partial sums, corrected for the totals of other reductions."""
         formulae = _FormulaBuilder(expansion.axis_matches, part.axis, program)
         before = {value: self.parts[value] for value in expansion.axis_matches}
         total = part.value
-        for change, found in zip(expansion.terms, sums, strict=True):
-            product, *others = [_change_of(value) for value in change.powers]
-            for other in others:
-                product = Apply("mul", (product, other))
-            moved = formulae.build(product, before, self.totals)
-            total = program.add(total, program.mul(found.value, moved))
+        for change, partial_sum in zip(expansion.terms, sums, strict=True):
+            product, *remaining = [_change_of(value) for value in change.powers]
+            for power in remaining:
+                product = Apply("mul", (product, power))
+            change_value = formulae.build(product, before, self.totals)
+            total = program.add(total, program.mul(partial_sum.value, change_value))
         return PartialValues(total, part.axis)
 
     def _apply_correction(
@@ -133,21 +136,23 @@ class PartialCombiner:
         if correction.is_bounded:
             return weighted_sum_of_parts(part, build(before, self.totals), program)
         factor = build(before, self.clamped_totals)
-        # What nothing has been added to is 0, and has to stay so.
-        most = max_finite(program.element)
-        factor = clamp_value(factor, [most], program.builder)
+        # Empty sums are 0 and must remain 0: the factor must be finite.
+        largest = max_finite(program.element)
+        factor = clamp_value(factor, [largest], program.builder)
         total = weighted_sum_of_parts(part, factor, program)
         wide = {
             value: self._total_as_part(value, program)
             for value in correction.axis_matches
         }
-        last = build(wide, self.totals)
-        shape = tensor_type(last).get_shape()
-        at = part.axis
-        return program.mul(total, program.reshape(last, shape[:at] + shape[at + 1 :]))
+        final = build(wide, self.totals)
+        shape = tensor_type(final).get_shape()
+        axis = part.axis
+        return program.mul(
+            total, program.reshape(final, shape[:axis] + shape[axis + 1 :])
+        )
 
     def _total_as_part(self, value: SSAValue, program: TensorBuilder) -> PartialValues:
-        """Return a total as a single part."""
+        """Return a clamped total as a single part."""
         axis = self.parts[value].axis
         return PartialValues(
             insert_unit_axis(self.clamped_totals[value], axis, program.builder), axis
@@ -156,7 +161,7 @@ class PartialCombiner:
 
 @dataclass(frozen=True)
 class _FormulaBuilder:
-    """Builder of correction formulas, with an axis for the parts."""
+    """Builder of correction formulas on values with an axis of parts."""
 
     places: Mapping[SSAValue, AxisMatch]
     axis: int
@@ -168,15 +173,15 @@ class _FormulaBuilder:
         before: Mapping[SSAValue, PartialValues],
         after: Mapping[SSAValue, SSAValue],
     ) -> SSAValue:
-        """Build a formula for the change from values before to those after."""
-        builder, places = self.program.builder, dict[SSAValue, AxisMatch]()
+        """Build a formula of the values before and after a change."""
+        builder, axis_matches = self.program.builder, dict[SSAValue, AxisMatch]()
         old, new = dict[SSAValue, SSAValue](), dict[SSAValue, SSAValue]()
-        for value, found in self.places.items():
-            axis = parts_axis_in(found, self.axis)
+        for value, match in self.places.items():
+            axis = parts_axis_in(match, self.axis)
             old[value] = before[value].move_parts_axis(axis, builder).value
             new[value] = insert_unit_axis(after.get(value, value), axis, builder)
-            places[value] = _insert_parts_axis(found, self.axis, axis)
-        return CorrectionBuilder(self.program, places, old, new).build(formula)
+            axis_matches[value] = _insert_parts_axis(match, self.axis, axis)
+        return CorrectionBuilder(self.program, axis_matches, old, new).build(formula)
 
 
 def _change_of(value: SSAValue) -> Formula:
@@ -188,35 +193,35 @@ def weighted_sum_of_parts(
     part: PartialValues, factor: SSAValue, program: TensorBuilder
 ) -> SSAValue:
     """
-    Return the sum of parts, each times its factor: as a contraction where factors are
-    constant along some axes, so that it is not computed where parts are.
+    Return the sum of parts times their factors; a contraction if the factors are
+    constant along some axes, so that it is not fused with the producer of the parts.
     """
     pairs = enumerate(zip(part.shape, tensor_type(factor).get_shape(), strict=True))
-    axes = {axis: same for axis, same in pairs}
-    if all(extent == other for extent, other in axes.values()):
+    axes = {axis: extents for axis, extents in pairs}
+    if all(extent == factor_extent for extent, factor_extent in axes.values()):
         return program.reduce(
             program.mul(part.value, factor), ReduceKind.SUM, [part.axis], False
         )
-    kept = [axis for axis, (_, extent) in axes.items() if extent != 1]
-    narrow = program.reshape(factor, [axes[axis][1] for axis in kept])
+    varying = [axis for axis, (_, extent) in axes.items() if extent != 1]
+    narrow = program.reshape(factor, [axes[axis][1] for axis in varying])
     result = [axis for axis in axes if axis != part.axis]
     maps = [
         AffineMap(len(axes), 0, tuple(map(AffineExpr.dimension, each)))
-        for each in (axes, kept, result)
+        for each in (axes, varying, result)
     ]
     return program.insert(graph.ContractOp(part.value, narrow, maps))
 
 
 def parts_axis_in(places: AxisMatch, axis: int) -> int:
     """
-    Return the axis of the parts in a value that corrects a sum whose parts are at
+    Return the axis of the parts in a value that corrects a sum with its parts at
     `axis`.
     """
-    found = [each for each in places[:axis] if each is not None]
-    return max(found, default=-1) + 1
+    matched = [each for each in places[:axis] if each is not None]
+    return max(matched, default=-1) + 1
 
 
 def _insert_parts_axis(places: AxisMatch, axis: int, place: int) -> AxisMatch:
-    """Return the places of one value's axes in the other once both have parts."""
-    moved = [None if each is None else each + (each >= place) for each in places]
-    return (*moved[:axis], place, *moved[axis:])
+    """Return the axis match of two values that both have an axis of parts."""
+    shifted = [None if each is None else each + (each >= place) for each in places]
+    return (*shifted[:axis], place, *shifted[axis:])

@@ -30,7 +30,7 @@ from tlf.support.affine.index_access import Accesses
 
 
 class NotSplittableError(Exception):
-    """An operation cannot be rebuilt on parts."""
+    """Error raised if an operation cannot be rebuilt on parts."""
 
 
 def can_rebuild_on_parts(op: Operation) -> bool:
@@ -41,28 +41,29 @@ def can_rebuild_on_parts(op: Operation) -> bool:
 
 @dataclass
 class PartialBuilder:
-    """Builds operations on the parts of an axis class."""
+    """Rebuilds operations on the parts of a split axis class."""
 
     axes: AxisClasses
     axis: Hashable
-    """Representative of the class of the axis."""
+    """Representative of the axis class."""
     parts: int
     values: dict[SSAValue, PartialValues] = field(
         default_factory=dict[SSAValue, PartialValues]
     )
     """
-    Values built on parts, and those that they are built from, by the original values.
+    Partial values, results and operands of rebuilt operations, by original value.
     """
 
     def split_iterator_of(self, op: TilingInterface) -> int | None:
         """
         Return the iterator of an operation that runs along the split axis, or None.
+        Raises `NotSplittableError` for several iterators.
         """
         match self.axes.iterators_in(op, self.axis):
             case []:
                 return None
-            case [one]:
-                return one
+            case [iterator]:
+                return iterator
             case _:
                 raise NotSplittableError
 
@@ -70,8 +71,9 @@ class PartialBuilder:
         self, op: TilingInterface, place: int | None = None
     ) -> PartialValues:
         """
-        Rebuild an operation on parts, in front of itself. What reduces the axis has a
-        `place` for the parts in its result, if it is a contraction, and is not rounded.
+        Rebuild an operation on parts, before the operation. For a reduction of the
+        split axis, `place` is not None: the result is not rounded, and `place` is the
+        axis of the parts in the result of a contraction.
         """
         if not can_rebuild_on_parts(op):
             raise NotSplittableError
@@ -79,21 +81,21 @@ class PartialBuilder:
         match op:
             case graph.ReduceOp():
                 operand = self._require_operand(op, 0, builder)
-                made = self.reduce_parts(op, operand, place is not None, builder)
+                result = self.reduce_parts(op, operand, place is not None, builder)
             case ContractionInterface():
-                made = self._contract_parts(op, place, builder)
+                result = self._contract_parts(op, place, builder)
             case graph.ReshapeOp():
-                made = self._reshape_parts(op, builder)
+                result = self._reshape_parts(op, builder)
             case _:
-                made = self._compute_parts(op, builder)
-        self.values[op.results[0]] = made
-        return made
+                result = self._compute_parts(op, builder)
+        self.values[op.results[0]] = result
+        return result
 
     def partial_operand_of(
         self, op: TilingInterface, place: int, builder: Builder
     ) -> PartialValues | None:
         """
-        Return the parts of an operand, or None where it is the same for all of them.
+        Return the parts of an operand, or None if all parts share the operand.
         """
         value = op.operands[place]
         if value in self.values:
@@ -107,7 +109,7 @@ class PartialBuilder:
     def _split_axis_of(
         self, op: TilingInterface, accesses: Accesses | None
     ) -> int | None:
-        """The axis of an operand that is in parts, if one is."""
+        """Return the axis of an operand along which it is split, or None."""
         iterator = self.split_iterator_of(op)
         if iterator is None or accesses is None:
             return None
@@ -122,54 +124,59 @@ class PartialBuilder:
     def reduce_parts(
         op: graph.ReduceOp, operand: PartialValues, is_step: bool, builder: Builder
     ) -> PartialValues:
-        """The parts of an operand, reduced as an operation does; a step not rounded."""
+        """
+        Return the parts of an operand, reduced like by `op`; in the accumulator type if
+        `is_step`.
+        """
         reduced = [each + (each >= operand.axis) for each in op.axis_list]
-        kept = op.keepdims is not None
-        dropped = 0 if kept else sum(each < operand.axis for each in op.axis_list)
-        made = graph.ReduceOp(
+        keepdims = op.keepdims is not None
+        dropped = 0 if keepdims else sum(each < operand.axis for each in op.axis_list)
+        reduction = graph.ReduceOp(
             operand.value,
             op.combination,
             reduced,
-            kept,
+            keepdims,
             acc=op.properties.get("acc"),
             element=_result_element_of(op, is_step),
         )
-        made.location = op.location
-        return PartialValues(builder.insert(made).result, operand.axis - dropped)
+        reduction.location = op.location
+        return PartialValues(builder.insert(reduction).result, operand.axis - dropped)
 
     def _contract_parts(
         self, op: ContractionInterface, place: int | None, builder: Builder
     ) -> PartialValues:
-        product, along = Product.of(op), self.split_iterator_of(op)
-        if product is None or along is None or not product.has_all_iterators():
+        product, split_iterator = Product.of(op), self.split_iterator_of(op)
+        if product is None or split_iterator is None or not product.has_all_iterators():
             raise NotSplittableError
         inner = len(op.iteration_domain())
         values, sides = list(product.values), list(product.axes)
         for side, axes in enumerate(product.axes):
             operand = self.partial_operand_of(op, side, builder)
-            if (along in axes) != (operand is not None):
+            if (split_iterator in axes) != (operand is not None):
                 raise NotSplittableError
             if operand is not None:
-                if operand.axis != axes.index(along):
+                if operand.axis != axes.index(split_iterator):
                     raise NotSplittableError
                 values[side], sides[side] = (
                     operand.value,
-                    _with_inner_axis(axes, along, inner),
+                    _with_inner_axis(axes, split_iterator, inner),
                 )
         if place is None:
-            first = product.result.index(along)
-            result = _with_inner_axis(product.result, along, inner)
+            first = product.result.index(split_iterator)
+            result = _with_inner_axis(product.result, split_iterator, inner)
         else:
             first = place
-            result = (*product.result[:place], along, *product.result[place:])
-        built = Product(
+            result = (*product.result[:place], split_iterator, *product.result[place:])
+        partial_product = Product(
             op,
             cast(tuple[SSAValue, SSAValue], tuple(values)),
             cast(tuple[Axes, Axes], tuple(sides)),
             result,
         )
-        made = built.build_contract(_result_element_of(op, place is not None))
-        return PartialValues(builder.insert(made).result, first)
+        contract = partial_product.build_contract(
+            _result_element_of(op, place is not None)
+        )
+        return PartialValues(builder.insert(contract).result, first)
 
     def _reshape_parts(self, op: graph.ReshapeOp, builder: Builder) -> PartialValues:
         """Rebuild a reshape that only adds or drops unit axes."""
@@ -177,33 +184,34 @@ class PartialBuilder:
         source, shape = (tensor_type(e).get_shape() for e in (op.operand, op.result))
         if _non_unit_extents(source) != _non_unit_extents(shape):
             raise NotSplittableError
-        before, along = (
+        before, is_split = (
             _non_unit_extents(source[: operand.axis]),
             self.split_iterator_of(op) is not None,
         )
         axis = next(
             n
             for n in range(len(shape) + 1)
-            if _non_unit_extents(shape[:n]) == before and not (along and shape[n] == 1)
+            if _non_unit_extents(shape[:n]) == before
+            and not (is_split and shape[n] == 1)
         )
-        inner = [shape[axis] // self.parts] if along else []
-        wanted = (*shape[:axis], self.parts, *inner, *shape[axis + along :])
-        return PartialValues(reshape_to(operand.value, wanted, builder), axis)
+        inner = [shape[axis] // self.parts] if is_split else []
+        new_shape = (*shape[:axis], self.parts, *inner, *shape[axis + is_split :])
+        return PartialValues(reshape_to(operand.value, new_shape, builder), axis)
 
     def _compute_parts(self, op: TilingInterface, builder: Builder) -> PartialValues:
-        places = range(len(op.operands))
-        operands = [self.partial_operand_of(op, place, builder) for place in places]
-        along, shape = (
+        indices = range(len(op.operands))
+        operands = [self.partial_operand_of(op, index, builder) for index in indices]
+        split_iterator, shape = (
             self.split_iterator_of(op),
             list(tensor_type(op.results[0]).get_shape()),
         )
-        behind = [each.trailing_axes for each in operands if each is not None]
-        if not behind:
+        trailing = [each.trailing_axes for each in operands if each is not None]
+        if not trailing:
             raise NotSplittableError
-        count = max(behind) if along is None else len(shape) - along
-        values = [self._align_operand(op, each, count, builder) for each in places]
+        count = max(trailing) if split_iterator is None else len(shape) - split_iterator
+        values = [self._align_operand(op, each, count, builder) for each in indices]
         axis = len(shape) - count
-        if along is not None:
+        if split_iterator is not None:
             shape[axis] //= self.parts
         shape.insert(axis, self.parts)
         return PartialValues(rebuild_elementwise(op, values, shape, builder), axis)
@@ -212,7 +220,8 @@ class PartialBuilder:
         self, op: TilingInterface, place: int, count: int, builder: Builder
     ) -> SSAValue:
         """
-        Return an operand with `count` axes behind that of its parts, if it has parts.
+        Return an operand with `count` axes after the axis of the parts; an operand
+        without parts broadcasts to this shape.
         """
         operand, value = self.partial_operand_of(op, place, builder), op.operands[place]
         rank = len(tensor_type(value).get_shape())
@@ -228,12 +237,12 @@ class PartialBuilder:
         if self._split_axis_of(op, accesses) is not None:
             raise NotSplittableError
         first, *rest = (
-            moved := operand.move_parts_axis(max(rank - count, 0), builder)
+            aligned := operand.move_parts_axis(max(rank - count, 0), builder)
         ).shape
         if rank >= count:
-            return moved.value
+            return aligned.value
         ones = [1] * (count - rank)
-        return reshape_to(moved.value, [first, *ones, *rest], builder)
+        return reshape_to(aligned.value, [first, *ones, *rest], builder)
 
     def _require_operand(
         self, op: TilingInterface, place: int, builder: Builder
@@ -244,14 +253,14 @@ class PartialBuilder:
 
 
 def _result_element_of(op: AccumulatingInterface, is_step: bool) -> Attribute:
-    own = tensor_type(op.results[0]).element_type
-    return op.accumulator_type if is_step else own
+    result_element = tensor_type(op.results[0]).element_type
+    return op.accumulator_type if is_step else result_element
 
 
 def _with_inner_axis(axes: Axes, along: int, inner: int) -> Axes:
-    """Insert an iterator behind that of the parts."""
-    place = axes.index(along) + 1
-    return (*axes[:place], inner, *axes[place:])
+    """Insert the iterator `inner` after the iterator of the parts."""
+    position = axes.index(along) + 1
+    return (*axes[:position], inner, *axes[position:])
 
 
 def _non_unit_extents(shape: tuple[int, ...]) -> list[int]:

@@ -1,4 +1,4 @@
-"""Partial values: tensors with one more axis, for the parts of a split axis."""
+"""Partial values: tensors with an additional axis for the parts of a split axis."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tlf.passes.graph.permutations import reshape_to
 @dataclass(frozen=True)
 class PartialValues:
     """
-    A tensor with an axis for the parts: in front of the split axis, or of its position
-    before it was reduced.
+    A tensor with an axis of parts, directly before the split axis or before the former
+    position of the reduced split axis.
     """
 
     value: SSAValue
@@ -24,24 +24,24 @@ class PartialValues:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The extents, that along the parts among them."""
+        """Shape of the tensor, including the axis of the parts."""
         return tensor_type(self.value).get_shape()
 
     @property
     def trailing_axes(self) -> int:
-        """Number of axes behind that of the parts."""
+        """Number of axes after the axis of the parts."""
         return len(self.shape) - self.axis - 1
 
     def move_parts_axis(self, axis: int, builder: Builder) -> PartialValues:
-        """Move the axis of the parts, the others in their order."""
+        """Move the axis of the parts, and keep the order of the other axes."""
         order = [each for each in range(len(self.shape)) if each != self.axis]
         order.insert(axis, self.axis)
         shape = [self.shape[each] for each in order]
-        long = [each for each in order if self.shape[each] != 1]
-        if long == sorted(long):
+        non_unit = [each for each in order if self.shape[each] != 1]
+        if non_unit == sorted(non_unit):
             return PartialValues(reshape_to(self.value, shape, builder), axis)
-        moved = graph.TransposeOp(self.value, order)
-        return PartialValues(builder.insert(moved).result, axis)
+        transpose = graph.TransposeOp(self.value, order)
+        return PartialValues(builder.insert(transpose).result, axis)
 
 
 def partition_axis(

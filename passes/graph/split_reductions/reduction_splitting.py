@@ -1,5 +1,5 @@
 """
-Splitting of the reductions of a group into partial ones, whose totals replace them.
+Splitting of the reductions of a group into partial reductions and their combination.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ from tlf.passes.graph.split_reductions.partial_values import PartialValues
 @dataclass(frozen=True)
 class SplittableReductions:
     """
-    Reductions along one axis, with the operations that can be rebuilt on its parts.
+    Reductions along one axis, with the operations that may be rebuilt on its parts.
     """
 
     operations: Sequence[TilingInterface]
-    """In program order, the reductions among them."""
+    """Operations in program order, including the reductions."""
     steps: Mapping[Operation, CascadeStep]
     cascade: Cascade | None
     forms: OpFactsCache
@@ -59,9 +59,9 @@ class SplittableReductions:
         expands: bool = True,
     ) -> SplittableReductions | None:
         """
-        Return the reductions of a group, with the operations that compute for them;
-        None where they are not along one axis, or where terms are polynomials in sums
-        and that is not to be.
+        Return the reductions of a group, with `operations` that compute their operands;
+        None if they do not run along one axis, or if they require Taylor expansions
+        and `expands` is False.
         """
         forms = OpFactsCache()
         if any(map(is_in_planned_group, group)):
@@ -84,13 +84,13 @@ class SplittableReductions:
 
     @property
     def extent(self) -> int:
-        """Extent of the axis."""
+        """Extent of the reduced axis."""
         return self.forms.of(self.first.op).extents[self.first.iterator]
 
     def split_into(self, parts: int) -> bool:
         """
-        Split the axis into parts, and combine the partial results. Nothing happens
-        where that cannot be, which is returned.
+        Split the axis into parts, and combine the partial results. Return `False`,
+        with the operations in place, if that is not possible.
         """
         try:
             _ReductionSplit(self, parts).apply()
@@ -100,13 +100,13 @@ class SplittableReductions:
 
 
 def _longest_iterator_of(form: OpFacts) -> int:
-    """The longest iterator that is reduced."""
+    """Return the reduced iterator with the largest extent."""
     return max(form.reduction_dims, key=lambda each: form.extents[each])
 
 
 def longest_reduced_extent(op: AccumulatingInterface) -> int:
     """
-    Return the extent of the longest axis that an operation reduces; 1 if there is none.
+    Return the largest extent of the reduced axes of an operation; 1 without any.
     """
     form = OpFacts(op)
     return form.extents[_longest_iterator_of(form)] if form.reduction_dims else 1
@@ -114,7 +114,7 @@ def longest_reduced_extent(op: AccumulatingInterface) -> int:
 
 @dataclass
 class _ReductionSplit:
-    """The rewrite of reductions for one number of parts."""
+    """Rewrite of reductions for a given number of parts."""
 
     reductions: SplittableReductions
     parts: int
@@ -124,9 +124,9 @@ class _ReductionSplit:
     """Final replacements of values."""
 
     def __post_init__(self) -> None:
-        found = self.reductions
-        axes = AxisClasses.of(found.operations, found.forms)
-        axis = axes.class_of(found.first.op, found.first.iterator)
+        reductions = self.reductions
+        axes = AxisClasses.of(reductions.operations, reductions.forms)
+        axis = axes.class_of(reductions.first.op, reductions.first.iterator)
         self.partial_builder = PartialBuilder(axes, axis, self.parts)
         self.totals = PartialCombiner(self.partial_builder.values, self._limits_of)
 
@@ -137,10 +137,10 @@ class _ReductionSplit:
             if op in self.reductions.steps:
                 self._split_step(self.reductions.steps[op])
                 continue
-            made = self.partial_builder.build_partial(op)
+            partial_values = self.partial_builder.build_partial(op)
             self._clamp_result(op)
             if self._is_of_product(op):
-                self._merge_parts(op, made)
+                self._merge_parts(op, partial_values)
             if self._is_row(op):
                 self.totals.compute_clamped(op, Builder(InsertPoint.before(op)))
         for old, new in self.replaced.items():
@@ -148,15 +148,15 @@ class _ReductionSplit:
 
     def _required_operations(self) -> list[TilingInterface]:
         """Return the operations to compute on parts, in program order."""
-        steps, found = self.reductions.steps, list[TilingInterface]()
-        wanted: set[SSAValue] = {op.results[0] for op in steps}
+        steps, required = self.reductions.steps, list[TilingInterface]()
+        needed: set[SSAValue] = {op.results[0] for op in steps}
         for op in reversed(self.reductions.operations):
-            if wanted.isdisjoint(op.results):
+            if needed.isdisjoint(op.results):
                 continue
             if op in steps or self._is_dependent(op) or self._is_parallel_along(op):
-                found.insert(0, op)
-                wanted.update(op.operands)
-        return found
+                required.insert(0, op)
+                needed.update(op.operands)
+        return required
 
     def _is_dependent(self, op: Operation) -> bool:
         cascade = self.reductions.cascade
@@ -168,19 +168,19 @@ class _ReductionSplit:
 
     def _is_parallel_along(self, op: TilingInterface) -> bool:
         """
-        Return `True` if an operation computes something for each index of the axis.
+        Return `True` if an operation has a parallel iterator along the split axis.
         """
-        along = (
+        iterator = (
             self.partial_builder.split_iterator_of(op)
             if can_rebuild_on_parts(op)
             else None
         )
-        return along in self.reductions.forms.of(op).parallel_dims
+        return iterator in self.reductions.forms.of(op).parallel_dims
 
     def _split_step(self, step: CascadeStep) -> None:
-        """Build a partial reduction and its total, which replaces the whole one."""
-        place = _parts_axis_of_contraction(step, self.partial_builder.values)
-        part = self.partial_builder.build_partial(step.op, place)
+        """Build a partial reduction and its total, which replaces the reduction."""
+        parts_axis = _parts_axis_of_contraction(step, self.partial_builder.values)
+        part = self.partial_builder.build_partial(step.op, parts_axis)
         self._clamp_result(step.op)
         self._extrapolate_part(step)
         builder = Builder(InsertPoint.before(step.op))
@@ -194,31 +194,33 @@ class _ReductionSplit:
     def _sum_term_changes(
         self, op: graph.ReduceOp, expansion: Expansion
     ) -> list[PartialValues]:
-        """Return the corrections of a sum's terms, summed up per part."""
+        """Return the changes of a sum's terms, summed per part."""
         builder = Builder(InsertPoint.before(op))
-        whole = self.partial_builder.values[op.operand]
+        operand = self.partial_builder.values[op.operand]
         program = TensorBuilder(builder, op.accumulator_type)
-        count = prod(whole.shape) // prod(self.partial_builder.values[op.result].shape)
-        found = list[PartialValues]()
+        count = prod(operand.shape) // prod(
+            self.partial_builder.values[op.result].shape
+        )
+        sums = list[PartialValues]()
         for change in expansion.terms:
             if not change.factors:
                 total = program.constant(change.coefficient * count)
-                found.append(PartialValues(total, 0))
+                sums.append(PartialValues(total, 0))
                 continue
             values = (
                 self.partial_builder.values[value].value for value in change.factors
             )
             product = reduce(program.mul, map(program.promote, values))
-            term = PartialValues(product, whole.axis)
+            term = PartialValues(product, operand.axis)
             total = self.partial_builder.reduce_parts(op, term, True, builder)
             value = program.mul(total.value, program.constant(change.coefficient))
-            found.append(PartialValues(value, total.axis))
-        return found
+            sums.append(PartialValues(value, total.axis))
+        return sums
 
     def _extrapolate_part(self, step: CascadeStep) -> None:
         """
-        Extrapolate a part's sum to the whole, as the point that other terms are
-        expanded at.
+        Extrapolate a partial sum to the whole axis: the point of the Taylor expansion
+        of other steps.
         """
         steps, result = self.reductions.steps.values(), step.op.results[0]
         is_read = any(each.expansion is not None for each in steps)
@@ -229,35 +231,37 @@ class _ReductionSplit:
         ):
             return
         builder = Builder(InsertPoint.before(step.op))
-        made = self.partial_builder.values[result]
-        program = TensorBuilder(builder, tensor_type(made.value).element_type)
-        total = program.mul(made.value, program.constant(float(self.parts)))
-        self.partial_builder.values[result] = PartialValues(total, made.axis)
+        values = self.partial_builder.values[result]
+        program = TensorBuilder(builder, tensor_type(values.value).element_type)
+        total = program.mul(values.value, program.constant(float(self.parts)))
+        self.partial_builder.values[result] = PartialValues(total, values.axis)
 
     def _limits_of(self, op: Operation) -> Sequence[float]:
-        """Return the limits that clamp the result of an operation per part."""
+        """Return the limits that clamp the partial result of an operation."""
         cascade = self.reductions.cascade
         return () if cascade is None else running_limits.limits_of(cascade, op)
 
     def _clamp_result(self, op: TilingInterface) -> None:
         result, builder = op.results[0], Builder(InsertPoint.before(op))
-        made = self.partial_builder.values[result]
-        value = clamp_value(made.value, self._limits_of(op), builder)
-        self.partial_builder.values[result] = PartialValues(value, made.axis)
+        values = self.partial_builder.values[result]
+        value = clamp_value(values.value, self._limits_of(op), builder)
+        self.partial_builder.values[result] = PartialValues(value, values.axis)
 
     def _is_of_product(self, op: TilingInterface) -> bool:
         """
-        Return `True` if an operation is a product, or computes something of its
-        elements.
+        Return `True` if an operation is a contraction, or computes elements from merged
+        parts without dependence on other reductions.
         """
         if isinstance(op, ContractionInterface):
             return True
-        is_of_one = not self.replaced.keys().isdisjoint(op.operands)
-        return is_of_one and not self._is_dependent(op) and self._is_parallel_along(op)
+        reads_merged = not self.replaced.keys().isdisjoint(op.operands)
+        return (
+            reads_merged and not self._is_dependent(op) and self._is_parallel_along(op)
+        )
 
     def _merge_parts(self, op: TilingInterface, made: PartialValues) -> None:
         """
-        Replace a result by its parts under its shape, so that it is computed once.
+        Replace a result by its reshaped parts, so that it is computed once.
         """
         builder, result = Builder(InsertPoint.before(op)), op.results[0]
         shape = tensor_type(result).get_shape()
@@ -268,17 +272,17 @@ def _parts_axis_of_contraction(
     step: CascadeStep, values: Mapping[SSAValue, PartialValues]
 ) -> int:
     """
-    Return the axis of the parts in the result of a contraction: behind the rows that
-    correct it.
+    Return the axis of the parts in the result of a contraction: after the axes of the
+    values that correct it.
     """
     if step.correction is None:
         return 0
     shape = tensor_type(step.op.results[0]).get_shape()
-    found = list[int]()
-    for value, places in step.correction.axis_matches.items():
-        rows = [n for n, axis in enumerate(places) if axis is not None]
+    candidates = list[int]()
+    for value, match in step.correction.axis_matches.items():
+        rows = [n for n, axis in enumerate(match) if axis is not None]
         first = max(rows, default=-1) + 1
         aligned = len(shape) - values[value].trailing_axes
         between = shape[first:aligned]
-        found.append(aligned if all(each == 1 for each in between) else first)
-    return max(found)
+        candidates.append(aligned if all(each == 1 for each in between) else first)
+    return max(candidates)

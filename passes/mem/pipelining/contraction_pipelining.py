@@ -1,9 +1,10 @@
 """
-Software pipelining of contractions: which may start iterations early.
+Software pipelining of contractions.
 
-Where other engines take the result of a product, and one product more takes theirs, the
-array would stand still between the two. With the product of the next iteration in
-between, it need not. (Modulo scheduling: M. Lam, Software Pipelining, PLDI 1988.)
+If a contraction depends on another one through operations of other engines, the matrix
+engine is stalled between the two. Starting the first contraction of the next iteration
+in between hides this latency. (Modulo scheduling: M. Lam, Software Pipelining, PLDI
+1988.)
 """
 
 from __future__ import annotations
@@ -38,16 +39,16 @@ class LoopContractions:
 
     @property
     def block(self) -> Block:
-        """The body."""
+        """Body of the loop."""
         return self.loop.body.block
 
     def select_advanceable(
         self, slotted: Sequence[mem.AllocOp]
     ) -> list[mem.ContractOp]:
         """
-        Return the contractions that later ones depend on through other engines, and
-        that need nothing of this iteration but prefetched loads. Their results are to
-        have slots.
+        Return the contractions that a later contraction depends on, and that depend
+        only on prefetched loads of the iteration. Their results are buffers of
+        `slotted`. Empty if the body has loops.
         """
         if any(isinstance(op, scf.ForOp | scf.ParallelOp) for op in self.block.ops):
             return []
@@ -62,7 +63,8 @@ class LoopContractions:
 
     def _is_independent_of_body(self, product: mem.ContractOp) -> bool:
         """
-        Return `True` if a product depends on nothing that the body computes before.
+        Return `True` if a contraction depends only on prefetched loads and address
+        computations of the body.
         """
         needed = backward_slice_in_block(product)
         if not product.always_overwrites or not all(
@@ -86,17 +88,18 @@ class LoopContractions:
 
     def _has_dependent_contraction(self, product: mem.ContractOp) -> bool:
         """
-        Return `True` if a later contraction of the body depends on the result of one.
+        Return `True` if a later contraction of the body depends on the result of
+        `product`.
         """
-        made = {root_of(product.acc)}
+        dependent = {root_of(product.acc)}
         for op in self.block.ops:
             if not product.is_before_in_block(op):
                 continue
-            if not any(has_access_to(op, buffer) for buffer in made):
+            if not any(has_access_to(op, buffer) for buffer in dependent):
                 continue
             if isinstance(op, mem.ContractOp):
                 return True
-            made.update(root_of(buffer) for buffer in _buffers_written_in(op))
+            dependent.update(root_of(buffer) for buffer in _buffers_written_in(op))
         return False
 
 
@@ -106,7 +109,7 @@ def _is_address_computation(op: Operation) -> bool:
 
 
 def _buffers_written_in(op: Operation) -> Iterator[SSAValue]:
-    """The buffers that an operation, or one inside of it, may write."""
+    """Yield the buffers that an operation or a nested operation may write."""
     for each in op.walk():
         yield from written_buffers_of(each)
 
@@ -132,16 +135,16 @@ def advance_contractions(
     products: Sequence[mem.ContractOp], loads: Sequence[mem.Move], iterations: int
 ) -> None:
     """
-    Start contractions so many iterations early, as loads do: from the start of the
-    body, behind its loads.
+    Start contractions `iterations` iterations early, like prefetched loads: move them
+    to the start of the body, after the loads.
     """
     for product in products:
         product.ahead = IntegerAttr(iterations, i64)
         block = product.parent
         assert block is not None
-        chosen = {product, *load_waits_of(product, loads)}
-        needed = {each for op in chosen for each in backward_slice_in_block(op)}
-        move_to_block_start(block, chosen | needed | _with_backward_slices(loads))
+        advanced = {product, *load_waits_of(product, loads)}
+        needed = {each for op in advanced for each in backward_slice_in_block(op)}
+        move_to_block_start(block, advanced | needed | _with_backward_slices(loads))
 
 
 def _with_backward_slices(loads: Sequence[mem.Move]) -> set[Operation]:

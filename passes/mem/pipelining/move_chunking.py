@@ -1,4 +1,4 @@
-"""Rewriting of a move as a loop over chunks, and the choice of the chunk size."""
+"""Rewriting of a move as a loop over chunks, and selection of the chunk size."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def select_move_chunking(
     pace_of: Callable[[int, range], RateT | None],
 ) -> Chunking[RateT] | None:
     """
-    Return the best chunking of the move of a box at some offsets in a level that stores
-    it as given; see `select_chunking`.
+    Return the best chunking of the move of a box from or to a buffer of type `stored`
+    in the level `far`; see `select_chunking`.
     """
     item = dtype_of(stored.element_type).itemsize
     strides = stored.get_strides() or ()
@@ -54,34 +54,40 @@ def select_move_chunking(
     if len(steps) != len(box):
         return None
     first = stored.get_offset()
-    place = multiply_congruences(
+    congruence = multiply_congruences(
         NO_CONGRUENCE if first is None else (0, first), (0, item)
     )
     for offset, step in zip(offsets, steps, strict=True):
-        place = add_congruences(
-            place, multiply_congruences(congruence_of(offset), (0, step))
+        congruence = add_congruences(
+            congruence, multiply_congruences(congruence_of(offset), (0, step))
         )
-    return select_chunking(box, steps, item, gcd(*place), far, pace_of)
+    return select_chunking(box, steps, item, gcd(*congruence), far, pace_of)
 
 
 def chunk_move(
     move: mem.DmaOp, place: Operation, axis: int, size: int, clipped: bool = False
 ) -> None:
     """
-    Replace a move by a loop, before a place, over chunks of `size` elements along an
-    axis. Whoever waits for the move need not: the loop does. What the last chunk has
-    beyond the buffers is not moved if that is so for the move, or `clipped`.
+    Replace a move by a loop before `place` over chunks of `size` elements along an
+    axis. The loop waits for each chunk, so the token is dropped from all waits. The
+    chunks are clipped to the bounds of the buffers if the move is, or if `clipped` and
+    the last chunk is partial.
     """
     body = Block(arg_types=[IndexType()])
     body.args[0].name_hint = "c"
-    inside = Builder(InsertPoint.at_end(body))
+    body_builder = Builder(InsertPoint.at_end(body))
     box = [size if number == axis else each for number, each in enumerate(move.box)]
-    there, here = move.mixed_source_offsets, move.mixed_destination_offsets
-    firsts = dict.fromkeys((there[axis], here[axis]))
-    starts = {each: _chunk_start(inside, each, size, body.args[0]) for each in firsts}
+    source_offsets, destination_offsets = (
+        move.mixed_source_offsets,
+        move.mixed_destination_offsets,
+    )
+    firsts = dict.fromkeys((source_offsets[axis], destination_offsets[axis]))
+    starts = {
+        each: _chunk_start(body_builder, each, size, body.args[0]) for each in firsts
+    }
     source, destination = (
-        [starts[each] if at == axis else each for at, each in enumerate(offsets)]
-        for offsets in (there, here)
+        [starts[each] if dim == axis else each for dim, each in enumerate(offsets)]
+        for offsets in (source_offsets, destination_offsets)
     )
     clipped = move.clipped is not None or (clipped and move.box[axis] % size > 0)
     chunk = mem.DmaOp(
@@ -95,12 +101,12 @@ def chunk_move(
     )
     chunk.location = move.location
     body.add_ops([chunk, mem.WaitOp([chunk.token]), scf.YieldOp()])
-    before = Builder(InsertPoint.before(place))
+    builder = Builder(InsertPoint.before(place))
     count = -(-move.box[axis] // size)
-    bounds = [_index_constant(before, number) for number in (0, count, 1)]
-    made = scf.ForOp(bounds[0], bounds[1], bounds[2], [], body)
-    made.location = move.location
-    before.insert(made)
+    bounds = [_index_constant(builder, number) for number in (0, count, 1)]
+    loop = scf.ForOp(bounds[0], bounds[1], bounds[2], [], body)
+    loop.location = move.location
+    builder.insert(loop)
     for use in list(move.token.uses):
         _drop_from_wait(use.operation, move.token)
     Rewriter.erase_op(move)
@@ -109,18 +115,18 @@ def chunk_move(
 def _chunk_start(
     inside: Builder, first: Index, size: int, number: SSAValue
 ) -> SSAValue:
-    """Return the first index of the chunk of an index."""
-    place = AffineExpr.dimension(0) * size
+    """Return the offset of chunk `number`, with the first chunk at `first`."""
+    offset = AffineExpr.dimension(0) * size
     if isinstance(first, int):
-        return insert_apply(inside, place + first if first else place, [number])
-    return insert_apply(inside, place + AffineExpr.dimension(1), [number, first])
+        return insert_apply(inside, offset + first if first else offset, [number])
+    return insert_apply(inside, offset + AffineExpr.dimension(1), [number, first])
 
 
 def _drop_from_wait(wait: Operation, token: SSAValue) -> None:
-    """Drop a token from a wait, and the wait if it was the only one."""
+    """Drop a token from a wait; erase the wait if no token remains."""
     assert isinstance(wait, mem.WaitOp)
-    rest = [each for each in wait.tokens if each is not token]
-    replace_op(wait, [mem.WaitOp(rest)] if rest else [], [])
+    remaining = [each for each in wait.tokens if each is not token]
+    replace_op(wait, [mem.WaitOp(remaining)] if remaining else [], [])
 
 
 def _index_constant(builder: Builder, number: int) -> SSAValue:

@@ -1,4 +1,4 @@
-"""Multi-buffering: several copies of a buffer, one for each iteration in flight."""
+"""Multi-buffering: one copy (slot) of a buffer for each iteration in flight."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ from tlf.dialects.types import byte_count, dtype_of
 
 def multibuffer_index(loop: scf.ForOp, trips: int | None, slots: int) -> SSAValue:
     """
-    Return the index of the copy that each iteration of a loop uses; the loop counts
-    from 0 in steps of 1.
+    Return the index of the slot that an iteration of a normalized loop uses.
 
-    It is the number of the iteration, counted on from one execution of the loop to the
-    next, modulo the slots: then a slot is used again after the same number of
-    iterations everywhere. Loops around it whose trips are no numbers start anew.
+    The index is the ordinal of the iteration modulo `slots`. Iterations are counted
+    across executions of the loop, so that a slot is always reused after the same number
+    of iterations. The count restarts at each iteration of the innermost enclosing loop
+    without constant bounds.
     """
     count = loop.body.block.args[0]
     first = loop.body.block.first_op
     assert first is not None
-    inside = Builder(InsertPoint.before(first))
-    number = AffineExpr.dimension(0)
+    builder = Builder(InsertPoint.before(first))
+    iteration = AffineExpr.dimension(0)
     if (start := _iterations_before(loop, trips, slots)) is None:
-        return insert_apply(inside, number % slots, [count])
-    total = (number + AffineExpr.dimension(1)) % slots
-    return insert_apply(inside, total, [count, start])
+        return insert_apply(builder, iteration % slots, [count])
+    index = (iteration + AffineExpr.dimension(1)) % slots
+    return insert_apply(builder, index, [count, start])
 
 
 def _iterations_before(
     loop: scf.ForOp, trips: int | None, slots: int
 ) -> SSAValue | None:
     """
-    Return the number of iterations, modulo the copies, before this execution of a loop;
-    None if it need not be added.
+    Return the number of iterations before this execution of a loop, modulo `slots`;
+    None if it is always 0.
     """
     terms: list[tuple[int, LoopRange]] = []
     executions = trips
@@ -77,48 +77,49 @@ def _iterations_before(
         value = value // step if step > 1 else value
         value = value * factor if factor > 1 else value
         total = value if position == 0 else total + value
-    before = Builder(InsertPoint.before(loop))
+    builder = Builder(InsertPoint.before(loop))
     return insert_apply(
-        before, total % slots, [counter.variable for _, counter in terms]
+        builder, total % slots, [counter.variable for _, counter in terms]
     )
 
 
 def _enclosing_loops(loop: Operation) -> list[LoopRange]:
-    """Return the loops around one, innermost first, without the loop over cores."""
-    found: list[LoopRange] = []
+    """Return the loops around a loop, innermost first, without the loop over cores."""
+    loops: list[LoopRange] = []
     parent = loop.parent_op()
     while parent is not None:
         if not is_core_loop(parent):
-            found += reversed(loop_ranges_of(parent))
+            loops += reversed(loop_ranges_of(parent))
         parent = parent.parent_op()
-    return found
+    return loops
 
 
 def multibuffer_allocation(
     loop: scf.ForOp, alloc: mem.AllocOp, number: SSAValue, slots: int, alignment: int
 ) -> None:
     """
-    Replace an allocation of a loop's body by a multi-buffer before the loop, of which
-    each iteration uses the copy of an index. Slots start at multiples of `alignment`
-    bytes.
+    Replace an allocation of a loop's body by a multi-buffer before the loop. Each
+    iteration uses slot `number`. Slots start at multiples of `alignment` bytes.
     """
-    found = MultiBuffer.allocate_before(loop, alloc, slots, alignment)
+    multibuffer = MultiBuffer.allocate_before(loop, alloc, slots, alignment)
     owner = number.owner
     assert isinstance(owner, Operation)
-    inside = Builder(InsertPoint.after(owner))
+    builder = Builder(InsertPoint.after(owner))
     for cast_ in list(_casts_of(alloc.buffer)):
         (offset,) = cast_.static_offsets.get_values()
         shape = cast_.static_sizes.get_values()
         strides = cast_.static_strides.get_values()
         _replace_keeping_name(
-            cast_, found.view_of_copy(inside, number, shape, strides, offset)
+            cast_, multibuffer.view_of_copy(builder, number, shape, strides, offset)
         )
     if not any(True for _ in alloc.buffer.uses):
         Rewriter.erase_op(alloc)
         return
     shape, strides = alloc.buffer_type.get_shape(), alloc.buffer_type.get_strides()
-    known = [each for each in strides or () if each is not None]
-    _replace_keeping_name(alloc, found.view_of_copy(inside, number, shape, known))
+    static_strides = [each for each in strides or () if each is not None]
+    _replace_keeping_name(
+        alloc, multibuffer.view_of_copy(builder, number, shape, static_strides)
+    )
 
 
 def _casts_of(buffer: SSAValue) -> Iterator[memref.ReinterpretCastOp]:
@@ -136,12 +137,12 @@ def _replace_keeping_name(op: Operation, value: SSAValue) -> None:
 
 @dataclass(frozen=True)
 class MultiBuffer:
-    """An allocation of several copies of a buffer, before the loop that uses them."""
+    """An allocation of several copies of a buffer before the loop that uses them."""
 
     loop: scf.ForOp
     buffer: SSAValue
     copy_stride: int
-    """The elements from one slot to the next."""
+    """Number of elements from one slot to the next."""
 
     @staticmethod
     def allocate_before(
@@ -150,17 +151,19 @@ class MultiBuffer:
         """Allocate the copies of a buffer before a loop."""
         type_ = alloc.buffer_type
         item = dtype_of(type_.element_type).itemsize
-        apart = -(-byte_count(type_) // alignment) * alignment // item
+        copy_stride = -(-byte_count(type_) // alignment) * alignment // item
         shape = [slots, *type_.get_shape()]
-        if apart != type_.element_count() or not isinstance(type_.layout, NoneAttr):
-            shape = [slots, apart]
-        made = mem.AllocOp(
+        if copy_stride != type_.element_count() or not isinstance(
+            type_.layout, NoneAttr
+        ):
+            shape = [slots, copy_stride]
+        allocation = mem.AllocOp(
             MemRefType(type_.element_type, shape, NoneAttr(), type_.memory_space)
         )
-        made.location = alloc.location
-        made.buffer.name_hint = alloc.buffer.name_hint
-        buffer = Builder(InsertPoint.before(loop)).insert(made).buffer
-        return MultiBuffer(loop, buffer, apart)
+        allocation.location = alloc.location
+        allocation.buffer.name_hint = alloc.buffer.name_hint
+        buffer = Builder(InsertPoint.before(loop)).insert(allocation).buffer
+        return MultiBuffer(loop, buffer, copy_stride)
 
     @property
     def type(self) -> MemRefType[Attribute]:
@@ -174,8 +177,8 @@ class MultiBuffer:
         strides: Sequence[int],
         offset: int = 0,
     ) -> SSAValue:
-        """Return a view of one copy, with a shape and strides from an offset on."""
-        whole = self._view_of_all(shape, strides, offset)
+        """Return a view of copy `number` with the given shape, strides and offset."""
+        all_copies = self._view_of_all(shape, strides, offset)
         result = MemRefType(
             self.type.element_type,
             shape,
@@ -184,23 +187,23 @@ class MultiBuffer:
         )
         start: Sequence[SSAValue | int] = [number, *(0 for _ in shape)]
         ones = [1] * len(start)
-        made = memref.SubviewOp.get(whole, start, [1, *shape], ones, result)
-        return builder.insert(made).result
+        subview = memref.SubviewOp.get(all_copies, start, [1, *shape], ones, result)
+        return builder.insert(subview).result
 
     def _view_of_all(
         self, shape: Sequence[int], strides: Sequence[int], offset: int
     ) -> SSAValue:
-        """Return a view of all copies, each of this shape."""
+        """Return a view of all copies with the given shape, strides and offset each."""
         sizes = [self.type.get_shape()[0], *shape]
         steps = [self.copy_stride, *strides]
-        is_plain = not offset and steps == list(row_major_strides(sizes))
-        if is_plain and sizes == list(self.type.get_shape()):
+        is_contiguous = not offset and steps == list(row_major_strides(sizes))
+        if is_contiguous and sizes == list(self.type.get_shape()):
             return self.buffer
-        layout = NoneAttr() if is_plain else StridedLayoutAttr(steps, offset)
+        layout = NoneAttr() if is_contiguous else StridedLayoutAttr(steps, offset)
         type_ = MemRefType(
             self.type.element_type, sizes, layout, self.type.memory_space
         )
-        made = memref.ReinterpretCastOp.from_dynamic(
+        reinterpreted = memref.ReinterpretCastOp.from_dynamic(
             self.buffer, [offset], sizes, steps, type_
         )
-        return Builder(InsertPoint.before(self.loop)).insert(made).result
+        return Builder(InsertPoint.before(self.loop)).insert(reinterpreted).result

@@ -20,11 +20,11 @@ from tlf.support.allocation import Buffer, align, max_live_bytes
 
 @dataclass(frozen=True)
 class MultibufferCapacity:
-    """Live ranges in a loop whose body has multi-buffered allocations."""
+    """Live bytes of a loop whose body has multi-buffered allocations."""
 
     loop: Operation
     body: Block
-    """The innermost body of the loop's nest."""
+    """Body of the innermost loop of the nest."""
     multibuffered: Collection[mem.AllocOp]
     copies: int
     liveness: MemLiveness
@@ -33,7 +33,7 @@ class MultibufferCapacity:
     def of(
         loop: Operation, body: Block, slotted: Collection[mem.AllocOp], slots: int
     ) -> MultibufferCapacity:
-        """Compute the live ranges around a loop in its function."""
+        """Compute the live ranges of the function of a loop."""
         op = loop
         while not isinstance(op, func.FuncOp):
             parent = op.parent_op()
@@ -44,7 +44,7 @@ class MultibufferCapacity:
 
     def has_room_with_sharing(self, level: Level) -> bool:
         """
-        Return `True` if the buffers that are live at the same step fit into a level.
+        Return `True` if the buffers that are live at each step fit into a level.
         """
         return max_live_bytes(self._live_buffers_in(level)) <= level.capacity
 
@@ -67,8 +67,8 @@ class MultibufferCapacity:
         return needed <= level.capacity
 
     def _live_buffers_in(self, level: Level) -> list[Buffer]:
-        """The buffers in a level that may be live while the loop runs."""
-        found: list[Buffer] = []
+        """Return the buffers in a level that may be live during the loop."""
+        buffers: list[Buffer] = []
         for op in self.liveness.step_ranges:
             if not isinstance(op, mem.AllocOp) or op.level != level.name:
                 continue
@@ -77,15 +77,15 @@ class MultibufferCapacity:
             if op in self.multibuffered:
                 size, live = size * self.copies, self.liveness.step_ranges[self.loop]
             if live is not None:
-                found.append(self._buffer_during(size, live))
-        return found
+                buffers.append(self._buffer_during(size, live))
+        return buffers
 
     def _buffer_during(self, size: int, live: tuple[int, int]) -> Buffer:
         return Buffer.live_during(size, live[0], live[1] + 1)
 
 
 def _intermediate_bytes_of(op: Operation) -> int:
-    """Return the bytes of the intermediates of a map of several operations."""
+    """Return the bytes of intermediate values of a map; 0 for other operations."""
     if not isinstance(op, mem.MapOp):
         return 0
     steps = [each for each in op.body.block.ops if not is_structural(each)]

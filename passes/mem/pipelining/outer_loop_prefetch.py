@@ -1,11 +1,11 @@
 """
 Prefetching of the inputs of inner loops by one iteration of the outer loop.
 
-A loop without stages may have one in its body whose iterations overlap: for tiles of
-rows, say, a loop over keys. What an iteration loads for all of it, such as the queries
-of its rows, would start when the iteration before is over, and its products would wait
-for it. With two slots it is there by then, and its first products need not even wait
-for what other engines do at the end of the iteration before.
+A loop without stages may contain a pipelined loop: for each tile of rows, for example,
+a loop over keys. Loads before the inner loop, such as the queries of the rows, would
+start only after the previous outer iteration, and contractions would stall. With two
+slots, these loads are complete by then, and the first contractions can overlap with the
+operations of other engines at the end of the previous iteration.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from tlf.passes.mem.pipelining.prefetch_distance import (
 )
 
 MULTIBUFFER_COUNT = 2
-"""Copies of a buffer: one is in use while the next one is loaded."""
+"""Number of copies of a buffer: one is used while the next is loaded."""
 
 
 def normalize_outer_loop(nest: Sequence[Nest], levels: Sequence[Level]) -> Nest:
     """
-    Normalize a nest to one loop from 0 if it loads into the innermost level for the
-    loops in its body.
+    Normalize a nest to one loop from 0 if its body has pipelined loops and loads to the
+    innermost level; otherwise return the nest.
     """
     return (
         normalize_nest(nest)
@@ -53,36 +53,38 @@ def normalize_outer_loop(nest: Sequence[Nest], levels: Sequence[Level]) -> Nest:
 
 def prefetch_outer_loads(loop: scf.ForOp, levels: Sequence[Level]) -> None:
     """
-    Prefetch by one iteration what a loop without stages loads into the innermost level
-    for the loops in its body, tile by tile as far as there is capacity.
+    Prefetch loads to the innermost level by one iteration in a loop without stages
+    whose body has pipelined loops, for each buffer for which there is capacity.
     """
     if stages_of(loop) > 1:
         return
     body = loop.body.block
     buffers: list[mem.AllocOp] = []
     for buffer in _inner_level_fills(body, levels):
-        room = MultibufferCapacity.of(loop, body, [*buffers, buffer], MULTIBUFFER_COUNT)
-        if room.has_room_without_sharing(levels[0]):
+        capacity = MultibufferCapacity.of(
+            loop, body, [*buffers, buffer], MULTIBUFFER_COUNT
+        )
+        if capacity.has_room_without_sharing(levels[0]):
             buffers.append(buffer)
-    ahead = LoopLoads.of(loop, [level.name for level in levels]).select_prefetchable(
-        buffers, MULTIBUFFER_COUNT - 1
-    )
-    moved = {root_of(load.destination).owner for load in ahead}
-    if not moved:
+    prefetched = LoopLoads.of(
+        loop, [level.name for level in levels]
+    ).select_prefetchable(buffers, MULTIBUFFER_COUNT - 1)
+    filled = {root_of(load.destination).owner for load in prefetched}
+    if not filled:
         return
-    number = multibuffer_index(loop, trips_of([loop]), MULTIBUFFER_COUNT)
+    slot = multibuffer_index(loop, trips_of([loop]), MULTIBUFFER_COUNT)
     for buffer in buffers:
-        if buffer in moved:
+        if buffer in filled:
             multibuffer_allocation(
-                loop, buffer, number, MULTIBUFFER_COUNT, levels[0].alignment
+                loop, buffer, slot, MULTIBUFFER_COUNT, levels[0].alignment
             )
-    prefetch_moves(ahead, MULTIBUFFER_COUNT - 1)
+    prefetch_moves(prefetched, MULTIBUFFER_COUNT - 1)
 
 
 def _inner_level_fills(body: Block, levels: Sequence[Level]) -> list[mem.AllocOp]:
     """
-    Return the buffers in the innermost level that moves of a body fill, if iterations
-    of a loop in it may overlap.
+    Return the buffers in the innermost level that moves of a body fill, if the body has
+    a pipelined loop.
     """
     loops = [op for op in body.ops if isinstance(op, scf.ForOp | scf.ParallelOp)]
     if not any(stages_of(loop) > 1 for loop in loops):

@@ -1,5 +1,5 @@
 """
-Prefetch distance: which loads of a loop may start iterations early, and moving them.
+Prefetching of loads of a loop by a distance of several iterations.
 """
 
 from __future__ import annotations
@@ -32,21 +32,24 @@ PASS_NAME = "mem-pipeline"
 @dataclass(frozen=True)
 class LoopLoads:
     """
-    The moves of a loop's body from outer levels into its buffers, or into ring windows.
+    The moves of a loop's body from outer levels into buffers of the body or ring
+    windows.
     """
 
     loop: scf.ForOp
     moves: Sequence[mem.Move]
     writes: Sequence[tuple[Operation, SSAValue]]
-    """Writes of operations in the loop: buffers and views."""
+    """Operations of the loop with the buffers or views that they write."""
 
     @staticmethod
     def of(loop: scf.ForOp, levels: Sequence[str]) -> LoopLoads:
-        """Find the moves; `levels` are the memory levels, the nearest first."""
+        """Find the loads of a loop; `levels` are the memory levels, innermost first."""
 
         def is_load(op: mem.Move) -> bool:
-            far, near = (mem.level_of(end.type) for end in (op.source, op.destination))
-            return levels.index(far) > levels.index(near)
+            source_level, destination_level = (
+                mem.level_of(end.type) for end in (op.source, op.destination)
+            )
+            return levels.index(source_level) > levels.index(destination_level)
 
         body = loop.body.block
         moves = [
@@ -65,28 +68,28 @@ class LoopLoads:
         self, slotted: Sequence[mem.AllocOp], iterations: int
     ) -> list[mem.Move]:
         """
-        Return the moves that may start so many iterations early, with remarks on the
-        others, of the ones that fill multi-buffered allocations or rings.
+        Return the moves into allocations of `slotted` or rings that may start
+        `iterations` iterations early. Emit remarks on the other moves into these.
         """
-        found: list[mem.Move] = []
+        prefetchable: list[mem.Move] = []
         for move in self.moves:
             ring = filled_ring_of(move, self.loop)
             if ring is None and root_of(move.destination).owner not in slotted:
                 continue
-            if (reason := self._find_objection(move, found, iterations)) is None:
-                found.append(move)
+            if (reason := self._find_objection(move, prefetchable, iterations)) is None:
+                prefetchable.append(move)
                 continue
             buffer = root_of(move.destination).owner
             assert isinstance(buffer, Operation)
-            add_remark(buffer, PASS_NAME, "missed", f"not loaded ahead: {reason}")
-        return found
+            add_remark(buffer, PASS_NAME, "missed", f"not prefetched: {reason}")
+        return prefetchable
 
     def _find_objection(
         self, move: mem.Move, ahead: Sequence[mem.Move], iterations: int
     ) -> str | None:
         """
-        Return why a move cannot be prefetched, or None; `ahead` are the earlier moves
-        that are.
+        Return the reason why a move cannot be prefetched, or None; `ahead` are the
+        earlier moves that are prefetched.
         """
         written = [
             each for each in self.writes if not _is_index_load(move, each[0], ahead)
@@ -97,15 +100,15 @@ class LoopLoads:
             not is_index_arithmetic(op) and not isinstance(op, VIEW_OPS)
             for op in backward_slice_in_block(move)
         ):
-            return "where it is loaded from depends on more than counters"
+            return "its source offsets depend on more than induction variables"
         if filled_ring_of(move, self.loop) is not None:
             is_ready = is_window_free(move, self.loop, iterations)
-            return None if is_ready else "its place in the ring is in use"
+            return None if is_ready else "its window of the ring is in use"
         buffer = root_of(move.destination)
         earlier: Operation | None = self.loop.body.block.first_op
         while earlier is not None and earlier is not move:
             if earlier not in ahead and has_access_to(earlier, buffer):
-                return "its tile is used before"
+                return "its buffer is accessed before it"
             earlier = earlier.next_op
         return None
 
@@ -113,7 +116,7 @@ class LoopLoads:
         self, move: mem.Move, op: Operation, buffer: SSAValue
     ) -> bool:
         """
-        Return `True` if an operation's writes to a buffer in other iterations may
+        Return `True` if the write of an operation to a buffer in other iterations may
         overwrite the source of a move.
         """
         if isinstance(move, mem.DmaGatherOp):
@@ -127,14 +130,14 @@ class LoopLoads:
 
 def _is_index_load(move: mem.Move, op: Operation, ahead: Sequence[mem.Move]) -> bool:
     """
-    Return `True` if an operation loads the indices of a move at the same distance and
-    in the same queue.
+    Return `True` if an operation loads the indices of a move with the same prefetch
+    distance and in the same queue.
     """
     if not isinstance(move, mem.DmaGatherOp) or op not in ahead:
         return False
     assert isinstance(op, mem.Move)
-    is_named = root_of(op.destination) is root_of(move.indices)
-    return is_named and _levels_of(op) == _levels_of(move)
+    loads_indices = root_of(op.destination) is root_of(move.indices)
+    return loads_indices and _levels_of(op) == _levels_of(move)
 
 
 def is_local_fill(body: Block, move: mem.Move) -> bool:
@@ -145,23 +148,23 @@ def is_local_fill(body: Block, move: mem.Move) -> bool:
 
 def backward_slice_in_block(op: Operation) -> list[Operation]:
     """
-    Return the backward slice of an operation in its block, in order, without the
-    definitions of its buffers.
+    Return the backward slice of an operation in its block, in program order, without
+    the definitions of buffers.
     """
-    found: set[Operation] = set()
+    members: set[Operation] = set()
     pending = [op]
     while pending:
         for value in pending.pop().operands:
             owner = value.owner
             if not isinstance(owner, Operation) or isinstance(owner, BUFFER_OPS):
                 continue
-            if owner.parent is op.parent and owner not in found:
-                found.add(owner)
+            if owner.parent is op.parent and owner not in members:
+                members.add(owner)
                 pending.append(owner)
     ordered: list[Operation] = []
     before = op.prev_op
-    while before is not None and len(ordered) < len(found):
-        if before in found:
+    while before is not None and len(ordered) < len(members):
+        if before in members:
             ordered.append(before)
         before = before.prev_op
     return ordered[::-1]
@@ -169,26 +172,28 @@ def backward_slice_in_block(op: Operation) -> list[Operation]:
 
 def prefetch_moves(moves: Sequence[mem.Move], iterations: int) -> None:
     """
-    Prefetch moves of a body by so many iterations: from the body's start, or right
-    after a loop whose own moves they would block.
+    Prefetch moves of a body by `iterations` iterations, from the start of the body, or
+    right after a loop whose own moves they would block.
     """
     if not moves:
         return
     block = moves[0].parent
     assert isinstance(block, Block)
-    behind = {move: loop for move in moves if (loop := _blocking_loop_of(move, moves))}
-    first = set[Operation](move for move in moves if move not in behind)
+    blocking_loops = {
+        move: loop for move in moves if (loop := _blocking_loop_of(move, moves))
+    }
+    hoisted = set[Operation](move for move in moves if move not in blocking_loops)
     for move in moves:
         move.ahead = IntegerAttr(iterations, i64)
-        first.update(backward_slice_in_block(move))
-        first.update(_waits_for_indices(move, moves))
-    move_to_block_start(block, first)
-    for move, loop in reversed(behind.items()):
+        hoisted.update(backward_slice_in_block(move))
+        hoisted.update(_waits_for_indices(move, moves))
+    move_to_block_start(block, hoisted)
+    for move, loop in reversed(blocking_loops.items()):
         _move_after_loop(loop, move)
 
 
 def move_to_block_start(block: Block, chosen: Collection[Operation]) -> None:
-    """Move some operations of a block to its start, in their order."""
+    """Move operations of a block to its start, in program order."""
     ordered = [op for op in block.ops if op in chosen]
     for op in ordered:
         op.detach()
@@ -200,7 +205,7 @@ def move_to_block_start(block: Block, chosen: Collection[Operation]) -> None:
 def _waits_for_indices(
     move: mem.Move, moves: Sequence[mem.Move]
 ) -> Iterator[Operation]:
-    """The waits for what brings the indices of a move alone, which come before it."""
+    """Yield the waits before a move for the loads of its indices, isolated by token."""
     for each in moves:
         if not _is_index_load(move, each, moves):
             continue
@@ -210,20 +215,20 @@ def _waits_for_indices(
 
 
 def _isolate_wait(wait: Operation, token: SSAValue) -> Operation:
-    """Split a wait so that one is for a token alone, and return that."""
-    others = [each for each in wait.operands if each is not token]
+    """Split a wait, and return the wait for only the given token."""
+    other_tokens = [each for each in wait.operands if each is not token]
     block = wait.parent
-    if not others or block is None:
+    if not other_tokens or block is None:
         return wait
-    alone = mem.WaitOp([token])
-    block.insert_ops_before([alone, mem.WaitOp(others)], wait)
+    isolated = mem.WaitOp([token])
+    block.insert_ops_before([isolated, mem.WaitOp(other_tokens)], wait)
     wait.detach()
     wait.erase()
-    return alone
+    return isolated
 
 
 def _move_after_loop(loop: Operation, move: mem.Move) -> None:
-    """Put a move right behind a loop, and the waits for it that stand before."""
+    """Move a move, and its waits before a loop, to directly after the loop."""
     block = move.parent
     assert block is not None
     waits = [use.operation for use in move.token.uses]
@@ -235,12 +240,12 @@ def _move_after_loop(loop: Operation, move: mem.Move) -> None:
 
 def _blocking_loop_of(move: mem.Move, moves: Sequence[mem.Move]) -> Operation | None:
     """
-    Return the last loop before the tile of a move is used, or waited for together with
-    others, whose moves share its queue.
+    Return the last loop with moves in the same queue before the destination of a move
+    is used, or before a joint wait; None if there is none.
 
-    The move waits for the slot that the tile of an earlier iteration had, in the queue
-    of its engine: before the loop, moves of the loop would wait behind it. A place in a
-    ring is free when its move starts.
+    A prefetched move waits in its queue for the slot of an earlier iteration: if it
+    started before the loop, it would delay the moves of the loop. Moves into a ring
+    never wait for a slot.
     """
     block = move.parent
     assert block is not None
@@ -249,24 +254,24 @@ def _blocking_loop_of(move: mem.Move, moves: Sequence[mem.Move]) -> Operation | 
     waits = [use.operation for use in move.token.uses]
     if any(each.parent is not block for each in waits):
         return None
-    buffer, found = root_of(move.destination), None
+    buffer, blocking = root_of(move.destination), None
     for op in block.ops:
         if op not in moves and (has_access_to(op, buffer) or _is_joint_wait(op, waits)):
             break
         if isinstance(op, scf.ForOp | scf.ParallelOp) and _has_same_queue(op, move):
-            found = op
-    return found
+            blocking = op
+    return blocking
 
 
 def _is_joint_wait(op: Operation, waits: Sequence[Operation]) -> bool:
     """
-    Return `True` if an operation is one of some waits, and waits for other moves, too.
+    Return `True` if an operation is one of `waits` and waits for several tokens.
     """
     return op in waits and len(op.operands) > 1
 
 
 def _has_same_queue(loop: Operation, move: mem.Move) -> bool:
-    """Return `True` if moves in a loop are between the same levels as another one."""
+    """Return `True` if a loop has moves between the same levels as `move`."""
     return any(
         isinstance(op, mem.Move) and _levels_of(op) == _levels_of(move)
         for op in loop.walk()

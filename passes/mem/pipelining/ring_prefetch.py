@@ -1,11 +1,10 @@
 """
 Disjointness of ring buffer windows across iterations, for prefetching into rings.
 
-The slices that a window shows in an iteration start at `factor * n + constant`, where
-`n` counts the iterations, modulo the slots of the ring. A move that starts `k`
-iterations ahead writes its slices while the `k` iterations before its own may still
-read theirs, and before what stands in front of it in its own. So none of these may
-share slices with it.
+The slices of a window in iteration `n` start at `factor * n + constant`, modulo the
+slots of the ring. A move with a prefetch distance of `k` iterations writes its slices
+while the previous `k` iterations may still read theirs, and before the operations that
+precede it in its own iteration. Its slices must be disjoint from all of these.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from tlf.dialects.mem import Index
 
 @dataclass(frozen=True)
 class RingSlices:
-    """Slices of a ring buffer as an affine function of a loop's counter."""
+    """Slices of a ring buffer as an affine function of an induction variable."""
 
     factor: int
     constant: int
@@ -43,17 +42,17 @@ class RingSlices:
 
     def has_overlap(self, other: RingSlices, iterations: int) -> bool:
         """
-        Return `True` if slices of an iteration overlap other ones of so many iterations
-        later.
+        Return `True` if the slices may overlap with slices `other` that are accessed
+        `iterations` iterations later.
         """
         if self.ring is not other.ring:
             return True
         if (self.factor, self.axis) != (other.factor, other.axis):
             return True
-        apart = other.factor * iterations + other.constant - self.constant
+        distance = other.factor * iterations + other.constant - self.constant
         return (
             not self.extent
-            <= apart % self.ring_extent
+            <= distance % self.ring_extent
             <= self.ring_extent - other.extent
         )
 
@@ -71,12 +70,12 @@ def filled_ring_of(move: mem.Move, loop: scf.ForOp) -> SSAValue | None:
 
 def is_window_free(move: mem.Move, loop: scf.ForOp, iterations: int) -> bool:
     """
-    Return `True` if the slices that a move writes in a ring are free so many iterations
-    early. The loop counts from 0 in steps of 1.
+    Return `True` if the slices of a ring that a move writes are free `iterations`
+    iterations early. The loop must be normalized.
     """
     buffer = filled_ring_of(move, loop)
-    place = _ring_slices_of(move.destination, loop)
-    if buffer is None or place is None:
+    written = _ring_slices_of(move.destination, loop)
+    if buffer is None or written is None:
         return False
     order = {op: position for position, op in enumerate(loop.body.block.ops)}
     for user, view in _users_in_loop(buffer, loop):
@@ -85,11 +84,11 @@ def is_window_free(move: mem.Move, loop: scf.ForOp, iterations: int) -> bool:
         if (read := _ring_slices_of(view, loop)) is None:
             return False
         if any(
-            read.has_overlap(place, earlier) for earlier in range(1, iterations + 1)
+            read.has_overlap(written, earlier) for earlier in range(1, iterations + 1)
         ):
             return False
         ancestor = _ancestor_in_body(user, loop)
-        if order[ancestor] < order[move] and read.has_overlap(place, 0):
+        if order[ancestor] < order[move] and read.has_overlap(written, 0):
             return False
     return True
 
@@ -98,8 +97,7 @@ def _users_in_loop(
     buffer: SSAValue, loop: scf.ForOp
 ) -> Iterator[tuple[Operation, SSAValue]]:
     """
-    Yield the operations in a loop that access a buffer, with the view that they access
-    it by.
+    Yield the operations in a loop that access a buffer, each with the accessed view.
     """
     for use in buffer.uses:
         user = use.operation
@@ -110,7 +108,7 @@ def _users_in_loop(
 
 
 def _ancestor_in_body(op: Operation, loop: scf.ForOp) -> Operation:
-    """Return the ancestor of an operation in a loop's body."""
+    """Return the ancestor of an operation in the body of a loop."""
     while op.parent is not loop.body.block:
         parent = op.parent_op()
         assert parent is not None
@@ -119,7 +117,7 @@ def _ancestor_in_body(op: Operation, loop: scf.ForOp) -> Operation:
 
 
 def _ring_slices_of(view: SSAValue, loop: scf.ForOp) -> RingSlices | None:
-    """The slices of a ring that a view shows, if it is a window of it."""
+    """Return the slices of a ring that a window view contains, or None."""
     if (owner := ring_window_of(view)) is None:
         return None
     axis = owner.ring_axis
@@ -131,25 +129,28 @@ def _ring_slices_of(view: SSAValue, loop: scf.ForOp) -> RingSlices | None:
 
 
 def _has_all_slices(ring: SSAValue) -> bool:
-    """Return `True` if a ring is a buffer, or all of one of its slots."""
+    """Return `True` if a ring is a whole buffer, or a whole slot of a buffer."""
     match ring.owner:
         case mem.AllocOp():
             return True
-        case memref.SubviewOp() as part if isinstance(part.source.owner, mem.AllocOp):
-            whole = part.source.owner.buffer_type.get_shape()
-            return tuple(part.static_sizes.get_values()) == (1, *whole[1:])
+        case memref.SubviewOp() as subview if isinstance(
+            subview.source.owner, mem.AllocOp
+        ):
+            shape = subview.source.owner.buffer_type.get_shape()
+            return tuple(subview.static_sizes.get_values()) == (1, *shape[1:])
         case _:
             return False
 
 
 def _affine_in_counter(index: Index, loop: scf.ForOp) -> tuple[int, int] | None:
     """
-    Return the factor of a loop's counter in an index, and the constant added to it.
+    Return an index as (factor, constant) of an affine function of the induction
+    variable of a loop; None if it is not affine.
     """
     if isinstance(index, int):
         return 0, index
-    if (number := constant_value_of(index)) is not None:
-        return 0, number
+    if (constant := constant_value_of(index)) is not None:
+        return 0, constant
     if index is loop.body.block.args[0]:
         return 1, 0
     if not isinstance(owner := index.owner, ApplyOp) or owner.map.data.num_symbols:
@@ -179,13 +180,15 @@ def _evaluate_affine(
 def _combine_affine(
     kind: AffineBinaryOpKind, left: tuple[int, int], right: tuple[int, int]
 ) -> tuple[int, int] | None:
-    (factor, constant), (other, number) = left, right
+    (factor, constant), (right_factor, right_constant) = left, right
     match kind:
         case AffineBinaryOpKind.Add:
-            return factor + other, constant + number
-        case AffineBinaryOpKind.Mul if other == 0:
-            return factor * number, constant * number
-        case AffineBinaryOpKind.FloorDiv if other == 0 < number and not factor % number:
-            return factor // number, constant // number
+            return factor + right_factor, constant + right_constant
+        case AffineBinaryOpKind.Mul if right_factor == 0:
+            return factor * right_constant, constant * right_constant
+        case AffineBinaryOpKind.FloorDiv if (
+            right_factor == 0 < right_constant and not factor % right_constant
+        ):
+            return factor // right_constant, constant // right_constant
         case _:
             return None

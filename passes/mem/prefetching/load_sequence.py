@@ -1,4 +1,4 @@
-"""Operations of a block in order, with the barriers that stop hoisting its loads."""
+"""Operations of a block in program order, with barriers to the hoisting of loads."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from tlf.passes.mem.pipelining.prefetch_distance import backward_slice_in_block
 @dataclass(frozen=True)
 class LoadSequence:
     """
-    The operations of a block, and its loads from one level into the next inner one.
+    The operations of a block, and its loads from a level to the next inner level.
     """
 
     ops: Sequence[Operation]
     position: dict[Operation, int]
     accessed_buffers: Sequence[frozenset[SSAValue]]
-    """By operation, the buffers that it or one inside of it uses."""
+    """For each operation, the buffers that it or its nested operations access."""
     written_buffers: Sequence[frozenset[SSAValue]]
-    """By operation, what it may write: buffers, and views of them."""
+    """For each operation, the buffers and views that it may write."""
     fences: Sequence[bool]
-    """By operation, whether it loads between the two levels, and has to stay."""
+    """For each operation, True if it has loads between the levels that are fixed."""
     loads: Sequence[mem.DmaOp]
-    """Those that may move at all, in order."""
+    """Loads that may be hoisted, in program order."""
 
     @staticmethod
     def of(block: Block, near: str, far: str) -> LoadSequence:
-        """Collect the loads and memory effects of a block of buffers."""
+        """Collect the loads and memory effects of the operations of a block."""
         ops = list(block.ops)
 
         def is_load(op: Operation) -> bool:
@@ -57,7 +57,7 @@ class LoadSequence:
         ]
         return LoadSequence(
             ops,
-            {op: number for number, op in enumerate(ops)},
+            {op: index for index, op in enumerate(ops)},
             [frozenset(_buffers_accessed_by(op)) for op in ops],
             [frozenset(_buffers_written_by(op)) for op in ops],
             [op not in loads and any(map(is_load, op.walk())) for op in ops],
@@ -80,14 +80,14 @@ class LoadSequence:
 
     def reorder_operations(self, goals: Mapping[mem.DmaOp, int]) -> list[Operation]:
         """
-        Return the operations in the order in which loads are at their target positions.
+        Return the operations with loads moved to their target positions.
         """
-        arriving: dict[int, list[mem.DmaOp]] = {}
+        loads_at: dict[int, list[mem.DmaOp]] = {}
         for load, goal in goals.items():
-            arriving.setdefault(goal, []).append(load)
+            loads_at.setdefault(goal, []).append(load)
         order: dict[Operation, None] = {}
-        for number, op in enumerate(self.ops):
-            for load in arriving.get(number, ()):
+        for position, op in enumerate(self.ops):
+            for load in loads_at.get(position, ()):
                 order.update(dict.fromkeys(_load_with_operands(load)))
             order[op] = None
         return list(order)
@@ -95,7 +95,7 @@ class LoadSequence:
 
 def _load_with_operands(load: mem.DmaOp) -> Iterator[Operation]:
     """
-    Yield the operations that are hoisted with a load, and the load itself, in order.
+    Yield the operations that a load depends on in its block, then the load.
     """
     yield from _buffer_definitions(load)
     yield from backward_slice_in_block(load)
@@ -103,15 +103,15 @@ def _load_with_operands(load: mem.DmaOp) -> Iterator[Operation]:
 
 
 def _buffer_definitions(load: mem.DmaOp) -> list[Operation]:
-    """Return the operations that define the buffers of a load, except arguments."""
+    """Return the operations that define the buffers of a load."""
     owners = [root_of(end).owner for end in (load.destination, load.source)]
     return [owner for owner in owners if isinstance(owner, BUFFER_OPS)]
 
 
 def _can_hoist_load(op: mem.DmaOp, block: Block) -> bool:
     """
-    Return `True` if a load fills a buffer of the block, from an address that is known
-    early.
+    Return `True` if a load fills a buffer of the block, and its address depends only on
+    index arithmetic and views.
     """
     owner = root_of(op.destination).owner
     if not isinstance(owner, mem.AllocOp) or owner.parent is not block:
@@ -141,27 +141,29 @@ def _buffers_written_by(top: Operation) -> Iterator[SSAValue]:
 
 
 def _moves_awaited_by(op: Operation) -> Iterator[mem.Move]:
-    """Yield the moves that an operation waits for, whose effects come with it."""
+    """Yield the moves that an operation waits for."""
     pending = list(op.operands) if isinstance(op, mem.WaitOp) else []
-    seen = set(pending)
+    visited = set(pending)
     while pending:
         token = pending.pop()
         if isinstance(token.owner, mem.Move):
             yield token.owner
             continue
-        carried = [each for each in _loop_carried_tokens(token) if each not in seen]
-        seen.update(carried)
+        carried = [each for each in _loop_carried_tokens(token) if each not in visited]
+        visited.update(carried)
         pending += carried
 
 
 def _loop_carried_tokens(token: SSAValue) -> Sequence[SSAValue]:
-    """Return the initial and the yielded value of a token that a loop carries."""
+    """Return the initial and the yielded value of a loop-carried token."""
     loop, index = token.owner, 0
     if isinstance(token, BlockArgument):
         loop, index = token.owner.parent_op(), token.index - 1
     elif isinstance(token, OpResult):
         index = token.index
-    assert isinstance(loop, scf.ForOp), "a move's token, or one that a loop carries"
+    assert isinstance(loop, scf.ForOp), (
+        "expected the token of a move or a loop-carried token"
+    )
     end = loop.body.block.last_op
     assert end is not None
     return loop.iter_args[index], end.operands[index]

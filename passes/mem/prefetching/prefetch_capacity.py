@@ -1,4 +1,4 @@
-"""Capacity of a level for hoisted loads: target positions by the bytes live."""
+"""Target positions of hoisted loads, limited by the live bytes of a level."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class LevelBuffers:
 
     @staticmethod
     def of(function: func.FuncOp, level: Level) -> LevelBuffers:
-        """Collect the live buffers of a function as it is now."""
+        """Collect the buffers of a function with their current live ranges."""
         liveness = MemLiveness.of(function.body)
         buffers = {
             op: to_allocation_buffer(op, liveness, level.alignment)
@@ -47,26 +47,26 @@ class LevelBuffers:
     @property
     def has_valid_offsets(self) -> bool:
         """True if `mem-plan` finds offsets for all buffers."""
-        found = allocate_program(list(self.buffers.values()), self.level.capacity)
-        return found.peak <= self.level.capacity
+        allocation = allocate_program(list(self.buffers.values()), self.level.capacity)
+        return allocation.peak <= self.level.capacity
 
     def target_positions(self, line: LoadSequence) -> Iterator[dict[mem.DmaOp, int]]:
         """
-        Yield target positions of loads: each the earliest at which its buffer fits,
-        then with smaller and smaller shares of the capacity. Loads that stay are left
-        out.
+        Yield target positions of loads: the earliest ones at which the buffers fit,
+        then those for smaller shares of the capacity. Loads that do not move are not
+        included.
         """
         for share in CAPACITY_SHARES:
-            goals = self._positions_within(line, int(self.level.capacity * share))
-            if goals and self._is_likely_allocatable(line, goals):
-                yield goals
+            positions = self._positions_within(line, int(self.level.capacity * share))
+            if positions and self._is_likely_allocatable(line, positions):
+                yield positions
 
     def _positions_within(self, line: LoadSequence, limit: int) -> dict[mem.DmaOp, int]:
         """
-        Return the target positions of loads with at most `limit` bytes live at once.
+        Return the target positions of loads with at most `limit` live bytes.
         """
         live = self._peak_live_bytes(line)
-        goals: dict[mem.DmaOp, int] = {}
+        positions: dict[mem.DmaOp, int] = {}
         first = 0
         for load in line.loads:
             start = goal = line.position[load]
@@ -81,11 +81,11 @@ class LevelBuffers:
                 live[goal] += size
             first = goal
             if goal < start:
-                goals[load] = goal
-        return goals
+                positions[load] = goal
+        return positions
 
     def _peak_live_bytes(self, line: LoadSequence) -> list[int]:
-        """Return the peak of live bytes during each operation of a sequence."""
+        """Return the peak of the live bytes during each operation of a sequence."""
         steps = 2 + max(
             (self.liveness.step_ranges[op][1] for op in line.ops), default=0
         )
@@ -105,18 +105,18 @@ class LevelBuffers:
         self, line: LoadSequence, goals: Mapping[mem.DmaOp, int]
     ) -> bool:
         """
-        Return `True` if offset assignment is likely to succeed once loads are at their
+        Return `True` if offset assignment is likely to succeed with loads at their
         target positions.
         """
-        moved = dict(self.buffers)
+        hoisted = dict(self.buffers)
         for load, goal in goals.items():
             op = _allocation_of(load)
-            (span,) = moved[op].spans
+            (span,) = hoisted[op].spans
             first = min(span.start, self.liveness.step_ranges[line.ops[goal]][0])
-            moved[op] = Buffer.live_during(
-                moved[op].size, first, span.end, moved[op].alignment
+            hoisted[op] = Buffer.live_during(
+                hoisted[op].size, first, span.end, hoisted[op].alignment
             )
-        buffers = rank_lifetimes(list(moved.values()))
+        buffers = rank_lifetimes(list(hoisted.values()))
         if pack_side_by_side(buffers).peak <= self.level.capacity:
             return True
         return pack_within(buffers, self.level.capacity, FEASIBILITY_VISITS) is not None

@@ -1,4 +1,4 @@
-"""Pairs of neighbouring axes that all values of a group have in common."""
+"""Pairs of adjacent axes that the values of a group share."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from tlf.dialects.types import tensor_type
 from tlf.support.affine.index_access import Accesses, IndexAccess
 
 MAX_PASSES = 2
-"""Maximum number of array passes that a tile of several rows is taken to be wide."""
+"""Assumed maximum width of a tile of several rows, in passes of the matrix engine."""
 
 
 class _NotAPairError(Exception):
-    """The axes are not the same two neighbours everywhere."""
+    """Error raised if the axes are not an adjacent pair in every value."""
 
 
 class AxisPairs:
     """
-    Two neighbouring axes of a group's first result, traced through its other values.
+    Two adjacent axes of a group's first result, propagated to its other values.
     """
 
     def __init__(self, members: GroupMembers) -> None:
         self.members = members
         self.axes: dict[SSAValue, int] = {}
-        """For values that have both axes, the first one."""
+        """First axis of the pair, for each value that has both axes."""
         self.iterators: dict[TilingInterface, tuple[int, int]] = {}
-        """The iterators of operations that run along the axes."""
+        """Iterators along the two axes, for each operation that has them."""
 
     @staticmethod
     def find_along(members: GroupMembers, axis: int) -> AxisPairs | None:
         """
-        Find a pair of axes in all values of a group, or None if it is not a pair
-        everywhere.
+        Propagate the axis pair that starts at `axis` through a group; None if it is not
+        an adjacent pair in some value.
         """
         pairs = AxisPairs(members)
         pairs.axes[members.results[0]] = axis
@@ -57,15 +57,16 @@ class AxisPairs:
 
     def is_profitable(self, array: SystolicArray) -> bool:
         """
-        Return `True` if a contraction takes fewer array passes with the axes collapsed.
+        Return `True` if a contraction takes fewer passes of the matrix engine with the
+        axes collapsed.
         """
-        for op, found in self.iterators.items():
+        for op, iterators in self.iterators.items():
             if not isinstance(op, ContractionInterface):
                 continue
             form = self.members.op_facts.of(op)
-            roles = {form.roles[each] for each in found}
+            roles = {form.roles[each] for each in iterators}
             if len(roles) == 1 and roles <= {"m", "n"}:
-                rows, row = (form.extents[each] for each in found)
+                rows, row = (form.extents[each] for each in iterators)
                 if any(
                     _has_fewer_passes(rows, row, side)
                     for side in (array.rows, array.cols)
@@ -74,14 +75,14 @@ class AxisPairs:
         return False
 
     def _propagate(self) -> bool:
-        """Propagate the axes to one more operation; return `False` if there is none."""
+        """Propagate the axes to an operation; return `False` if none remains."""
         for op in self.members.operations:
             if op in self.iterators:
                 continue
             values = list(self._values_of(op))
-            known = [each for each in values if each[0] in self.axes]
-            if known:
-                self._add_operation(op, *known[0], values)
+            resolved = [each for each in values if each[0] in self.axes]
+            if resolved:
+                self._add_operation(op, *resolved[0], values)
                 return True
         return False
 
@@ -99,7 +100,7 @@ class AxisPairs:
         accesses: Accesses,
         values: Sequence[tuple[SSAValue, Accesses]],
     ) -> None:
-        """Find the axes of all values of an operation, from those of one."""
+        """Derive the axes of all values of an operation from those of `value`."""
         if isinstance(op, PositionInterface) and not isinstance(
             op, CollapsingInterface
         ):
@@ -108,27 +109,30 @@ class AxisPairs:
         rows, row = (_single_iterator_of(each) for each in accesses[axis : axis + 2])
         _check_iterators(self.members.op_facts.of(op), rows, row)
         self.iterators[op] = rows, row
-        for other, seen in values:
-            found = _pair_axis_of(op, other, seen, rows, row)
-            if found is not None and self.axes.setdefault(other, found) != found:
+        for other, other_accesses in values:
+            other_axis = _pair_axis_of(op, other, other_accesses, rows, row)
+            if (
+                other_axis is not None
+                and self.axes.setdefault(other, other_axis) != other_axis
+            ):
                 raise _NotAPairError
-            if found is None and other in self.axes:
+            if other_axis is None and other in self.axes:
                 raise _NotAPairError
 
 
 def _has_fewer_passes(rows: int, row: int, side: int) -> bool:
     """
-    Return `True` if all elements together take fewer passes than tiles of whole rows.
+    Return `True` if collapsed rows take fewer passes than tiles of whole rows.
     """
-    most = max(1, MAX_PASSES * side // row)
-    apart = min(
-        -(-rows // count) * -(-count * row // side) for count in range(1, most + 1)
+    max_rows = max(1, MAX_PASSES * side // row)
+    uncollapsed = min(
+        -(-rows // count) * -(-count * row // side) for count in range(1, max_rows + 1)
     )
-    return -(-rows * row // side) < apart
+    return -(-rows * row // side) < uncollapsed
 
 
 def _single_iterator_of(access: IndexAccess) -> int:
-    """The one iterator that an index is."""
+    """Return the iterator that an access is equal to, up to its offset."""
     if len(access.terms) != 1 or access.terms[0][1] != 1:
         raise _NotAPairError
     return access.terms[0][0]
@@ -146,7 +150,8 @@ def _pair_axis_of(
     op: TilingInterface, value: SSAValue, accesses: Accesses, rows: int, row: int
 ) -> int | None:
     """
-    Return the first of the two axes of a value along which the iterators run, or None.
+    Return the first of the two axes of a value along which the iterators run; None if
+    the value has neither. Raises `_NotAPairError` for other accesses.
     """
     used = [axis for axis, each in enumerate(accesses) if each.depends_on({rows, row})]
     if not used:
@@ -158,8 +163,10 @@ def _pair_axis_of(
         raise _NotAPairError
     is_padded = isinstance(op, PaddingInterface) and value is op.operands[0]
     extents = tensor_type(value).get_shape()
-    whole = op.iteration_domain()[row].extent == extents[used[1]] and not second.offset
-    if not whole or {first.width, second.width} != {1}:
+    has_whole_rows = (
+        op.iteration_domain()[row].extent == extents[used[1]] and not second.offset
+    )
+    if not has_whole_rows or {first.width, second.width} != {1}:
         raise _NotAPairError
     if first.offset > 0 or (first.offset and not is_padded):
         raise _NotAPairError

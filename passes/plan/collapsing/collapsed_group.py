@@ -1,4 +1,4 @@
-"""Rebuilding of a group with two neighbouring axes of its values collapsed."""
+"""Rebuilding of a group with two adjacent axes of its values collapsed."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from tlf.support.affine.mixed_offsets import Index
 
 
 class _CannotCollapseError(Exception):
-    """An operation cannot be rebuilt on collapsed axes."""
+    """Error raised if an operation cannot be rebuilt on collapsed axes."""
 
 
 class CollapsedGroup:
-    """Builds a clone of a group on values whose pairs of axes are collapsed."""
+    """Builder of a clone of a group on values with collapsed axis pairs."""
 
     def __init__(self, group: graph.GroupOp, pairs: AxisPairs) -> None:
         self.group = group
@@ -35,26 +35,28 @@ class CollapsedGroup:
         self.inputs: list[SSAValue] = []
         self.made: dict[SSAValue, SSAValue] = {}
         self.before: list[Operation] = []
-        """Operations that compute the inputs."""
+        """Operations before the group that compute its inputs."""
 
     def replace_group(self) -> bool:
-        """Replace the group, unless it cannot be rebuilt."""
+        """Replace the group. Return `False` if it cannot be rebuilt."""
         try:
             self._build_body()
         except (_CannotCollapseError, VerifyException):
             return False
         yielded = [self.made[value] for value in self.group.yielded_values]
         self.body.add_op(graph.YieldOp(*yielded))
-        made = graph.GroupOp(self.inputs, [each.type for each in yielded], self.body)
-        made.location = self.group.location
-        Rewriter.insert_op([*self.before, made], InsertPoint.before(self.group))
-        results = map(self._view_as_before, made.results, self.group.results)
+        collapsed = graph.GroupOp(
+            self.inputs, [each.type for each in yielded], self.body
+        )
+        collapsed.location = self.group.location
+        Rewriter.insert_op([*self.before, collapsed], InsertPoint.before(self.group))
+        results = map(self._view_as_before, collapsed.results, self.group.results)
         replace_op(self.group, [], list(results))
         return True
 
     @staticmethod
     def _view_as_before(new: SSAValue, old: SSAValue) -> SSAValue:
-        """Reshape a result as the users of the group expect it."""
+        """Reshape a result to its original type."""
         new.name_hint = old.name_hint
         if new.type == old.type:
             return new
@@ -74,28 +76,28 @@ class CollapsedGroup:
                 value = view.result
             self.made[argument] = self._add_argument(value, argument.name_hint)
         for op in self.pairs.members.operations:
-            made = self._rebuild_operation(op)
-            made.location = op.location
-            made.verify()
-            self.body.add_op(made)
-            for old, new in zip(op.results, made.results, strict=True):
+            rebuilt = self._rebuild_operation(op)
+            rebuilt.location = op.location
+            rebuilt.verify()
+            self.body.add_op(rebuilt)
+            for old, new in zip(op.results, rebuilt.results, strict=True):
                 new.name_hint = old.name_hint
                 self.made[old] = new
         self._erase_unused_arguments()
 
     def _erase_unused_arguments(self) -> None:
-        """Erase the arguments that were only needed to compute other inputs."""
-        for number, argument in reversed(list(enumerate(self.body.args))):
+        """Erase unused arguments of the body, and their inputs."""
+        for index, argument in reversed(list(enumerate(self.body.args))):
             if not argument.uses:
                 self.body.erase_arg(argument)
-                del self.inputs[number]
+                del self.inputs[index]
 
     def _add_argument(self, value: SSAValue, hint: str | None) -> SSAValue:
-        """Return the block argument of the body for a new input."""
+        """Add an input to the group, and return its block argument."""
         self.inputs.append(value)
-        made = self.body.insert_arg(value.type, len(self.body.args))
-        made.name_hint = hint
-        return made
+        argument = self.body.insert_arg(value.type, len(self.body.args))
+        argument.name_hint = hint
+        return argument
 
     def _collapse_type(self, value: SSAValue, axis: int) -> TensorType[Attribute]:
         if (type_ := collapsed_type(tensor_type(value), axis)) is None:
@@ -111,38 +113,38 @@ class CollapsedGroup:
         ]
         if isinstance(op, CollapsingInterface):
             axis = self.pairs.axes[op.results[0]]
-            made = op.collapsed_implementation(operands, axis, self._scale_index)
-            if made is None:
+            rebuilt = op.collapsed_implementation(operands, axis, self._scale_index)
+            if rebuilt is None:
                 raise _CannotCollapseError
-            return made
+            return rebuilt
         if isinstance(op, PaddingInterface):
             return op.padded_tiled_implementation(operands, types, self._padding_of(op))
         return op.tiled_implementation(operands, types)
 
     def _padding_of(self, op: PaddingInterface) -> Sequence[tuple[int, int]]:
         """
-        Return the padding of the first operand per axis: the number of elements before
-        and behind its own.
+        Return the padding of the first operand, as the number of elements before and
+        after each axis.
         """
         shape = tensor_type(op.operands[0]).get_shape()
-        found = [(0, 0)] * len(shape)
+        padding = [(0, 0)] * len(shape)
         if (axis := self.pairs.axes.get(op.operands[0])) is None:
             raise _CannotCollapseError
         access = (op.indexing_maps()[0] or ())[axis]
         rows = op.iteration_domain()[self.pairs.iterators[op][0]].extent
         before = -access.offset
-        found[axis] = (
+        padding[axis] = (
             before * shape[axis + 1],
             (rows - before - shape[axis]) * shape[axis + 1],
         )
-        return found
+        return padding
 
     def _scale_index(self, index: Index, factor: int) -> Index:
-        """Return an index that is an input of the body, times a number."""
+        """Return an index times a factor, as a new input if the index is an input."""
         if isinstance(index, int):
             return index * factor
-        number = list[SSAValue](self.body.args).index(index)
+        position = list[SSAValue](self.body.args).index(index)
         product = AffineMapAttr(AffineMap(1, 0, (AffineExpr.dimension(0) * factor,)))
-        made = ApplyOp([self.inputs[number]], product)
-        self.before.append(made)
-        return self._add_argument(made.result, index.name_hint)
+        scaled = ApplyOp([self.inputs[position]], product)
+        self.before.append(scaled)
+        return self._add_argument(scaled.result, index.name_hint)

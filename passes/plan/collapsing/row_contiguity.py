@@ -1,4 +1,4 @@
-"""Row contiguity: tensors that alias have no partial rows, so two axes can collapse."""
+"""Row contiguity: aliasing tensors have whole rows, so that two axes can collapse."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from tlf.dialects.types import tensor_type
 
 
 class _NotWholeError(Exception):
-    """A partial row is accessed, or that cannot be excluded."""
+    """Error raised if a partial row may be accessed."""
 
 
 def has_contiguous_rows(value: SSAValue, axis: int) -> bool:
     """
-    Return `True` if a tensor, and all tensors that may share its buffer, have all
-    elements along the axis behind `axis`, so that rows are contiguous.
+    Return `True` if a tensor and all tensors that may share its buffer have all
+    elements along `axis + 1`, so that rows are contiguous.
     """
     extent = tensor_type(value).get_shape()[axis + 1]
-    pending, seen = [value], {value}
+    pending, visited = [value], {value}
     try:
         while pending:
             current = pending.pop()
             shape = tensor_type(current).get_shape()
             if len(shape) < axis + 2 or shape[axis + 1] != extent:
                 return False
-            found = [
+            aliases = [
                 *_aliases_by_definition(current, axis),
                 *_aliases_by_use(current, axis),
             ]
-            pending += [each for each in found if each not in seen]
-            seen.update(found)
+            pending += [each for each in aliases if each not in visited]
+            visited.update(aliases)
     except _NotWholeError:
         return False
     return True
 
 
 def _aliases_by_definition(value: SSAValue, axis: int) -> Iterator[SSAValue]:
-    """Yield the tensors that may share a tensor's buffer by its definition."""
+    """Yield the tensors that may share a tensor's buffer through its definition."""
     match owner := value.owner:
         case Block():
             yield from _values_of_argument(value, owner)
@@ -63,7 +63,7 @@ def _aliases_by_definition(value: SSAValue, axis: int) -> Iterator[SSAValue]:
 
 
 def _aliases_by_use(value: SSAValue, axis: int) -> Iterator[SSAValue]:
-    """Yield the tensors that may share a tensor's buffer by its uses."""
+    """Yield the tensors that may share a tensor's buffer through its uses."""
     for use in value.uses:
         match user := use.operation:
             case tile.SliceOp() if level_of(user.result.type) == level_of(value.type):
@@ -77,9 +77,9 @@ def _aliases_by_use(value: SSAValue, axis: int) -> Iterator[SSAValue]:
             case tile.RollOp():
                 yield from _values_of_roll(user, axis)
             case tile.WhileOp():
-                for number, init in enumerate(user.inits):
+                for index, init in enumerate(user.inits):
                     if init is value:
-                        yield from _values_of_carried(user, number)
+                        yield from _values_of_carried(user, index)
             case tile.YieldOp() if isinstance(loop := user.parent_op(), tile.WhileOp):
                 yield from _values_of_carried(loop, use.index)
             case _:
@@ -110,8 +110,8 @@ def _values_of_argument(value: SSAValue, block: Block) -> Iterator[SSAValue]:
 
 def _values_of_carried(loop: tile.WhileOp, number: int) -> Iterator[SSAValue]:
     """
-    Yield the values of the loop-carried variable of an index: initial, carried, yielded
-    and result.
+    Yield the values of loop-carried variable `number`: initial, carried, yielded and
+    result.
     """
     yield loop.inits[number]
     yield loop.carried_values[number]

@@ -1,4 +1,4 @@
-"""Removal of dead tiles of fused nests: overwritten writes and unread destinations."""
+"""Dead tile elimination in fused nests: overwritten writes and unread destinations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tlf.dialects import tile
 
 
 def erase_overwritten_tiles(nest: tile.WhileOp) -> None:
-    """Erase writes of tiles that the same iteration overwrites."""
+    """Erase writes of tiles that the same iteration overwrites completely."""
     for op in list(nest.body.block.ops):
         while (before := _overwritten_write_of(op)) is not None:
             op.operands[1] = before.destination
@@ -23,8 +23,8 @@ def erase_overwritten_tiles(nest: tile.WhileOp) -> None:
 
 def _overwritten_write_of(op: object) -> tile.DesliceOp | None:
     """
-    Return the previous write to a tensor, if an operation overwrites all of it; else
-    None.
+    Return the previous write to a tensor, if an operation overwrites the whole written
+    tile; else None.
     """
     if not isinstance(op, tile.DesliceOp):
         return None
@@ -34,25 +34,33 @@ def _overwritten_write_of(op: object) -> tile.DesliceOp | None:
     if not before.result.has_one_use():
         return None
     old, new = write_access_of(before), write_access_of(op)
-    gaps = [one - other for one, other in zip(old.starts, new.starts, strict=True)]
+    distances = [
+        old_start - new_start
+        for old_start, new_start in zip(old.starts, new.starts, strict=True)
+    ]
     covers = all(
-        not gap.terms and 0 <= gap.constant and gap.constant + size <= room
-        for gap, size, room in zip(gaps, old.extents, new.extents, strict=True)
+        not distance.terms
+        and 0 <= distance.constant
+        and distance.constant + size <= limit
+        for distance, size, limit in zip(
+            distances, old.extents, new.extents, strict=True
+        )
     )
     return before if covers else None
 
 
 def erase_unread_destinations(nest: tile.WhileOp) -> tile.WhileOp:
     """
-    Erase the loop-carried tensors that are only written, where the result is unused.
+    Erase the loop-carried tensors of a nest that are only written, and whose results
+    are unused.
     """
     chains: dict[int, CarriedAccesses] = {}
-    for number, result in enumerate(nest.results):
-        chain = None if result.uses else carried_accesses_of(nest, number)
+    for index, result in enumerate(nest.results):
+        chain = None if result.uses else carried_accesses_of(nest, index)
         if chain is not None and all(
             _is_tile_write(each.op, nest) for each in chain.accesses
         ):
-            chains[number] = chain
+            chains[index] = chain
     return _drop_carried(nest, chains) if chains else nest
 
 
@@ -64,39 +72,39 @@ def _drop_carried(
     nest: tile.WhileOp, dropped: dict[int, CarriedAccesses]
 ) -> tile.WhileOp:
     block, end = nest.body.block, nest.yield_op
-    kept = [n for n in range(len(nest.results)) if n not in dropped]
-    block.add_op(tile.YieldOp(*(end.arguments[number] for number in kept)))
+    remaining = [n for n in range(len(nest.results)) if n not in dropped]
+    block.add_op(tile.YieldOp(*(end.arguments[index] for index in remaining)))
     Rewriter.erase_op(end)
-    for number, chain in dropped.items():
+    for index, chain in dropped.items():
         for access in reversed(chain.accesses):
             Rewriter.erase_op(access.op)
-    for argument in [nest.carried_values[number] for number in dropped]:
+    for argument in [nest.carried_values[index] for index in dropped]:
         block.erase_arg(argument)
-    inits = [nest.inits[number] for number in range(len(nest.inits))]
-    made = tile.WhileOp(
+    inits = [nest.inits[index] for index in range(len(nest.inits))]
+    replacement = tile.WhileOp(
         nest.mixed_lower,
         nest.mixed_upper,
         nest.step_values,
-        [inits[number] for number in kept],
+        [inits[index] for index in remaining],
         nest.detach_region(nest.body),
         nest.kind.data,
     )
     for name in ("mapping", "order", "stages"):
         if name in nest.properties:
-            made.properties[name] = nest.properties[name]
-    made.attributes |= nest.attributes
-    made.location = nest.location
-    Rewriter.insert_op(made, InsertPoint.before(nest))
-    for number, result in zip(kept, made.results, strict=True):
-        result.name_hint = nest.results[number].name_hint
-        nest.results[number].replace_all_uses_with(result)
+            replacement.properties[name] = nest.properties[name]
+    replacement.attributes |= nest.attributes
+    replacement.location = nest.location
+    Rewriter.insert_op(replacement, InsertPoint.before(nest))
+    for index, result in zip(remaining, replacement.results, strict=True):
+        result.name_hint = nest.results[index].name_hint
+        nest.results[index].replace_all_uses_with(result)
     Rewriter.erase_op(nest)
-    for number in dropped:
-        _erase_unused_empty(inits[number])
-    return made
+    for index in dropped:
+        _erase_unused_empty(inits[index])
+    return replacement
 
 
 def _erase_unused_empty(value: SSAValue) -> None:
-    """Drop a new tensor that nothing uses any more."""
+    """Erase an unused `tile.empty`."""
     if isinstance(value.owner, tile.EmptyOp) and not value.uses:
         Rewriter.erase_op(value.owner)

@@ -1,4 +1,4 @@
-"""Fusion of two loop nests: concatenates their bodies and forwards tiles."""
+"""Fusion of two loop nests: concatenation of their bodies, with forwarded tiles."""
 
 from __future__ import annotations
 
@@ -18,44 +18,46 @@ from tlf.support.affine.index_access import AffineSum
 
 
 def fuse_nests(fusion: NestFusion) -> tile.WhileOp:
-    """Replace two nests that can be fused by one, at the place of the second."""
+    """Replace two nests by the fused nest, at the position of the second."""
     first, second = fusion.first, fusion.second
     later = dependents_between(first, second)
-    own = [n for n in range(len(second.inits)) if n not in fusion.merged]
-    inits = [*first.inits, *(second.inits[number] for number in own)]
+    unmerged = [n for n in range(len(second.inits)) if n not in fusion.merged]
+    inits = [*first.inits, *(second.inits[index] for index in unmerged)]
     body = Block(
         arg_types=[IndexType()] * len(fusion.loops) + [init.type for init in inits]
     )
     variables, carried = body.args[: len(fusion.loops)], body.args[len(fusion.loops) :]
-    _name_arguments(first, second, own, body)
-    kept = carried[: len(first.inits)]
+    _name_arguments(first, second, unmerged, body)
+    first_carried = carried[: len(first.inits)]
     starts: dict[int, SSAValue] = dict(
-        zip(own, carried[len(first.inits) :], strict=True)
+        zip(unmerged, carried[len(first.inits) :], strict=True)
     )
-    for op, number in fusion.rereads:
-        init = second.inits[number]
-        op.operands[list(op.operands).index(init)] = starts[number]
-    ours = _inline_body(first, body, variables, fusion.loops, kept, True)
-    for number, position in fusion.merged.items():
-        starts[number] = ours[position]
-    for value, result in zip(ours, first.results, strict=True):
+    for op, index in fusion.rereads:
+        init = second.inits[index]
+        op.operands[list(op.operands).index(init)] = starts[index]
+    first_values = _inline_body(
+        first, body, variables, fusion.loops, first_carried, True
+    )
+    for index, position in fusion.merged.items():
+        starts[index] = first_values[position]
+    for value, result in zip(first_values, first.results, strict=True):
         result.replace_uses_with_if(
             value, lambda use: second.body.block.is_ancestor(use.operation)
         )
-    theirs = _inline_body(
+    second_values = _inline_body(
         second,
         body,
         variables,
         fusion.loops,
-        [starts[number] for number in range(len(second.inits))],
+        [starts[index] for index in range(len(second.inits))],
         False,
     )
-    yielded = [*ours, *(theirs[number] for number in own)]
-    for number, position in fusion.merged.items():
-        yielded[position] = theirs[number]
+    yielded = [*first_values, *(second_values[index] for index in unmerged)]
+    for index, position in fusion.merged.items():
+        yielded[position] = second_values[index]
     body.add_op(tile.YieldOp(*yielded))
-    made = _build_nest(fusion, inits, body)
-    return _replace_nests(fusion, made, own, later)
+    fused = _build_nest(fusion, inits, body)
+    return _replace_nests(fusion, fused, unmerged, later)
 
 
 def _build_nest(
@@ -64,7 +66,7 @@ def _build_nest(
     first, loops = fusion.first, [each.loop for each in fusion.loops]
     builder = Builder(InsertPoint.before(fusion.second))
     order, stages = first.order, first.stages
-    made = tile.WhileOp(
+    fused = tile.WhileOp(
         [materialize_index(builder, loop.lower) for loop in loops],
         [materialize_index(builder, loop.upper) for loop in loops],
         [loop.step for loop in loops],
@@ -75,15 +77,15 @@ def _build_nest(
         None if order is None else [int(axis) for axis in order.get_values()],
         None if stages is None else stages.value.data,
     )
-    made.attributes |= first.attributes
-    made.location = fusion.second.location
-    return builder.insert(made)
+    fused.attributes |= first.attributes
+    fused.location = fusion.second.location
+    return builder.insert(fused)
 
 
 def _name_arguments(
     first: tile.WhileOp, second: tile.WhileOp, own: Sequence[int], body: Block
 ) -> None:
-    """Keep the name hints of block arguments."""
+    """Copy the name hints of block arguments to the fused body."""
     names = [*first.body.block.args, *(second.carried_values[number] for number in own)]
     for argument, old in zip(body.args, names, strict=True):
         argument.name_hint = old.name_hint
@@ -97,7 +99,7 @@ def _inline_body(
     carried: Sequence[SSAValue],
     is_first: bool,
 ) -> list[SSAValue]:
-    """Inline the body of a nest at the end of another; return its yielded values."""
+    """Inline the body of a nest at the end of `body`, and return its yielded values."""
     builder = Builder(InsertPoint.at_end(body))
     arguments: list[SSAValue] = []
     for variable, loop in zip(variables, loops, strict=True):
@@ -120,7 +122,10 @@ def _replace_nests(
     own: Sequence[int],
     later: Sequence[Operation],
 ) -> tile.WhileOp:
-    """Replace the results of both nests by those of the fused one."""
+    """
+    Replace the results of both nests by those of the fused nest, and move dependent
+    operations after it.
+    """
     first, second = fusion.first, fusion.second
     count = len(first.results)
     results = {number: made.results[count + n] for n, number in enumerate(own)}

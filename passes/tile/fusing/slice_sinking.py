@@ -1,8 +1,9 @@
 """
-Sinking of slices that stand between two nests into the second one.
+Sinking of slices between two nests into the second nest.
 
-A tile of what the first of two nests results in keeps them apart, as it stands between
-them. Within the second it is cut again in every iteration, of what is there by then.
+A slice of a result of the first nest depends on it, and prevents fusion with the second
+nest. In the body of the second nest, it is taken in every iteration from the elements
+written up to then.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from tlf.dialects import tile
 
 def sink_slices(first: tile.WhileOp, second: tile.WhileOp) -> list[Operation]:
     """
-    Sink the slices of the first nest's results that only the second uses into it;
-    return them.
+    Sink slices of results of the first nest that are only used inside of the second
+    nest into its body, and return them.
     """
-    found: list[Operation] = [
+    slices: list[Operation] = [
         op
         for op in operations_between(first, second)
         if isinstance(op, tile.SliceOp)
@@ -29,14 +30,14 @@ def sink_slices(first: tile.WhileOp, second: tile.WhileOp) -> list[Operation]:
             for use in op.result.uses
         )
     ]
-    for op in reversed(found):
+    for op in reversed(slices):
         op.detach()
         Rewriter.insert_op(op, InsertPoint.at_start(second.body.block))
-    return found
+    return slices
 
 
 def hoist_slices(operations: list[Operation], second: tile.WhileOp) -> None:
-    """Hoist slices back in front of the nest."""
+    """Hoist slices back above the nest."""
     for op in operations:
         op.detach()
         Rewriter.insert_op(op, InsertPoint.before(second))

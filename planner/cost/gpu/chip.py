@@ -15,12 +15,14 @@ from tlf.dialects.target.gpu import GpuProcessor
 from tlf.dialects.target.schema import EngineFigures
 
 FALLBACK = "f32"
-"""The precision looked up for one of f32 that has no rate of its own."""
+"""Precision whose rate is used for an f32 precision without its own rate."""
 
 
 @dataclass(frozen=True)
 class Memory:
-    """A memory that all processors share, with the bytes per cycle that are reached."""
+    """
+    A memory shared by all processors, with its achievable bandwidth in bytes per cycle.
+    """
 
     bandwidth: float
     latency: int
@@ -30,39 +32,42 @@ class Memory:
 @dataclass(frozen=True)
 class Chip:
     """
-    The figures of a GPU. Rates are those of one processor, in steps or operations per
-    cycle, as far as kernels reach them.
+    Parameters of a GPU. Rates are those achieved by kernels on one processor, in steps
+    or operations per cycle.
     """
 
     gpu: GpuProcessor
     processors: int
     lanes: float
-    """Steps of the lanes in a cycle."""
+    """Lane steps per cycle."""
     special: float
-    """Steps of the unit for special functions; 0 where the lanes do it all."""
+    """
+    Steps per cycle of the special-function unit; 0 if the lanes compute special
+    functions.
+    """
     tensor: Mapping[str, float]
-    """Operations of matrix instructions in a cycle, by type."""
+    """Operations per cycle of matrix instructions, by type."""
     memory: Memory
     cache: Memory
     near_latency: int
-    """Cycles to reach shared memory."""
+    """Latency of shared memory, in cycles."""
     near_capacity: int
-    """Bytes of it that one program may have."""
+    """Shared memory available to one program, in bytes."""
     sector: int
-    """Bytes that memories move at least."""
+    """Minimum transfer size of the memories, in bytes."""
 
     @staticmethod
     def of(target: TargetSpec) -> Chip | None:
-        """The GPU of a target, or None where its description does not say enough."""
+        """Return the GPU of a target, or `None` if its description is incomplete."""
         gpu = target.gpu
         if gpu is None or not {"matrix", "vector"} <= set(target.engines):
             return None
-        near, *_ = target.levels.values()
-        far = target.outermost
+        innermost, *_ = target.levels.values()
+        outermost = target.outermost
         cached = [
             each for each in target.levels.values() if each.kind is LevelKind.CACHE
         ]
-        cache = cached[-1] if cached else far
+        cache = cached[-1] if cached else outermost
         lanes = figure_or_default(engine_figures_of(target, "vector"), "lanes")
         return Chip(
             gpu=gpu,
@@ -73,21 +78,23 @@ class Chip:
             ),
             tensor=_matrix_rates(engine_figures_of(target, "matrix"), lanes, gpu),
             memory=Memory(
-                far.bandwidth * gpu.reached.memory, far.latency, far.capacity
+                outermost.bandwidth * gpu.reached.memory,
+                outermost.latency,
+                outermost.capacity,
             ),
             cache=Memory(
                 cache.bandwidth * gpu.reached.cache, cache.latency, cache.capacity
             ),
-            near_latency=near.latency,
-            near_capacity=near.capacity,
-            sector=far.burst,
+            near_latency=innermost.latency,
+            near_capacity=innermost.capacity,
+            sector=outermost.burst,
         )
 
     def matrix_rate(self, kind: str) -> float | None:
         """
-        Operations of matrix instructions in a cycle for a type, or for a precision of
-        f32 such as `tf32x3`, which takes three products for one. None where there are
-        no such instructions: lanes multiply and add then.
+        Return the operations per cycle of matrix instructions for a type, or for an f32
+        precision such as `tf32x3`, which takes three products per product. `None` if
+        there are no such instructions and the lanes multiply and add.
         """
         if kind in self.tensor:
             return self.tensor[kind]
@@ -100,7 +107,7 @@ class Chip:
 def _matrix_rates(
     matrix: EngineFigures, lanes: float, gpu: GpuProcessor
 ) -> dict[str, float]:
-    """The rates of types that more than the lanes multiply."""
+    """Return the matrix rates of the types that the lanes multiply more slowly."""
     table = matrix.get("flops_per_cycle", {})
     rates = table if isinstance(table, dict) else {}
     reached = {kind: rate * gpu.reached.matrix for kind, rate in rates.items()}

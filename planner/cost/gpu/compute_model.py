@@ -27,57 +27,64 @@ from tlf.planner.cost.gpu.unit_cycles import NO_CYCLES, UnitCycles
 from tlf.support.affine.index_access import accessed_box
 
 DEPTH = 32
-"""Bytes of a row that a narrow matrix instruction takes, and as many of a column."""
+"""
+Bytes of a row of the left factor, and of a column of the right factor, that a narrow
+matrix instruction reads.
+"""
 
 MATRIX = 2
-"""Axes of a factor that is a matrix as it is."""
+"""Number of axes of a factor that needs no collapsing."""
 
 CONFLICTS = 8
-"""Rows of eight elements that one step reads out of shared memory."""
+"""
+Rows of eight elements that one step reads from shared memory: the cost of copying a
+transposed factor, in bytes per byte.
+"""
 
 NARROW = 16 * 8
 """Elements of the result of a narrow matrix instruction."""
 
 VECTOR = 16
-"""The bytes of a row that a thread has side by side."""
+"""Contiguous bytes of a row per thread."""
 
 ROW = 4
-"""Threads that a row of the result of a matrix instruction is spread over."""
+"""Number of threads over which a result row of a matrix instruction is spread."""
 
 WARP_GROUP = 4
-"""Warps that run one matrix instruction of full rate."""
+"""Number of warps that execute one matrix instruction of full rate."""
 
 
 EXCHANGE = 4
 """
-Cycles in which a warp tells others one of its results: measured with products of a row
-and a matrix that is stored by rows, of 32 to 256 of these, by one to eight warps.
+Cycles in which a warp exchanges one of its results with the other warps: measured with
+products of a row vector and a row-major matrix of 32 to 256 rows, computed by one to
+eight warps.
 """
 
 
 @dataclass(frozen=True)
 class Product:
-    """One product of matrices on a tile, its axes filled up as the tile is."""
+    """A matrix product on a tile; its axes are padded like the tile."""
 
     rows: int
     columns: int
     depth: int
     batch: int
     element: str
-    """The element type or precision of the factors."""
+    """Element type or precision of the factors."""
     width: int
-    """Bytes of an element of its factors."""
+    """Bytes per element of the factors."""
     is_swapped: bool = False
     """True if the left factor is the second operand."""
 
     @property
     def flops(self) -> int:
-        """Scalar operations, a multiply-accumulate counting as two."""
+        """Scalar operations; a multiply-accumulate counts as two."""
         return 2 * self.batch * self.rows * self.columns * self.depth
 
     @property
     def operand_bytes(self) -> tuple[int, int]:
-        """Bytes of each factor, in the order of operands."""
+        """Bytes of each factor, in operand order."""
         each = self.batch * self.width * self.depth
         left, right = each * self.rows, each * self.columns
         return (right, left) if self.is_swapped else (left, right)
@@ -95,8 +102,8 @@ class Product:
 @dataclass
 class ComputeModel:
     """
-    Busy cycles of the units of a processor for a tile, padding included. The elements
-    that fill a tile up to its room are computed, too.
+    Busy cycles of the units of a processor for a tile, including its padding: padding
+    elements are computed, too.
     """
 
     chip: Chip
@@ -105,9 +112,9 @@ class ComputeModel:
     steps: dict[Operation, UnitCycles] = field(
         default_factory=dict[Operation, UnitCycles]
     )
-    """Of one element of elementwise operations, as far as they are known."""
+    """Cycles per element of elementwise operations, computed on demand."""
     kinds: dict[Operation, str] = field(default_factory=dict[Operation, str])
-    """The element types or precisions of the factors of contractions."""
+    """Element types or precisions of the factors of contractions."""
     _products: dict[Operation, Product] = field(
         init=False, default_factory=dict[Operation, Product]
     )
@@ -116,22 +123,22 @@ class ComputeModel:
     )
 
     def cycles_of_tile(self, tiled: TiledOperation, warps: int) -> UnitCycles:
-        """The time of one tile of an operation, by so many warps."""
-        form = tiled.facts
-        if form.needs_no_instruction:
+        """Return the busy cycles of one tile of an operation on `warps` warps."""
+        facts = tiled.facts
+        if facts.needs_no_instruction:
             return NO_CYCLES
-        if form.is_product:
+        if facts.is_product:
             return self._product_cycles(tiled, warps)
-        if form.is_accumulating:
+        if facts.is_accumulating:
             return self._lane_cycles(elements_of_box(tiled.box))
-        if form.is_elementwise:
+        if facts.is_elementwise:
             return self._cycles_per_element(tiled.op) * elements_of_box(
                 tiled.computed_box
             )
         return self._lane_cycles(elements_of_box(tiled.computed_box))
 
     def product_of(self, tiled: TiledOperation) -> Product:
-        """The product that a tile of a contraction of the group is."""
+        """Return the matrix product of a contraction's tile."""
         if tiled.op not in self._products:
             self._products[tiled.op] = self._make_product(tiled)
         return self._products[tiled.op]
@@ -142,12 +149,12 @@ class ComputeModel:
         work = matmul_work_of(tiled)
         width = dtype_of(tensor_type(op.operands[0]).element_type).itemsize
         shape = work.m, work.n
-        if is_exchanged := self.is_swapped(tiled):
+        if is_swapped := self.is_swapped(tiled):
             shape = work.n, work.m
         if op not in self.kinds:
             self.kinds[op] = multiplication_type_of(op)
         kind = self.kinds[op]
-        return Product(*shape, work.k, work.batch, kind, width, is_exchanged)
+        return Product(*shape, work.k, work.batch, kind, width, is_swapped)
 
     def is_swapped(self, tiled: TiledOperation) -> bool:
         """Return `True` if the second operand of a contraction is the left factor."""
@@ -158,8 +165,9 @@ class ComputeModel:
 
     def dependent_mma_cycles(self, tiled: TiledOperation, warps: int) -> float:
         """
-        Cycles of the narrow matrix instructions of a tile: those that add to one result
-        wait for each other, those of other results go between them.
+        Return the cycles of the narrow matrix instructions of a tile: instructions that
+        accumulate into the same result wait for each other; those of other results are
+        interleaved.
         """
         if tiled.facts.needs_no_instruction or not tiled.facts.is_product:
             return 0.0
@@ -168,8 +176,10 @@ class ComputeModel:
             return 0.0
         count = ceil(product.depth * product.width / DEPTH)
         tiles = product.rows * product.columns / (NARROW * warps)
-        others = max(0.0, 1 - 1 / tiles) * self._product_cycles(tiled, warps).matrix
-        return count * self.chip.gpu.matrix_latency + others
+        interleaved = (
+            max(0.0, 1 - 1 / tiles) * self._product_cycles(tiled, warps).matrix
+        )
+        return count * self.chip.gpu.matrix_latency + interleaved
 
     def has_matrix_shape(self, product: Product) -> bool:
         """
@@ -179,7 +189,7 @@ class ComputeModel:
 
     def is_narrow_mma(self, product: Product) -> bool:
         """
-        Return `True` if matrix instructions of less than the full rate compute a
+        Return `True` if narrow matrix instructions, below the full rate, compute a
         product.
         """
         return self._is_mma(product) and not self._has_full_rate_shape(product)
@@ -197,7 +207,7 @@ class ComputeModel:
 
     def is_fused_multiply_add(self, product: Product) -> bool:
         """
-        Return `True` if lanes compute a product, one term of the sum at each step.
+        Return `True` if the lanes compute a product, one term of the sum per step.
         """
         return (
             self.has_matrix_shape(product)
@@ -211,7 +221,7 @@ class ComputeModel:
         if not self.needs_thread_reduction(tiled) or not tiled.reads:
             return NO_CYCLES
         operand, box = max(
-            ((place, box) for place, box in enumerate(tiled.reads) if box is not None),
+            ((index, box) for index, box in enumerate(tiled.reads) if box is not None),
             key=lambda each: elements_of_box(each[1]),
         )
         last = (tiled.facts.indexing_maps[operand] or ())[-1:]
@@ -223,14 +233,17 @@ class ComputeModel:
         return UnitCycles(shared=EXCHANGE * results * max(1, min(warps, parts)))
 
     def reduction_latency(self, tiled: TiledOperation, warps: int) -> float:
-        """Cycles until all warps have combined what each of them has of a reduction."""
+        """
+        Return the cycles until all warps have combined their partial results of a
+        reduction.
+        """
         if not self.needs_thread_reduction(tiled):
             return 0.0
         gpu = self.chip.gpu
         rounds = log2(gpu.warp) + log2(warps)
         each = ceil(elements_of_box(tiled.box) / (gpu.warp * warps))
         results = min(elements_of_box(tiled.result), each)
-        # A warp exchanges one value of each thread with each round.
+        # A warp exchanges one value per thread and round.
         exchanged = results * log2(gpu.warp) * warps * gpu.warp / gpu.load_lanes
         return rounds * self.chip.near_latency + exchanged
 
@@ -238,8 +251,10 @@ class ComputeModel:
         self, tiled: TiledOperation, warps: int, made: Product | None
     ) -> float:
         """
-        Return the latency of a reduction whose tile has many rows. Of what matrix
-        instructions of full rate `made`, these are few.
+        Return the latency of a reduction whose tile has many rows. `made` is the
+        product that computes its operand, if any: matrix instructions of full rate
+        spread a row over `ROW` threads, other operations over as many threads as the
+        row has vectors.
         """
         if not self.needs_thread_reduction(tiled):
             return 0.0
@@ -247,8 +262,8 @@ class ComputeModel:
         spread = ROW
         if made is None or not self.is_full_rate_mma(made):
             width = dtype_of(tensor_type(tiled.op.operands[0]).element_type).itemsize
-            wanted = elements_of_box(tiled.box) // rows * width // VECTOR
-            spread = max(1, min(gpu.warp * warps, wanted))
+            vectors = elements_of_box(tiled.box) // rows * width // VECTOR
+            spread = max(1, min(gpu.warp * warps, vectors))
         rounds = log2(spread)
         exchanged = rows * spread * rounds / gpu.load_lanes
         return rounds * self.chip.near_latency + exchanged
@@ -265,7 +280,7 @@ class ComputeModel:
         return UnitCycles(lanes=steps / self.chip.lanes)
 
     def _cycles_per_element(self, op: TilingInterface) -> UnitCycles:
-        """The time of one element."""
+        """Return the busy cycles per element of an elementwise operation."""
         if op not in self.steps:
             self.steps[op] = (
                 NO_CYCLES if is_fused_multiply_add(op) else self._estimate_element(op)
@@ -282,7 +297,7 @@ class ComputeModel:
         product = self.product_of(tiled)
         rate = self.chip.matrix_rate(product.element)
         if rate is None or not self.has_matrix_shape(product):
-            # A product and a sum are one step where they are fused.
+            # A fused multiply-add is one step.
             fused = 2 if self.has_matrix_shape(product) else 1
             return self._lane_cycles(product.flops / fused)
         shared = (
@@ -305,8 +320,8 @@ class ComputeModel:
 
     def _collapse_copy_bytes(self, tiled: TiledOperation) -> float:
         """
-        Return the bytes that collapsing operands moves through shared memory. What is
-        across the rows that it is stored in lies in the same banks.
+        Return the bytes that collapsing operands moves through shared memory. Elements
+        of a transposed operand share banks, so that its copies conflict.
         """
         total = 0.0
         for operand, value in enumerate(tiled.op.operands[:2]):
@@ -319,8 +334,8 @@ class ComputeModel:
 
     def _is_transposed(self, tiled: TiledOperation, operand: int) -> bool:
         """
-        Return `True` if the reduction axis lies the other way in a factor than in its
-        matrix: a transposed operand.
+        Return `True` if the reduction axis is contiguous in a factor but not in its
+        matrix, or the reverse: a transposed operand.
         """
         roles = axis_roles_of(tiled, operand)
         rows = "n" if self.is_swapped(tiled) else "m"
@@ -328,7 +343,9 @@ class ComputeModel:
         return (last != "k") if rows in roles else (last == "k")
 
     def _rate_share(self, product: Product) -> float:
-        """The share of the full rate that instructions for a product have."""
+        """
+        Return the fraction of the full rate that instructions for a product reach.
+        """
         return 1.0 if self._has_full_rate_shape(product) else self.chip.gpu.narrow
 
     def _has_full_rate_shape(self, product: Product) -> bool:
@@ -340,8 +357,8 @@ class ComputeModel:
 
     def _shared_read_bytes(self, product: Product, warps: int) -> float:
         """
-        Bytes that matrix instructions read of shared memory: those of one group of
-        warps read a strip of rows, and all columns that the group has.
+        Return the bytes that matrix instructions read from shared memory: each group of
+        warps reads a strip of rows and all columns assigned to the group.
         """
         rows = self.chip.gpu.matrix_rows
         strips = ceil(product.rows / rows)
@@ -352,5 +369,5 @@ class ComputeModel:
 
 
 def product_volume(product: Product) -> int:
-    """The elements of a product before they are summed."""
+    """Return the number of scalar products of a matrix product."""
     return prod((product.batch, product.rows, product.columns, product.depth))

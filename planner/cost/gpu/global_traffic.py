@@ -1,4 +1,4 @@
-"""Global memory traffic of a kernel's programs, by tile."""
+"""Global memory traffic of a kernel's programs per tile."""
 
 from __future__ import annotations
 
@@ -26,41 +26,40 @@ from tlf.planner.cost.covered_extents import covered_extent
 from tlf.support.affine.index_access import Box, IndexAccess, Interval, accessed_box
 
 VECTOR = 16
-"""The most bytes that a thread loads or stores at once."""
+"""Maximum bytes per load or store of a thread."""
 
 ADDRESSES = 2
-"""Steps of a lane for the address of one access."""
+"""Lane steps for the address of one access."""
 
 MASK = 2
-"""Steps of a lane for its mask, where there is one."""
+"""Lane steps for the mask of a masked access."""
 
 PARTIAL = 2
-"""Sectors that the cache could take in the time of a store to a part of one."""
+"""Cost of a store to a part of a sector, in whole sectors."""
 
 
 @dataclass(frozen=True)
 class AccessTotals:
     """
-    Memory accesses of all programs together for one tile, in bytes unless stated
-    otherwise.
+    Memory accesses of all programs for one tile, in bytes unless stated otherwise.
     """
 
     payload: float
     bus_bytes: float
-    """In whole sectors."""
+    """Bytes in whole sectors."""
     cache_bytes: float
-    """All requests between processors and the cache, in whole sectors."""
+    """Bytes of all requests between processors and the cache, in whole sectors."""
     rows: float
-    """Number of contiguous pieces."""
+    """Number of contiguous rows."""
     accesses: float
-    """Number of loads or stores of threads."""
+    """Number of loads or stores by threads."""
     steps: float
-    """Steps of lanes for addresses and masks."""
+    """Lane steps for addresses and masks."""
 
 
 @dataclass(frozen=True)
 class TileTraffic:
-    """Traffic of all programs together for one tile, in bytes."""
+    """Traffic of all programs for one tile, in bytes."""
 
     totals: AccessTotals
     program_footprint: float
@@ -68,20 +67,20 @@ class TileTraffic:
     kernel_footprint: float
     """Footprint of all programs: repeated accesses are counted once."""
     loops: frozenset[TileLoop]
-    """Loops over programs that move the tile."""
+    """Loops over programs that the tile depends on."""
     is_read: bool = True
 
 
 @dataclass
 class TrafficModel:
-    """Traffic of the tiles of a group in global memory."""
+    """Global memory traffic of a group's tiles."""
 
     tiling: GroupTiling
     sector: int
     threads: int = 1
-    """Of a program."""
+    """Number of threads of a program."""
     warp: int = 32
-    """Threads that load or store together."""
+    """Number of threads that load or store together."""
 
     _tensors: dict[SSAValue, _StoredTensor] = field(
         init=False, default_factory=dict[SSAValue, "_StoredTensor"]
@@ -101,21 +100,24 @@ class TrafficModel:
         """
         tensor = self._tensor_of(value)
         payload = self._payload_of(box, tensor.shape, inner) * tensor.item
-        apart, width = self.contiguous_width(value, box), self.masked_width(value, box)
+        contiguous, width = (
+            self.contiguous_width(value, box),
+            self.masked_width(value, box),
+        )
         bus = payload * tensor.sector_overhead(box, self.sector)
-        again = 1.0
-        if not is_read and width < apart:
-            # One store after the other leaves a part of every sector.
-            again = PARTIAL * apart / width
-        elif apart < VECTOR and tensor.is_unaligned(box, self.sector):
-            again += self.sector / (apart * self.warp) - (bus / payload - 1)
+        cache_factor = 1.0
+        if not is_read and width < contiguous:
+            # Each store covers only a part of a sector.
+            cache_factor = PARTIAL * contiguous / width
+        elif contiguous < VECTOR and tensor.is_unaligned(box, self.sector):
+            cache_factor += self.sector / (contiguous * self.warp) - (bus / payload - 1)
         return self._make_traffic(
             tensor,
             box,
             AccessTotals(
                 payload=payload,
                 bus_bytes=bus,
-                cache_bytes=bus * max(1.0, again),
+                cache_bytes=bus * max(1.0, cache_factor),
                 rows=payload / max(self.sector, tensor.contiguous_bytes(box)),
                 accesses=payload / width,
                 steps=(ADDRESSES + MASK * tensor.needs_mask(box)) * payload / width,
@@ -124,9 +126,7 @@ class TrafficModel:
         )
 
     def traffic_of_gather(self, tiled: TiledOperation, *, inner: bool) -> TileTraffic:
-        """
-        Return the traffic of a movement's tile that is gathered element by element.
-        """
+        """Return the traffic of a movement's tile that is gathered by element."""
         tensor = self._tensor_of(tiled.op.operands[0])
         result = self._tensor_of(tiled.op.results[0])
         accesses = tiled.facts.indexing_maps[0] or ()
@@ -136,7 +136,7 @@ class TrafficModel:
         extra = 0 if is_whole else self.sector - tensor.item
         width = self.gathered_width(tiled)
         terms = sum(1 + len(access.terms) for access in accesses)
-        # Every element has an address of its own.
+        # Every element has its own address.
         bus = payload * (run + extra) / run
         return self._make_traffic(
             tensor,
@@ -153,14 +153,12 @@ class TrafficModel:
         )
 
     def contiguous_width(self, value: SSAValue, box: Box) -> int:
-        """Return the contiguous bytes that one thread has of a tile."""
+        """Return the contiguous bytes of a tile per thread."""
         tensor = self._tensor_of(value)
         return self._divide_among_threads(tensor.vector_width(box), box, tensor.item)
 
     def masked_width(self, value: SSAValue, box: Box) -> int:
-        """
-        Return the bytes that one access moves, reduced to the alignment of masked rows.
-        """
+        """Return the bytes per access, reduced to the alignment of masked rows."""
         tensor = self._tensor_of(value)
         return max(
             tensor.item,
@@ -168,7 +166,7 @@ class TrafficModel:
         )
 
     def gathered_width(self, tiled: TiledOperation) -> int:
-        """The bytes that a thread loads at once of a movement's operand."""
+        """Return the bytes per load of a thread from a movement's operand."""
         tensor = self._tensor_of(tiled.op.operands[0])
         accesses = tiled.facts.indexing_maps[0] or ()
         if not _has_plain_axes(accesses):
@@ -182,7 +180,7 @@ class TrafficModel:
         return self._tensors[value]
 
     def _divide_among_threads(self, width: int, box: Box, item: int) -> int:
-        """Limit a width so that every thread gets a part of a tile."""
+        """Limit an access width so that every thread gets a part of the tile."""
         each = max(1, elements_of_box(box) // self.threads) * item
         return max(item, min(width, each))
 
@@ -193,23 +191,25 @@ class TrafficModel:
         moved: AccessTotals,
         is_read: bool,
     ) -> TileTraffic:
-        once = tensor.bytes_of_box(cover_iterations(box, self.within))
-        touched = tensor.bytes_of_box(
+        program_bytes = tensor.bytes_of_box(cover_iterations(box, self.within))
+        kernel_bytes = tensor.bytes_of_box(
             cover_iterations(box, (*self.outer, *self.within))
         )
         symbols = _symbols_of(box)
-        moving = frozenset(loop for loop in self.outer if loop in symbols)
+        loops = frozenset(loop for loop in self.outer if loop in symbols)
         each = moved.payload / self.programs
         return TileTraffic(
             totals=moved,
-            program_footprint=min(once, each),
-            kernel_footprint=min(touched, moved.payload),
-            loops=moving,
+            program_footprint=min(program_bytes, each),
+            kernel_footprint=min(kernel_bytes, moved.payload),
+            loops=loops,
             is_read=is_read,
         )
 
     def _payload_of(self, box: Box, shape: Sequence[int], inner: bool) -> float:
-        """The elements of a box within a tensor, over all iterations that move it."""
+        """
+        Return the elements of a box within a tensor, over all iterations that move it.
+        """
         within = (*self.outer, *self.inner) if inner else self.outer
         covered = prod(
             covered_extent(interval, extent)
@@ -231,12 +231,14 @@ class _StoredTensor:
 
     shape: tuple[int, ...]
     axes: tuple[int, ...]
-    """Its axes as they lie in memory, the last one contiguous."""
+    """Axes in memory order, the contiguous axis last."""
     strides: tuple[int, ...]
     item: int
 
     def bytes_of_box(self, box: Box) -> float:
-        """Return the bytes within the tensor of a box whose offsets are constant."""
+        """
+        Return the bytes of a box within the tensor, for a box with constant offsets.
+        """
         inside = (
             max(0, min(each.offset.constant + each.size, n) - max(0, start))
             for each, n in zip(box, self.shape, strict=True)
@@ -245,7 +247,7 @@ class _StoredTensor:
         return float(prod(inside) * self.item)
 
     def sector_overhead(self, box: Box, sector: int) -> float:
-        """Bytes in whole sectors for each byte of a box."""
+        """Return the bytes in whole sectors per byte of a box."""
         sizes = [min(each.size, n) for each, n in zip(box, self.shape, strict=True)]
         walked = tuple(sizes[axis] for axis in self.axes)
         strides = tuple(self.strides[axis] for axis in self.axes)
@@ -256,7 +258,7 @@ class _StoredTensor:
         return moved / (len(starts) * prod(sizes) * self.item)
 
     def contiguous_bytes(self, box: Box) -> int:
-        """The bytes of a box that lie side by side."""
+        """Return the contiguous bytes of a box."""
         run = self.item
         for axis in reversed(self.axes):
             if self.strides[axis] != run and box[axis].size > 1:
@@ -268,7 +270,7 @@ class _StoredTensor:
 
     def border_alignment(self, box: Box) -> int:
         """
-        Return the alignment in bytes of the end of a masked row; 0 without a mask.
+        Return the alignment in bytes of the end of a masked row, or 0 without a mask.
         """
         axis = self.axes[-1] if self.axes else None
         if axis is None or not self._is_out_of_bounds(box[axis], self.shape[axis]):
@@ -278,18 +280,18 @@ class _StoredTensor:
         return end * self.item
 
     def needs_mask(self, box: Box) -> bool:
-        """
-        Return `True` if a tile crosses a border on some axis, so that masks are needed.
-        """
+        """Return `True` if a tile crosses a border along some axis and needs masks."""
         return any(map(self._is_out_of_bounds, box, self.shape))
 
     def is_unaligned(self, box: Box, sector: int) -> bool:
-        """Return `True` if the rows of a box may start at any offset in a sector."""
+        """
+        Return `True` if the rows of a box may start at any offset within a sector.
+        """
         long = [axis for axis in self.axes[:-1] if box[axis].size > 1]
-        moves = [
+        varying = [
             axis for axis in self.axes[:-1] if box[axis].offset.terms or axis in long
         ]
-        return any(self.strides[axis] % sector for axis in moves)
+        return any(self.strides[axis] % sector for axis in varying)
 
     @staticmethod
     def _is_padded(interval: Interval) -> bool:
@@ -301,8 +303,8 @@ class _StoredTensor:
 
     def vector_width(self, box: Box) -> int:
         """
-        The bytes that a thread moves at once: threads take elements that lie side by
-        side, as far as every row of the tile starts at a multiple of them.
+        Return the bytes per access of a thread: contiguous elements, limited so that
+        every row of the tile starts at a multiple of them.
         """
         width, run = VECTOR, 0
         for axis in reversed(self.axes):
@@ -322,7 +324,7 @@ class _StoredTensor:
 
 @cache
 def _stored_tensor_of(type_: AnyTensor) -> _StoredTensor:
-    """A tensor of a type in memory."""
+    """Return the memory layout of a tensor type."""
     shape = type_.get_shape()
     axes = tuple(layout_of(type_)) or tuple(range(len(shape)))
     item = dtype_of(type_.element_type).itemsize
@@ -337,7 +339,7 @@ def _stored_tensor_of(type_: AnyTensor) -> _StoredTensor:
 def _contiguous_gather_bytes(
     accesses: Sequence[IndexAccess], box: Box, tensor: _StoredTensor
 ) -> int:
-    """The bytes side by side that threads find of a gathered tile."""
+    """Return the contiguous bytes that threads read of a gathered tile."""
     long = [axis for axis in tensor.axes if tensor.shape[axis] > 1]
     if not accesses or not long:
         return tensor.item
@@ -350,6 +352,7 @@ def _contiguous_gather_bytes(
 
 def _has_plain_axes(accesses: Sequence[IndexAccess]) -> bool:
     """
-    Return `True` if every axis is one iterator, so that rows start where tiles do.
+    Return `True` if every axis is indexed by one iterator, so that rows start where
+    tiles start.
     """
     return all(access.is_loop_dim or not access.terms for access in accesses)

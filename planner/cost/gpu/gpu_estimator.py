@@ -1,4 +1,4 @@
-"""Tile plans of groups by their estimated time as kernels of a GPU."""
+"""Tile plans of groups ranked by their estimated time as GPU kernels."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from tlf.planner.tile_sizes.largest_tiles import TileSizeSelector
 
 class GpuEstimator:
     """
-    Finds plans for the memory level whose tiles the programs of kernels work on; groups
-    of one structure have one plan.
+    Plan search for the memory level of the tiles that kernel programs compute; groups
+    of equal structure share one plan.
     """
 
     def __init__(
@@ -41,11 +41,11 @@ class GpuEstimator:
         self.freedom = freedom
         self.kernels = KernelModel(chip, target)
         self.rules = tile_rules_of(target, level.name)
-        circumstances = repr((target.data, level.name, freedom))
+        configuration = repr((target.data, level.name, freedom))
         self._known: dict[Hashable, graph.PlanAttr | None] = memo.table(
-            "plans", circumstances
+            "plans", configuration
         )
-        self._fastest: dict[Hashable, int | None] = memo.table("cycles", circumstances)
+        self._fastest: dict[Hashable, int | None] = memo.table("cycles", configuration)
 
     @property
     def can_estimate_cascades(self) -> bool:
@@ -58,20 +58,25 @@ class GpuEstimator:
         freedom: SearchSpace = UNRESTRICTED,
         memo: Memo | None = None,
     ) -> GpuEstimator | None:
-        """A finder for a level, or None where there is no model of the target."""
+        """
+        Return an estimator for a level, or `None` if there is no model of the target.
+        """
         chip = Chip.of(target)
         if chip is None or level.kind is not LevelKind.VALUE:
             return None
         return GpuEstimator(target, level, chip, freedom, memo)
 
     def find_plan(self, members: GroupMembers) -> graph.PlanAttr | None:
-        """The cheapest plan, or None where none of those tried fits."""
+        """Return the cheapest plan, or `None` if no evaluated candidate fits."""
         return self._cached_plan(
             structural_key_of(members.operations, members.results), members
         )
 
     def estimate_cycles(self, members: GroupMembers) -> int | None:
-        """The cycles of a group as one kernel with this plan, if there is one."""
+        """
+        Return the cycles of a group as one kernel with its plan, or `None` without a
+        plan.
+        """
         key = structural_key_of(members.operations, members.results)
         if key not in self._fastest:
             self._fastest[key] = self._cached_cycles(key, members)
@@ -94,20 +99,18 @@ class GpuEstimator:
         return round(self.kernels.estimate_cost(tiling, plan.stage_count).cycles)
 
     def candidates_of(self, members: GroupMembers) -> list[KernelCandidate]:
-        """
-        Return the choices that the search for a plan has priced, the cheapest first.
-        """
+        """Return the candidates that the plan search has evaluated, cheapest first."""
         search, starts = self._start_search(members)
         search.find_best(starts)
-        found = (each for each in search.known.values() if each is not None)
-        return sorted(found, key=lambda each: each.cost.cycles)
+        candidates = (each for each in search.known.values() if each is not None)
+        return sorted(candidates, key=lambda each: each.cost.cycles)
 
     def to_attribute(
         self, members: GroupMembers, choice: KernelCandidate
     ) -> graph.PlanAttr:
-        """A choice as a plan."""
+        """Return a candidate as a plan attribute."""
         count = len(members.tileable_axes(self.rules).parallel)
-        # Loops that say nothing have so many in flight anyway.
+        # `STAGES` is the default of loops that name no number of stages.
         stages = 1 if choice.stages == STAGES else choice.stages
         return graph.PlanAttr(
             self.level.name,
@@ -123,7 +126,9 @@ class GpuEstimator:
         return None if best is None else self.to_attribute(members, best)
 
     def _start_search(self, members: GroupMembers) -> tuple[KernelSearch, list[Sizes]]:
-        """A search, and where it starts: at sizes that are taken without a model."""
+        """
+        Return a search and its starts: the tile sizes selected without a cost model.
+        """
         axes = self.freedom.restrict_axes(members.tileable_axes(self.rules))
         search = KernelSearch(
             members,
@@ -146,8 +151,9 @@ class GpuEstimator:
         self, members: GroupMembers
     ) -> list[ContractionInterface | None]:
         """
-        The products whose preferred tiles a search starts from: what accumulates first,
-        and the first product of matrices where that is another one.
+        Return the products whose preferred tiles the search starts from: `None` for the
+        first accumulating operation, then the first matrix product if it is another
+        operation.
         """
         matrices = (
             op
@@ -161,7 +167,7 @@ class GpuEstimator:
 
     def has_matrix_shape(self, members: GroupMembers, op: ContractionInterface) -> bool:
         """
-        Return `True` if a contraction is long enough along each axis of a matrix
+        Return `True` if every axis of a contraction has the minimum extent of a matrix
         product.
         """
         form = members.op_facts.of(op)

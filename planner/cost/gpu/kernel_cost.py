@@ -1,12 +1,12 @@
 """
 Execution time of a kernel.
 
-Its programs run in waves: of `N` programs, `R` at once on each of `P` processors. What
-all share takes the time that its bytes take (a roofline; Williams, Waterman and
-Patterson, 2009). A part of a processor takes as long as `ceil(N / P)` programs keep it
-busy. And there are `ceil(N / (R P))` waves, none shorter than one program that has its
-processor for itself, and waits for memory. The kernel takes the longest of these, the
-time until the first bytes are there, and its launch.
+The `N` programs of a kernel run in waves, `R` resident on each of `P` processors. A
+shared resource takes the time of its bytes (a roofline; Williams, Waterman and
+Patterson, 2009). A unit of a processor is busy for `ceil(N / P)` programs. There are
+`ceil(N / (R P))` waves, each at least as long as one program that has its processor to
+itself and waits for memory. The kernel takes the longest of these, plus the latency
+until the first bytes arrive and its launch.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class OuterTraffic:
 
     bytes: float
     gaps: float = 0.0
-    """That it could move in the time that it takes to start all rows."""
+    """Bytes that could be moved in the time needed to start all rows."""
 
 
 @dataclass(frozen=True)
@@ -35,73 +35,78 @@ class KernelWork:
 
     programs: int
     memory: OuterTraffic
-    """Of all programs."""
+    """Outermost traffic of all programs."""
     cache: float
-    """Bytes between processors and the cache, of all programs."""
+    """Bytes between processors and the cache, for all programs."""
     each: UnitCycles
-    """One program, but for what it computes after a loop."""
+    """Busy cycles of one program, except for its computation after a loop."""
     alone: float
-    """Cycles of one program that has a processor for itself."""
+    """Cycles of one program that has a processor to itself."""
     fill: float
-    """Cycles of it until the first bytes are there, and its last are away."""
+    """
+    Cycles of one program before its first bytes arrive and after its last are issued.
+    """
     resources: ProgramResources
     waits: float = 0.0
-    """Cycles of it that nothing else of the same program fills."""
+    """Cycles of one program that none of its other work hides."""
     warp_issued_cycles: float = 0.0
-    """Cycles of what its warps do one after the other, with nothing in flight."""
+    """
+    Cycles of one program's work that its warps execute sequentially, with nothing in
+    flight.
+    """
     stored: float = 0.0
-    """Bytes that all programs leave after a loop, which its end waits for."""
+    """Bytes that all programs store after a loop; their end waits for these stores."""
     after: float = 0.0
     """
-    Cycles of what one program computes after a loop: programs that start at once end at
-    once, so that none has anything else to do then.
+    Cycles that one program computes after a loop: programs that start together end
+    together, so that no other work overlaps with it.
     """
 
 
 @dataclass(frozen=True)
 class KernelCost:
-    """Price of a kernel, with its breakdown. Times are in cycles."""
+    """Estimated cost of a kernel, with its breakdown. Times are in cycles."""
 
     cycles: float
     times: Mapping[str, float]
-    """Time of each part by itself."""
+    """Busy time of each resource."""
     programs: int
     resident: int
-    """Programs on one processor at once."""
+    """Number of programs resident on one processor."""
     waves: int
     resources: ProgramResources
     bytes: float
-    """Of the outermost memory, in whole sectors."""
+    """Bytes of the outermost memory, in whole sectors."""
 
     @property
     def bottleneck(self) -> str:
-        """The part that takes longest."""
+        """The resource with the longest time."""
         return max(self.times, key=lambda part: self.times[part])
 
 
 def estimate_kernel_cost(work: KernelWork, chip: Chip) -> KernelCost:
-    """The time of a kernel on a GPU."""
+    """Return the estimated time of a kernel on a GPU."""
     resident = work.resources.count_resident(chip)
-    most = ceil(work.programs / chip.processors)
+    per_processor = ceil(work.programs / chip.processors)
     waves = ceil(work.programs / (resident * chip.processors))
     each = work.each
     times = {
         "memory": (work.memory.bytes + work.memory.gaps) / chip.memory.bandwidth,
         "cache": work.cache / chip.cache.bandwidth,
-        "matrix": most * each.matrix,
-        "lanes": most * each.lanes,
-        "special": most * each.special,
-        "loads": most * each.loads,
-        "shared": most * each.shared,
-        "port": most * each.port,
-        "warps": most * work.warp_issued_cycles,
+        "matrix": per_processor * each.matrix,
+        "lanes": per_processor * each.lanes,
+        "special": per_processor * each.special,
+        "loads": per_processor * each.loads,
+        "shared": per_processor * each.shared,
+        "port": per_processor * each.port,
+        "warps": per_processor * work.warp_issued_cycles,
     }
     latency = waves * work.alone - work.fill
-    # Programs of a wave end at once, and store at once.
-    ways = waves * work.stored / work.programs / chip.gpu.port
-    latency += max(0.0, work.stored / chip.memory.bandwidth - ways)
-    # Programs that start at once wait at once, in the first wave.
-    busy = max(times.values()) + most * work.after + work.waits
+    # Programs of a wave end together and store together.
+    port_cycles = waves * work.stored / work.programs / chip.gpu.port
+    latency += max(0.0, work.stored / chip.memory.bandwidth - port_cycles)
+    # Programs of the first wave start together and wait together.
+    busy = max(times.values()) + per_processor * work.after + work.waits
     times["latency"] = latency
     cycles = chip.gpu.launch + work.fill + max(busy, latency)
     return KernelCost(

@@ -20,7 +20,7 @@ from tlf.planner.cost.gpu.program_resources import ProgramResources, ResourceDem
 from tlf.planner.cost.gpu.unit_cycles import UnitCycles
 
 STAGES = 3
-"""Iterations in flight of loops around matrix products that say nothing themselves."""
+"""Default number of iterations in flight of loops around matrix products."""
 
 TOGETHER = 1.15
 """
@@ -31,14 +31,14 @@ the programs of `bench/cascade_cases.py`.
 
 @dataclass
 class KernelModel:
-    """Prices tiled groups as kernels of a GPU."""
+    """Cost model of tiled groups as GPU kernels."""
 
     chip: Chip
     target: TargetSpec
     _demand: ResourceDemand | None = field(init=False, default=None)
-    """Of the tiling that was asked for last."""
+    """Demand of the most recent tiling."""
     _programs: KernelPrograms | None = field(init=False, default=None)
-    """Likewise."""
+    """Programs of the most recent tiling."""
     _steps: dict[Operation, UnitCycles] = field(
         init=False, default_factory=dict[Operation, UnitCycles]
     )
@@ -47,11 +47,11 @@ class KernelModel:
     )
 
     def estimate_cost(self, tiling: GroupTiling, stages: int = 1) -> KernelCost:
-        """Return the price of a group; `stages` are those of its plan."""
-        found = estimate_kernel_cost(self.work_of(tiling, stages), self.chip)
+        """Return the cost of a group; `stages` is the number of stages of its plan."""
+        cost = estimate_kernel_cost(self.work_of(tiling, stages), self.chip)
         if tiling.cascade is None:
-            return found
-        return replace(found, cycles=found.cycles * TOGETHER)
+            return cost
+        return replace(cost, cycles=cost.cycles * TOGETHER)
 
     def resources_of(self, tiling: GroupTiling, stages: int = 1) -> ProgramResources:
         """Return the resources of one program."""
@@ -60,10 +60,10 @@ class KernelModel:
     def demand_of(self, tiling: GroupTiling) -> ResourceDemand:
         """Return the resources of programs by the number of iterations in flight."""
         if self._demand is None or self._demand.tiling is not tiling:
-            arithmetic = ComputeModel(
+            compute_model = ComputeModel(
                 self.chip, self.target, tiling, self._steps, self._kinds
             )
-            self._demand = ResourceDemand(tiling, arithmetic)
+            self._demand = ResourceDemand(tiling, compute_model)
         return self._demand
 
     def work_of(self, tiling: GroupTiling, stages: int = 1) -> KernelWork:
@@ -74,7 +74,10 @@ class KernelModel:
         return self._programs.work_of(resources)
 
     def _stages_of(self, tiling: GroupTiling, stages: int) -> int:
-        """Iterations in flight: without a plan, those around matrix products."""
+        """
+        Return the iterations in flight; loops around matrix products default to
+        `STAGES`.
+        """
         if stages > 1:
             return stages
         return STAGES if self.has_products(tiling) else 1

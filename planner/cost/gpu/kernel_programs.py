@@ -1,4 +1,4 @@
-"""Total work of the programs of one kernel, from that of their tiles."""
+"""Total work of the programs of one kernel, summed over their tiles."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ from tlf.planner.cost.gpu.source_products import find_source_product
 from tlf.planner.cost.gpu.unit_cycles import NO_CYCLES, UnitCycles
 
 LATE = 0.4
-"""The part of the time of a product that the load behind it waits for its end."""
+"""Fraction of a product's time for which the load behind it waits."""
 
 BESIDE = 2.5
 """
-Slowdown of narrow matrix instructions in a loop with other reductions, where they read
+Slowdown of narrow matrix instructions in a loop with other reductions, if they read
 loaded values: measured with `log_sum_exp`, `unit_product` and others of
 `bench/cascade_cases.py`.
 """
 
 NARROW_STORE = 14
 """
-Cycles in which a warp stores elements of less than `WORD` bytes one by one: measured
+Cycles in which a warp stores elements of less than `WORD` bytes separately: measured
 with products of 8192 rows and 50,257 columns in bf16, whose rows are not aligned.
 """
 
 WORD = 4
-"""The least bytes that a thread stores at once at full rate."""
+"""Minimum bytes per store of a thread at full rate."""
 
 KEPT = 0.5
-"""The share of the cache in which tensors that are read again are taken to stay."""
+"""Fraction of the cache assumed to retain tensors that are read repeatedly."""
 
 
 @dataclass
 class KernelPrograms:
     """
-    Programs of a tiled group, for any number of iterations in flight. Little of what
-    they do depends on how many iterations are in flight.
+    Programs of a tiled group, for any number of iterations in flight. Results that do
+    not depend on this number are cached.
     """
 
     chip: Chip
@@ -69,14 +69,14 @@ class KernelPrograms:
         self.accesses = TrafficModel(self.tiling, self.chip.sector, threads)
 
     def work_of(self, resources: ProgramResources) -> KernelWork:
-        """Return the total work of all programs that use some resources."""
+        """Return the total work of all programs with the given resources."""
         if resources not in self._known:
             self._known[resources] = self._sum_work(resources)
         return self._known[resources]
 
     def _sum_work(self, resources: ProgramResources) -> KernelWork:
         outer, inner = self._outer_moves, self._inner_moves
-        every = [*outer, *inner]
+        moves = [*outer, *inner]
         programs = self.grid.programs
         once, repeated = self._cycles_outside_loop, self._cycles_in_loop
         repeated += self._register_staging_cycles(inner, resources)
@@ -88,19 +88,19 @@ class KernelPrograms:
         if is_looped:
             once += UnitCycles(lanes=self._narrow_store_cycles(outer))
         beside = replace(once, lanes=0.0, special=0.0) if is_looped else once
-        # The first program of all has nothing beside it that it could be hidden by.
-        hindered = waits if is_looped else once.total - once.longest + waits
-        memory = self._memory_traffic(every, resources)
+        # No other program hides the latency of the first program.
+        exposed = waits if is_looped else once.total - once.longest + waits
+        memory = self._memory_traffic(moves, resources)
         stored = sum(each.totals.bus_bytes for each in outer if not each.is_read)
         return KernelWork(
             programs,
             memory,
-            sum(each.totals.cache_bytes for each in every),
+            sum(each.totals.cache_bytes for each in moves),
             beside + repeated,
             fill + once.total + self._loop_cycles(step, memory, resources) + waits,
             fill,
             resources,
-            hindered if is_direct or not is_looped else 0.0,
+            exposed if is_direct or not is_looped else 0.0,
             repeated.warp_issued_cycles if is_direct and is_product else 0.0,
             stored if is_product else 0.0,
             once.elementwise_cycles if is_looped else 0.0,
@@ -108,12 +108,12 @@ class KernelPrograms:
 
     @cached_property
     def _outer_moves(self) -> list[TileTraffic]:
-        """Tiles that are loaded or stored once in a program."""
+        """Tiles that a program loads or stores once."""
         return list(self._collect_moves(LoopLevel.OUTER))
 
     @cached_property
     def _inner_moves(self) -> list[TileTraffic]:
-        """Tiles that are loaded in every step of the reduction."""
+        """Tiles that are loaded in every iteration of the reduction."""
         return [
             *self._collect_moves(LoopLevel.INNER),
             *self._collect_moves(LoopLevel.NESTED),
@@ -133,8 +133,10 @@ class KernelPrograms:
 
     def _nested_trips(self) -> int:
         """Return the iterations of nested loops per iteration of the anchor's loop."""
-        found = self.tiling.nested_loops_by_op.values()
-        return max(1, sum(prod(loop.trips for loop in each.values()) for each in found))
+        nested = self.tiling.nested_loops_by_op.values()
+        return max(
+            1, sum(prod(loop.trips for loop in each.values()) for each in nested)
+        )
 
     def _execution_count(self, tiled: TiledOperation) -> int:
         """Return the number of times that a program computes a tile of an operation."""
@@ -145,8 +147,8 @@ class KernelPrograms:
 
     def _scope_of(self, tiled: TiledOperation) -> LoopLevel:
         """
-        Return the scope of an operation: `LoopLevel.INNER` in the loop of the
-        reduction.
+        Return the scope of an operation: `LoopLevel.INNER` for operations in the
+        reduction loop.
         """
         is_anchor = tiled.op is self.tiling.anchor
         is_inner = is_anchor and bool(self.tiling.inner_loops)
@@ -154,7 +156,8 @@ class KernelPrograms:
 
     def _collect_moves(self, scope: LoopLevel) -> Iterator[TileTraffic]:
         """
-        Yield the tiles that are loaded and stored, once in a program or once in a step.
+        Yield the traffic of tiles loaded and stored once per program or once per
+        iteration.
         """
         inner = scope is not LoopLevel.OUTER
         for (value, at), boxes in self.tiling.reads.items():
@@ -171,8 +174,7 @@ class KernelPrograms:
 
     def _move_cycles(self, moves: list[TileTraffic]) -> UnitCycles:
         """
-        Return the cycles that moving tiles keeps the units of a processor busy, in one
-        program.
+        Return the busy cycles of a processor's units for moving tiles, in one program.
         """
         count = self.grid.programs
         accesses = sum(each.totals.accesses for each in moves) / count
@@ -181,13 +183,13 @@ class KernelPrograms:
         gpu = self.chip.gpu
         return UnitCycles(
             lanes=steps / self.chip.lanes,
-            # What a request does not find side by side takes it longer.
+            # Requests for non-contiguous data take longer.
             loads=max(accesses / gpu.load_lanes, cached / gpu.shared_bandwidth),
             port=cached / gpu.port,
         )
 
     def _narrow_store_cycles(self, moves: list[TileTraffic]) -> float:
-        """Cycles in which one program stores what is narrower than a word."""
+        """Return the cycles of one program's stores that are narrower than a word."""
         accesses = sum(
             each.totals.accesses
             for each in moves
@@ -199,7 +201,7 @@ class KernelPrograms:
         self, moves: list[TileTraffic], resources: ProgramResources
     ) -> UnitCycles:
         """
-        Return the further cycles of one program for factors of products that threads
+        Return the additional cycles of one program for factors of products that threads
         load into registers and then store in shared memory.
         """
         if not self.is_grouped or resources.stages > 1:
@@ -210,24 +212,23 @@ class KernelPrograms:
 
     def _compute_cycles(self, scope: LoopLevel) -> UnitCycles:
         """
-        Return the cycles that computing keeps the units of a processor busy, in one
-        program.
+        Return the busy cycles of a processor's units for computing, in one program.
         """
         busy = NO_CYCLES
         for tiled in self.tiling.tiles.values():
             if self._scope_of(tiled) is scope:
-                one = self.arithmetic.cycles_of_tile(tiled, self.warps)
-                one += self.arithmetic.cross_warp_cycles(tiled, self.warps)
+                cycles = self.arithmetic.cycles_of_tile(tiled, self.warps)
+                cycles += self.arithmetic.cross_warp_cycles(tiled, self.warps)
                 slow = BESIDE if self._is_slowed(tiled) else 1.0
-                busy += one * (self._execution_count(tiled) * slow)
+                busy += cycles * (self._execution_count(tiled) * slow)
         if scope is LoopLevel.INNER and (corrected := self._correction_steps()):
             busy += UnitCycles(lanes=self.rounds * corrected / self.chip.lanes)
-            # What one reduction needs of another is computed one after the other.
+            # Dependent reductions are computed sequentially.
             busy = replace(busy, lanes=busy.lanes + busy.special, special=0.0)
         return busy
 
     def _correction_steps(self) -> int:
-        """Steps of lanes that correct totals in an iteration."""
+        """Return the lane steps that correct accumulators in an iteration."""
         corrected = (
             tiled
             for op, tiled in self.tiling.tiles.items()
@@ -237,7 +238,8 @@ class KernelPrograms:
 
     def _is_slowed(self, tiled: TiledOperation) -> bool:
         """
-        Return `True` if a narrow product reads inputs, in a loop with other reductions.
+        Return `True` for a narrow product that reads inputs in a loop with other
+        reductions.
         """
         if self.tiling.cascade is None or not tiled.facts.is_product:
             return False
@@ -250,16 +252,16 @@ class KernelPrograms:
         indexed = any(
             isinstance(op, IndexedInterface) for op in self.tiling.gathered_operations
         )
-        ways = 2 if indexed else 1
-        return float(ways * self.chip.memory.latency + self.chip.cache.latency)
+        accesses = 2 if indexed else 1
+        return float(accesses * self.chip.memory.latency + self.chip.cache.latency)
 
     def _loop_cycles(
         self, step: UnitCycles, memory: OuterTraffic, resources: ProgramResources
     ) -> float:
         """
-        Return the cycles of the reduction loop in a single program. A load that is `n`
-        iterations ahead has the time of `n` iterations to wait for the room that a
-        product leaves, for the other warps, and for memory.
+        Return the cycles of the reduction loop in a single program. A load with
+        prefetch distance `n` has `n` iterations to wait for the buffer that a product
+        frees, for the other warps, and for memory.
         """
         if not self.tiling.inner_loops:
             return 0.0
@@ -268,22 +270,22 @@ class KernelPrograms:
         if stages == 1:
             return self.steps * (step.total - step.port + max(0.0, chain - step.matrix))
         latency = self.chip.memory.latency
-        late = LATE * max(step.matrix, step.shared, chain) + self.chip.gpu.barrier
-        # Programs that run at once want their bytes at once.
+        delay = LATE * max(step.matrix, step.shared, chain) + self.chip.gpu.barrier
+        # Concurrent programs request their bytes together.
         resident = resources.count_resident(self.chip) * self.chip.processors
         steps = self.steps * ceil(self.grid.programs / resident)
         queue = memory.bytes / self.chip.memory.bandwidth / steps
-        hidden = (latency + queue + step.port + late) / (stages - 1)
-        # In a cascade, one program computes with a product once that is there.
-        in_turn = 0.0 if self.tiling.cascade is None else step.matrix + step.lanes
-        longest = max(step.longest, chain, in_turn)
+        hidden = (latency + queue + step.port + delay) / (stages - 1)
+        # In a cascade, one program needs a product before it continues.
+        sequential = 0.0 if self.tiling.cascade is None else step.matrix + step.lanes
+        longest = max(step.longest, chain, sequential)
         each = max(longest + self.chip.gpu.barrier, hidden)
         starts = self.steps / last.trips - 1
         return self.steps * each + starts * latency
 
     @cached_property
     def _dependent_mma_cycles(self) -> float:
-        """Cycles of an iteration if matrix instructions wait for one another."""
+        """Cycles of an iteration whose matrix instructions wait for each other."""
         return sum(
             self.arithmetic.dependent_mma_cycles(tiled, self.warps)
             * self._execution_count(tiled)
@@ -293,8 +295,8 @@ class KernelPrograms:
 
     def _wait_cycles(self, step: UnitCycles, is_direct: bool) -> float:
         """
-        Cycles that warps wait for each other, and for memory if nothing is in flight,
-        in one program.
+        Return the cycles that warps of one program wait for each other, and for memory
+        if nothing is in flight.
         """
         total = self._total_reduction_latency
         if not self.tiling.inner_loops:
@@ -302,15 +304,17 @@ class KernelPrograms:
         if is_direct:
             latency = self.chip.memory.latency
             total += self.steps * (latency + self.chip.gpu.barrier + step.port)
-        late = any(
+        has_outer_loads = any(
             at is LoopLevel.OUTER and boxes
             for (_, at), boxes in self.tiling.reads.items()
         )
-        return total + (self.chip.memory.latency if late else 0)
+        return total + (self.chip.memory.latency if has_outer_loads else 0)
 
     @cached_property
     def _total_reduction_latency(self) -> float:
-        """Cycles until threads have combined what they have of all reductions."""
+        """
+        Cycles until threads have combined their partial results of all reductions.
+        """
         total = 0.0
         for tiled in self.tiling.tiles.values():
             if self.arithmetic.needs_thread_reduction(tiled):
@@ -321,41 +325,47 @@ class KernelPrograms:
 
     def _reduction_latency_of(self, tiled: TiledOperation) -> float:
         """Return the latency of one reduction."""
-        made = self._find_reduced_product(tiled)
-        is_held = made is not None and self.arithmetic.is_full_rate_mma(made)
-        if self.tiling.cascade is None and not is_held:
+        product = self._find_reduced_product(tiled)
+        is_full_rate = product is not None and self.arithmetic.is_full_rate_mma(product)
+        if self.tiling.cascade is None and not is_full_rate:
             return self.arithmetic.reduction_latency(tiled, self.warps)
-        return self.arithmetic.row_reduction_latency(tiled, self.warps, made)
+        return self.arithmetic.row_reduction_latency(tiled, self.warps, product)
 
     def _find_reduced_product(self, tiled: TiledOperation) -> Product | None:
-        """The product that elementwise operations compute what is reduced from."""
-        made = (find_source_product(self.tiling, each) for each in tiled.op.operands)
-        return next((self.arithmetic.product_of(each) for each in made if each), None)
+        """
+        Return the product from which elementwise operations compute the reduced values.
+        """
+        products = (
+            find_source_product(self.tiling, each) for each in tiled.op.operands
+        )
+        return next(
+            (self.arithmetic.product_of(each) for each in products if each), None
+        )
 
     def _memory_traffic(
         self, moves: list[TileTraffic], resources: ProgramResources
     ) -> OuterTraffic:
         """
-        Return the traffic of the outermost memory. Data that several programs running
-        at once read is loaded once, and so is all that stays in the cache.
+        Return the traffic of the outermost memory. Data that several concurrent
+        programs read is loaded once, as are tensors that stay in the cache.
         """
         running = resources.count_resident(self.chip) * self.chip.processors
         running = min(running, self.grid.programs)
-        again = [each for each in moves if each.is_read and _is_reread(each)]
-        kept = sum(each.kernel_footprint for each in again)
-        stays = kept <= KEPT * self.chip.cache.capacity
+        reread = [each for each in moves if each.is_read and _is_reread(each)]
+        reread_bytes = sum(each.kernel_footprint for each in reread)
+        is_cached = reread_bytes <= KEPT * self.chip.cache.capacity
         total, gaps = 0.0, 0.0
         for each in moves:
             moved = each.totals
             if not each.is_read:
-                wanted = moved.payload
-            elif stays or each not in again:
-                wanted = each.kernel_footprint
+                required = moved.payload
+            elif is_cached or each not in reread:
+                required = each.kernel_footprint
             else:
                 share = self.grid.count_distinct_tiles(running, each.loops) / running
-                wanted = each.program_footprint * self.grid.programs * share
-                wanted = max(each.kernel_footprint, min(wanted, moved.payload))
-            times = wanted / moved.payload if moved.payload else 0.0
+                required = each.program_footprint * self.grid.programs * share
+                required = max(each.kernel_footprint, min(required, moved.payload))
+            times = required / moved.payload if moved.payload else 0.0
             total += times * moved.bus_bytes
             gaps += times * moved.rows * self.chip.gpu.gap
         return OuterTraffic(total, gaps)

@@ -1,4 +1,4 @@
-"""Hill climb for the tile sizes of a group that make the fastest kernel."""
+"""Hill climb over the tile sizes of a group for the fastest kernel."""
 
 from __future__ import annotations
 
@@ -19,37 +19,37 @@ from tlf.planner.cost.gpu.kernel_cost import KernelCost
 from tlf.planner.cost.gpu.kernel_model import STAGES, KernelModel
 
 Sizes: TypeAlias = tuple[int, ...]
-"""Of the parallel axes, then of the reduction if it has a loop."""
+"""Tile sizes of the parallel axes, then of the reduction if it has a loop."""
 
 DEPTHS = (2, 3, 4, 5)
-"""Iterations in flight of loops around matrix products."""
+"""Candidate numbers of iterations in flight of loops around matrix products."""
 
 WARPS = default_warp_count(1)
-"""The fewest warps of a program."""
+"""Minimum number of warps of a program."""
 
 UNROLLED = 2048
-"""The most steps of a product that a thread computes one after the other, unrolled."""
+"""Maximum number of unrolled steps of a product per thread."""
 
 TOGETHER = 1024
 """
-The same of several products in all: measured with the attention of a layer in f32,
-which runs out of registers with twice as many.
+Maximum number of unrolled steps of several products together: measured with the
+attention of a layer in f32, which runs out of registers with twice as many.
 """
 
 GAIN = 1e-3
-"""The part of a time that a step of the search has to save at least."""
+"""Minimum relative gain of a step of the search."""
 
 
 WORTH = 0.02
-"""The part of a time that other tiles than those given have to save at least."""
+"""Minimum relative gain of tiles other than the start of the search."""
 
 DEPTH = 0.05
-"""The part of a time that another number of iterations in flight has to save."""
+"""Minimum relative gain of a non-default number of iterations in flight."""
 
 
 @dataclass(frozen=True)
 class KernelCandidate:
-    """Tile sizes, iterations in flight, and the price of both."""
+    """Tile sizes, iterations in flight, and their cost."""
 
     sizes: Sizes
     stages: int
@@ -59,8 +59,8 @@ class KernelCandidate:
 @dataclass
 class KernelSearch:
     """
-    Hill climb over tile sizes and stages, axis by axis. So it never ends at a higher
-    price than it started at.
+    Hill climb over tile sizes and stages, one axis at a time. The result never costs
+    more than the start.
     """
 
     members: GroupMembers
@@ -70,32 +70,32 @@ class KernelSearch:
     rules: TileRules
     kernels: KernelModel
     stages: int | None = None
-    """The most iterations in flight."""
+    """Maximum number of iterations in flight."""
     given: frozenset[Sizes] = frozenset()
-    """Sizes that may be as small as they are."""
+    """Start sizes, which are exempt from the minimum tile size."""
     has_products: bool = False
-    """True if matrix instructions compute a product with the given sizes."""
+    """True if matrix instructions compute a product at the start sizes."""
     known: dict[Sizes, KernelCandidate | None] = field(
         default_factory=dict[Sizes, KernelCandidate | None]
     )
 
     def find_best(self, starts: Sequence[Sizes]) -> KernelCandidate | None:
-        """The best choice from several starts, or None where none of them is legal."""
+        """Return the best candidate from several starts, or `None` if none is legal."""
         self.given = frozenset(starts)
         self.has_products = any(map(self._has_matrix_product, starts))
-        found = [
-            self._descend(choice)
+        candidates = [
+            self._descend(start)
             for sizes in dict.fromkeys(starts)
-            if (choice := self._first_legal(sizes)) is not None
+            if (start := self._first_legal(sizes)) is not None
         ]
-        return min(found, key=_rank_of, default=None)
+        return min(candidates, key=_rank_of, default=None)
 
     def _first_legal(self, sizes: Sizes) -> KernelCandidate | None:
         """
-        Return the first legal choice: the given sizes, or those with the longest axes
-        halved, last first; `None` if there is none.
+        Return the first legal candidate: the given sizes, or these with the longest
+        axes halved, last first; `None` if there is none.
         """
-        while (choice := self.candidate_for(sizes)) is None:
+        while (candidate := self.candidate_for(sizes)) is None:
             longest = sorted(
                 enumerate(sizes), key=lambda each: each[::-1], reverse=True
             )
@@ -103,21 +103,24 @@ class KernelSearch:
             if (smaller := next((e for e in halves if e is not None), None)) is None:
                 return None
             sizes = smaller
-        return choice
+        return candidate
 
     def _descend(self, start: KernelCandidate) -> KernelCandidate:
-        choice = start
+        best = start
         while True:
-            near = [
-                self.candidate_for(sizes)
-                for sizes in self._neighbour_sizes(choice.sizes)
+            neighbours = [
+                self.candidate_for(sizes) for sizes in self._neighbour_sizes(best.sizes)
             ]
-            better = min((e for e in near if e is not None), key=_rank_of, default=None)
-            if better is None or better.cost.cycles > choice.cost.cycles * (1 - GAIN):
+            neighbour = min(
+                (e for e in neighbours if e is not None), key=_rank_of, default=None
+            )
+            if neighbour is None or neighbour.cost.cycles > best.cost.cycles * (
+                1 - GAIN
+            ):
                 break
-            choice = better
-        is_worth = choice.cost.cycles <= start.cost.cycles * (1 - WORTH)
-        return choice if is_worth else start
+            best = neighbour
+        is_worth = best.cost.cycles <= start.cost.cycles * (1 - WORTH)
+        return best if is_worth else start
 
     def _neighbour_sizes(self, sizes: Sizes) -> Iterator[Sizes]:
         for axis in range(len(sizes)):
@@ -151,7 +154,10 @@ class KernelSearch:
         return (*self.axes.free, *self.axes.reduction_free)[axis]
 
     def candidate_for(self, sizes: Sizes) -> KernelCandidate | None:
-        """The cheapest choice with some sizes, or None where they are not legal."""
+        """
+        Return the cheapest candidate with the given sizes, or `None` if they are not
+        legal.
+        """
         if sizes not in self.known:
             self.known[sizes] = self._find_candidate(sizes)
         return self.known[sizes]
@@ -165,21 +171,21 @@ class KernelSearch:
             return None
         if sizes not in self.given and not self._is_as_efficient(tiling):
             return None
-        choices = [
+        candidates = [
             KernelCandidate(sizes, stages, self.kernels.estimate_cost(tiling, stages))
             for stages in self._pipeline_depths(tiling)
             if self.kernels.resources_of(tiling, stages).is_within_limits(
                 self.kernels.chip
             )
         ]
-        best = min(choices, key=_rank_of, default=None)
-        usual = next((each for each in choices if each.stages == STAGES), None)
-        if best is None or usual is None:
+        best = min(candidates, key=_rank_of, default=None)
+        default = next((each for each in candidates if each.stages == STAGES), None)
+        if best is None or default is None:
             return best
-        return best if best.cost.cycles < usual.cost.cycles * (1 - DEPTH) else usual
+        return best if best.cost.cycles < default.cost.cycles * (1 - DEPTH) else default
 
     def _pipeline_depths(self, tiling: GroupTiling) -> Sequence[int]:
-        """The numbers of iterations in flight that are worth a try."""
+        """Return the numbers of iterations in flight to evaluate."""
         if not tiling.inner_loops or not self.kernels.has_products(tiling):
             return (1,)
         most = self.stages or DEPTHS[-1]
@@ -198,8 +204,9 @@ class KernelSearch:
 
     def _is_as_efficient(self, tiling: GroupTiling) -> bool:
         """
-        Return `True` if tiles are no worse than those given: threads move as much at
-        once as they can, and matrix instructions compute what they can.
+        Return `True` if tiles are as efficient as the start sizes: threads move the
+        maximum bytes per access, and matrix instructions are used where the start uses
+        them.
         """
         if self.has_products and not self.kernels.has_products(tiling):
             return False
@@ -215,19 +222,19 @@ class KernelSearch:
         Return `True` if products without matrix instructions have at most the permitted
         number of elements.
         """
-        needs, limit = self.kernels.demand_of(tiling), self.target.tiling.max_elements
-        arithmetic, fused = needs.arithmetic, list[int]()
+        demand, limit = self.kernels.demand_of(tiling), self.target.tiling.max_elements
+        compute_model, fused = demand.arithmetic, list[int]()
         for tiled in tiling.tiles.values():
             if not tiled.facts.is_product:
                 continue
-            product = arithmetic.product_of(tiled)
-            if arithmetic.is_fused_multiply_add(product):
+            product = compute_model.product_of(tiled)
+            if compute_model.is_fused_multiply_add(product):
                 fused.append(product_volume(product))
-            elif not arithmetic.has_matrix_shape(product):
+            elif not compute_model.has_matrix_shape(product):
                 if limit is not None and product_volume(product) > limit:
                     return False
         most = UNROLLED if len(fused) < 2 else TOGETHER
-        return sum(fused) <= most * needs.warps * arithmetic.chip.gpu.warp
+        return sum(fused) <= most * demand.warps * compute_model.chip.gpu.warp
 
 
 def _rank_of(choice: KernelCandidate) -> tuple[float, int, int]:

@@ -1,9 +1,9 @@
 """
 Operand reuse: the number of distinct tiles that concurrent programs read.
 
-Programs are numbered along the axes of the grid, the last one fastest. So many in a row
-cover that axis first, then the one before it, and so on. With groups, some steps of the
-last axis but one go with each step of the last one.
+Programs are numbered along the axes of the grid, the last axis fastest. Consecutive
+programs cover the last axis first, then the axis before it, and so on. With groups,
+each step of the last axis covers `GROUP` steps of the second-to-last axis.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from tlf.analysis.tiling.group_tiling import TileLoop
 
 GROUP = 16
-"""Programs along the last axis but one that read the same columns of a product."""
+"""Programs along the second-to-last axis that read the same columns of a product."""
 
 
 @dataclass(frozen=True)
 class ProgramGrid:
-    """The axes of a grid of programs, the outermost first."""
+    """Axes of a grid of programs, outermost first."""
 
     loops: Sequence[TileLoop]
     is_grouped: bool = False
@@ -35,16 +35,16 @@ class ProgramGrid:
 
     def count_distinct_tiles(self, running: int, loops: Collection[TileLoop]) -> float:
         """Return the average number of distinct tiles that concurrent programs read."""
-        rest, found = float(min(running, self.programs)), 1.0
+        remaining, distinct = float(min(running, self.programs)), 1.0
         for loop, count in self._steps_along_axes():
-            covered = min(float(count), max(1.0, rest))
-            rest /= count
+            covered = min(float(count), max(1.0, remaining))
+            remaining /= count
             if loop in loops:
-                found *= covered
-        return found
+                distinct *= covered
+        return distinct
 
     def _steps_along_axes(self) -> Sequence[tuple[TileLoop, float]]:
-        """Steps along each axis, the fastest first."""
+        """Return the number of steps along each axis, fastest axis first."""
         backwards = [(loop, float(loop.trips)) for loop in reversed(self.loops)]
         if not self.is_grouped or len(backwards) < 2:
             return backwards

@@ -1,4 +1,4 @@
-"""Operand swap: select the left factor of the matrix instructions of a tile."""
+"""Operand swap: selection of the left factor of a tile's matrix instructions."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tlf.planner.cost.gpu.source_products import find_source_product
 
 @dataclass(frozen=True)
 class OperandSwap:
-    """Operand swap of a contraction's tile, decided as in the backend."""
+    """Operand swap of a contraction's tile, as the backend decides it."""
 
     tiling: GroupTiling
     tiled: TiledOperation
     rows: int
-    """Of the widest matrix instruction."""
+    """Rows of the widest matrix instruction."""
     least: int
-    """Of an axis of a product that matrix instructions compute."""
+    """Minimum extent of the axes of a product for matrix instructions."""
 
     @property
     def is_swapped(self) -> bool:
@@ -36,9 +36,7 @@ class OperandSwap:
 
     @property
     def _has_columns_first(self) -> bool:
-        """
-        True if the first axis of the result, in memory order, is an axis of columns.
-        """
+        """True if the first axis of the result, in memory order, is a column axis."""
         roles = self.tiled.facts.roles
         for access in self.tiled.facts.result_map:
             for iterator, _ in access.terms:
@@ -51,7 +49,7 @@ class OperandSwap:
 
     @property
     def _is_plain_accumulation(self) -> bool:
-        """Return `True` if the loop around the product only accumulates."""
+        """True if the loop around the product only accumulates."""
         op = self.tiled.op
         if op is self.tiling.anchor or self.tiling.is_step(op):
             return self.tiling.correction_of(op) is None
@@ -59,9 +57,9 @@ class OperandSwap:
 
     def _needs_recompute(self, left: int) -> bool:
         """
-        Return `True` if threads recompute an operand where it is the left factor: for
-        other users, for another order of its elements, or for narrow instructions, of
-        which several take the same rows.
+        Return `True` if threads recompute an operand as the left factor: for other
+        users, for another element order, or for narrow instructions, several of which
+        read the same rows.
         """
         value, work = self.tiled.op.operands[left], matmul_work_of(self.tiled)
         if work.batch > 1 or not self._is_computed(value):
@@ -72,8 +70,8 @@ class OperandSwap:
 
     def _is_computed(self, value: SSAValue) -> bool:
         """
-        Return `True` if a factor is a value of 16 bits that threads compute from what
-        they load.
+        Return `True` if a factor is a 16-bit value that threads compute from loaded
+        values.
         """
         owner = value.owner
         if (
@@ -86,8 +84,7 @@ class OperandSwap:
 
     def _is_transposed(self, operand: int) -> bool:
         """
-        Return `True` if the reduction axis of an operand is not its contiguous one in
-        memory.
+        Return `True` if the reduction axis of an operand is not contiguous in memory.
         """
         own, roles = "mn"[operand], axis_roles_of(self.tiled, operand)
         return [role for role in roles if role in (own, "k")][-1:] == [own]
@@ -106,7 +103,7 @@ class OperandSwap:
 
 
 def axis_roles_of(tiled: TiledOperation, operand: int) -> list[str]:
-    """The roles of the long axes of a tile of an operand, as they lie in memory."""
+    """Return the roles of the long axes of an operand's tile, in memory order."""
     return [
         tiled.facts.roles[iterator]
         for access in tiled.facts.indexing_maps[operand] or ()
@@ -116,5 +113,5 @@ def axis_roles_of(tiled: TiledOperation, operand: int) -> list[str]:
 
 
 def matmul_work_of(tiled: TiledOperation) -> MatmulWork:
-    """The product that a tile of a contraction is."""
+    """Return the matrix product of a contraction's tile."""
     return MatmulWork.of(tiled.facts.roles, [each.tile_extent for each in tiled.box])

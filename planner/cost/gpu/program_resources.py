@@ -1,4 +1,4 @@
-"""Registers and shared memory of a program, and the programs resident at once."""
+"""Registers and shared memory of a program, and the number of resident programs."""
 
 from __future__ import annotations
 
@@ -28,24 +28,22 @@ from tlf.planner.cost.gpu.source_products import find_source_product
 from tlf.support.affine.index_access import Box
 
 BASE = 32
-"""Registers of a thread for addresses, masks and loops."""
+"""Registers per thread for addresses, masks and loops."""
 
 STEP = 8
-"""Threads get registers in multiples of this."""
+"""Allocation granularity of a thread's registers."""
 
 MARGIN = 7 / 8
-"""The share of its shared memory that a program is planned to take."""
+"""Fraction of the shared memory limit that a program may use."""
 
 REGISTER = 4
-"""Bytes of a register."""
+"""Bytes per register."""
 
 ADDRESS = 8
-"""Bytes of an address."""
+"""Bytes per address."""
 
 SOON = 2.0**-8
-"""
-Offset between the positions of two operations, for one that is computed in between.
-"""
+"""Distance between the positions of two operations that leaves room for another."""
 
 
 @dataclass(frozen=True)
@@ -54,24 +52,24 @@ class ProgramResources:
 
     warps: int
     registers: int
-    """Of a thread."""
+    """Registers per thread."""
     shared: int
-    """Bytes."""
+    """Shared memory in bytes."""
     stages: int
-    """Iterations of its reduction that are in flight."""
+    """Iterations of the reduction loop in flight."""
 
     def count_resident(self, chip: Chip) -> int:
         """
-        Return the number of programs resident on one processor; at least one, which
+        Return the number of programs resident on one processor: at least one, which
         then spills its registers to memory.
         """
         gpu = chip.gpu
         registers = min(self.registers, gpu.thread_registers)
-        held = -(-registers // STEP) * STEP * gpu.warp * self.warps
+        allocated = -(-registers // STEP) * STEP * gpu.warp * self.warps
         limits = [
             gpu.programs,
             gpu.warps // self.warps,
-            gpu.registers // held,
+            gpu.registers // allocated,
             gpu.shared // (self.shared + gpu.reserved)
             if self.shared + gpu.reserved
             else gpu.programs,
@@ -90,7 +88,7 @@ class ProgramResources:
 class ResourceDemand:
     """
     Resource demand of a tiled group's programs by the number of stages. An estimate:
-    the compiler below decides.
+    the backend compiler decides.
     """
 
     tiling: GroupTiling
@@ -104,15 +102,15 @@ class ResourceDemand:
         in_flight = 1 if self._register_loads.factors else stages
         if in_flight not in self._known:
             shared = self._shared_bytes(in_flight)
-            found = ProgramResources(
+            resources = ProgramResources(
                 self.warps, self._register_count, shared, in_flight
             )
-            self._known[in_flight] = found
+            self._known[in_flight] = resources
         return self._known[in_flight]
 
     @cached_property
     def warps(self) -> int:
-        """The warps of a program."""
+        """Number of warps of a program."""
         return default_warp_count(max(self._value_sizes()), self._largest_product())
 
     @property
@@ -137,7 +135,9 @@ class ResourceDemand:
         return registers + BASE if is_looped else registers
 
     def _largest_product(self) -> int:
-        """The elements of the largest product of matrices if a program also reduces."""
+        """
+        Return the elements of the largest matrix product if a program also reduces.
+        """
         if not any(isinstance(op, ReductionInterface) for op in self.tiling.tiles):
             return 0
         products = filter(self.arithmetic.has_matrix_shape, self._matrix_products())
@@ -149,7 +149,7 @@ class ResourceDemand:
                 yield self.arithmetic.product_of(tiled)
 
     def _value_sizes(self) -> Iterator[int]:
-        """The elements of every value."""
+        """Yield the number of elements of every value."""
         yield self.tiling.max_tile_elements()
         for product in self._matrix_products():
             if not self.arithmetic.has_matrix_shape(product):
@@ -157,7 +157,7 @@ class ResourceDemand:
 
     @cached_property
     def _register_loads(self) -> RegisterLoads:
-        """The elements that every iteration of the reduction loads into registers."""
+        """Elements that every iteration of the reduction loads into registers."""
         sector = self.arithmetic.chip.sector
         return RegisterLoads.of(
             self.tiling, TrafficModel(self.tiling, sector, self._thread_count)
@@ -168,67 +168,74 @@ class ResourceDemand:
 
     def _max_live_bytes(self) -> int:
         """
-        The most bytes of values that threads hold at once. A chain of elementwise
-        operations goes element by element, from what it reads to what it leaves; what
-        reductions combine, and what is used after them, is there as a whole.
+        Return the maximum live bytes of the threads' values. Chains of elementwise
+        operations stream elements from inputs to results; operands of reductions, and
+        values used after them, are live as whole tiles.
         """
         order = self._computation_order()
-        spans = {
+        live_ranges = {
             value: (size, first, self._last_use(value, order))
             for value, size, first in self._register_values(order)
         }
-        read = sum(
-            spans[value][0] for value, _ in self.tiling.input_tiles() if value in spans
+        input_bytes = sum(
+            live_ranges[value][0]
+            for value, _ in self.tiling.input_tiles()
+            if value in live_ranges
         )
-        left = sum(spans[each][0] for each in self.tiling.results if each in spans)
-        most = max(read, left)
+        result_bytes = sum(
+            live_ranges[each][0] for each in self.tiling.results if each in live_ranges
+        )
+        peak = max(input_bytes, result_bytes)
         for op in order:
             if self._form_of(op).is_accumulating:
-                most = max(
-                    most,
-                    self._live_bytes_during(op, order, spans) + self._term_bytes(op),
+                peak = max(
+                    peak,
+                    self._live_bytes_during(op, order, live_ranges)
+                    + self._term_bytes(op),
                 )
-        return most + self._address_bytes()
+        return peak + self._address_bytes()
 
     def _computation_order(self) -> dict[Operation, float]:
         """
-        Return the position of each operation in the order of computation. One that
-        makes a value narrower is computed as soon as its operand and the product before
-        it are there.
+        Return the position of each operation in the order of computation. A narrowing
+        operation follows its operand and the preceding product immediately.
         """
         order: dict[Operation, float] = {}
         product = 0.0
-        for number, op in enumerate(self.tiling.tiles):
+        for position, op in enumerate(self.tiling.tiles):
             if self._form_of(op).is_product:
-                product = number
+                product = position
             owners = (each.owner for each in op.operands)
-            made = [order[e] for e in owners if isinstance(e, Operation) and e in order]
-            if len(op.operands) == len(made) == 1 and self._is_narrowing(op):
-                order[op] = max(made[0], product) + SOON
+            operand_positions = [
+                order[e] for e in owners if isinstance(e, Operation) and e in order
+            ]
+            if len(op.operands) == len(operand_positions) == 1 and self._is_narrowing(
+                op
+            ):
+                order[op] = max(operand_positions[0], product) + SOON
             else:
-                order[op] = number
+                order[op] = position
         return order
 
     def _is_narrowing(self, op: Operation) -> bool:
-        """
-        Return `True` if the elements of the result have fewer bytes than those of the
-        operand.
-        """
+        """Return `True` if an elementwise result has fewer bytes than the operand."""
         tiled = self.tiling.tiles[op]
         if not tiled.facts.is_elementwise:
             return False
-        left = _bytes_of_tile(op.results[0], tiled.result)
-        return left < _bytes_of_tile(op.operands[0], tiled.result)
+        result_bytes = _bytes_of_tile(op.results[0], tiled.result)
+        return result_bytes < _bytes_of_tile(op.operands[0], tiled.result)
 
     def _address_bytes(self) -> int:
-        """The most bytes of the addresses that threads have from indices at once."""
+        """
+        Return the maximum live bytes of addresses that threads compute from indices.
+        """
         indexed = (
             op
             for op in self.tiling.gathered_operations
             if isinstance(op, IndexedInterface)
         )
-        found = (self.tiling.tiles[op].result for op in indexed)
-        return ADDRESS * max(map(elements_of_box, found), default=0)
+        tiles = (self.tiling.tiles[op].result for op in indexed)
+        return ADDRESS * max(map(elements_of_box, tiles), default=0)
 
     def _live_bytes_during(
         self,
@@ -237,15 +244,21 @@ class ResourceDemand:
         spans: Mapping[SSAValue, tuple[int, float, float]],
     ) -> int:
         """Return the bytes of the values that are live during a reduction."""
-        passing, at = self._streamed_operations(op, order), order[op]
-        made = {result for each in passing for result in each.results}
-        read = {operand for each in passing for operand in each.operands}
-        left = {order[each] + SOON for each in passing}
-        held = {each for each, (_, first, last) in spans.items() if first <= at <= last}
-        coming = {each for each in read - made if each in spans} - held
-        going = {each for each in held if spans[each][1] in left} - read
-        sizes = [sum(spans[each][0] for each in some) for some in (coming, going)]
-        return sum(spans[each][0] for each in held - made - going) + max(sizes)
+        streamed, position = self._streamed_operations(op, order), order[op]
+        produced = {result for each in streamed for result in each.results}
+        consumed = {operand for each in streamed for operand in each.operands}
+        ends = {order[each] + SOON for each in streamed}
+        live = {
+            each
+            for each, (_, first, last) in spans.items()
+            if first <= position <= last
+        }
+        entering = {each for each in consumed - produced if each in spans} - live
+        leaving = {each for each in live if spans[each][1] in ends} - consumed
+        sizes = [
+            sum(spans[each][0] for each in values) for values in (entering, leaving)
+        ]
+        return sum(spans[each][0] for each in live - produced - leaving) + max(sizes)
 
     def _streamed_operations(
         self, op: Operation, order: Mapping[Operation, float]
@@ -253,20 +266,24 @@ class ResourceDemand:
         """
         Return the elementwise operations that stream their elements into a reduction.
         """
-        found = set[Operation]()
+        streamed = set[Operation]()
         if not isinstance(op, ReductionInterface):
-            return found
-        for each in reversed([other for other, at in order.items() if at < order[op]]):
+            return streamed
+        for each in reversed(
+            [other for other, position in order.items() if position < order[op]]
+        ):
             users = {use.operation for result in each.results for use in result.uses}
-            is_left = any(result in self.tiling.results for result in each.results)
+            is_stored = any(result in self.tiling.results for result in each.results)
             users -= {user for user in users if order.get(user) == order[each] + SOON}
-            is_alone = bool(users) and users <= {op, *found} and not is_left
-            if is_alone and self._form_of(each).is_elementwise:
-                found.add(each)
-        return found
+            has_only_stream_users = (
+                bool(users) and users <= {op, *streamed} and not is_stored
+            )
+            if has_only_stream_users and self._form_of(each).is_elementwise:
+                streamed.add(each)
+        return streamed
 
     def _term_bytes(self, op: Operation) -> int:
-        """The bytes of products that are there before they are summed."""
+        """Return the bytes of the terms of a product before they are summed."""
         if not self._form_of(op).is_product:
             return 0
         product = self.arithmetic.product_of(self.tiling.tiles[op])
@@ -276,7 +293,10 @@ class ResourceDemand:
     def _register_values(
         self, order: Mapping[Operation, float]
     ) -> Iterator[tuple[SSAValue, int, float]]:
-        """Values in registers: bytes, and the operation that they are there from."""
+        """
+        Yield the values in registers, with their bytes and the position of their
+        definition.
+        """
         for value, box in self.tiling.input_tiles():
             if not self._is_matrix_operand(value):
                 yield value, _bytes_of_tile(value, box), self._first_use(value, order)
@@ -288,7 +308,7 @@ class ResourceDemand:
                 yield op.results[0], _bytes_of_tile(op.results[0], tiled.result), first
 
     def _first_use(self, value: SSAValue, order: Mapping[Operation, float]) -> float:
-        """The first operation that reads an input; any where a loop does."""
+        """Return the position of the first use of an input; 0 if a loop reads it."""
         users = [use.operation for use in value.uses if use.operation in order]
         is_inside = any(
             self.tiling.tiles[e].loop_level is not LoopLevel.OUTER for e in users
@@ -296,23 +316,22 @@ class ResourceDemand:
         return 0 if is_inside else min((order[user] for user in users), default=0)
 
     def _is_loop_carried(self, op: Operation) -> bool:
-        """
-        Return `True` if the result of an operation is carried by a loop of several
-        reductions.
-        """
+        """Return `True` if the loop of a cascade carries the result of an operation."""
         if (cascade := self.tiling.cascade) is None:
             return False
         return op is self.tiling.anchor or op in cascade.steps
 
     def _last_use(self, value: SSAValue, order: Mapping[Operation, float]) -> float:
-        """The last operation that uses a value: what leaves is stored at once."""
+        """
+        Return the position of the last use of a value; results are stored immediately.
+        """
         users = [use.operation for use in value.uses]
         return max((order[user] for user in users if user in order), default=-1)
 
     def _is_matrix_operand(self, value: SSAValue) -> bool:
         """
-        Return `True` if a value has users in the group, all of them matrix
-        instructions, which read it from shared memory.
+        Return `True` if all users of a value in the group, at least one, are matrix
+        instructions, which read the value from shared memory.
         """
         users = [
             use.operation for use in value.uses if use.operation in self.tiling.tiles
@@ -334,29 +353,31 @@ class ResourceDemand:
 
     def _is_register_operand(self, product: Operation, operand: int) -> bool:
         """
-        Return `True` if a product takes a factor from registers, which is possible for
-        the left one.
+        Return `True` if a product reads a factor from registers, which only the left
+        factor allows.
         """
         return self._register_operands.get(product) == operand
 
     @cached_property
     def _register_operands(self) -> dict[Operation, int]:
-        """Return the operand that each product takes from registers."""
-        found: dict[Operation, int] = {}
+        """The operand that each product reads from registers."""
+        operands: dict[Operation, int] = {}
         for op, tiled in self.tiling.tiles.items():
             if not tiled.facts.is_product:
                 continue
             left = int(self.arithmetic.is_swapped(tiled))
-            is_made = find_source_product(self.tiling, op.operands[left]) is not None
-            if is_made and not self.arithmetic.has_collapsed_axes(tiled, left):
-                found[op] = left
-        return found
+            is_computed = (
+                find_source_product(self.tiling, op.operands[left]) is not None
+            )
+            if is_computed and not self.arithmetic.has_collapsed_axes(tiled, left):
+                operands[op] = left
+        return operands
 
     def _shared_bytes(self, stages: int) -> int:
         """
-        Bytes of shared memory: factors of products, and what else the loop around them
-        loads, as often as it is in flight, or a result that changes from the threads
-        that computed it to those that store it.
+        Return the bytes of shared memory: factors of products and the other loads of
+        the loop around them, once per stage, or a result that is redistributed from the
+        threads that computed it to the threads that store it.
         """
         factors, results = dict[SSAValue, int](), [0]
         for op, tiled in self.tiling.tiles.items():
@@ -368,28 +389,28 @@ class ResourceDemand:
                 for operand, size in enumerate(product.operand_bytes):
                     if self._is_register_operand(op, operand):
                         continue
-                    times = self._copy_count(tiled, operand, stages)
+                    copies = self._copy_count(tiled, operand, stages)
                     value = op.operands[operand]
-                    factors[value] = max(factors.get(value, 0), times * size)
-        beside = self._other_load_bytes(factors) if factors else 0
-        return max(sum(factors.values()) + stages * beside, *results)
+                    factors[value] = max(factors.get(value, 0), copies * size)
+        other_bytes = self._other_load_bytes(factors) if factors else 0
+        return max(sum(factors.values()) + stages * other_bytes, *results)
 
     def _copy_count(self, tiled: TiledOperation, operand: int, stages: int) -> int:
-        """Return the number of tiles of a factor that are in shared memory at once."""
-        folded = int(self.arithmetic.has_collapsed_axes(tiled, operand))
+        """Return the number of copies of a factor's tile in shared memory."""
+        collapsed = int(self.arithmetic.has_collapsed_axes(tiled, operand))
         if tiled.op.operands[operand].owner in self.tiling.tiles:
-            return 1 + folded
+            return 1 + collapsed
         box = tiled.reads[operand]
-        around = (
+        scopes = (
             self.tiling.inner_loops,
             self.tiling.nested_loops_by_op.get(tiled.op, {}),
         )
-        loops = [loop for each in around for loop in each.values()]
+        loops = [loop for each in scopes for loop in each.values()]
         is_looped = box is not None and is_moved_by(box, loops)
-        return (stages if is_looped else 1) + folded
+        return (stages if is_looped else 1) + collapsed
 
     def _other_load_bytes(self, factors: Collection[SSAValue]) -> int:
-        """Bytes that an iteration loads, but for factors of products."""
+        """Return the bytes that an iteration loads, except for factors of products."""
         return sum(
             _bytes_of_tile(value, box)
             for (value, scope), boxes in self.tiling.reads.items()

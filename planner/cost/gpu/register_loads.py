@@ -1,4 +1,4 @@
-"""Loads too narrow for asynchronous copies, which go through registers."""
+"""Loads through registers, too narrow for asynchronous copies."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tlf.dialects.interfaces import AccumulatingInterface, ContractionInterface
 from tlf.planner.cost.gpu.global_traffic import TrafficModel
 
 ASYNCHRONOUS = 4
-"""The least bytes that a thread has copied to shared memory while it goes on."""
+"""Minimum bytes per thread of an asynchronous copy to shared memory."""
 
 
 @dataclass(frozen=True)
@@ -20,14 +20,14 @@ class RegisterLoads:
     """Elements that each iteration of a reduction loads into registers."""
 
     factors: int
-    """Of what products multiply, which then wait for them."""
+    """Elements of factors of products, which wait for their loads."""
     others: int
 
     @staticmethod
     def of(tiling: GroupTiling, accesses: TrafficModel) -> RegisterLoads:
         """
-        Return the elements that every iteration of a group's reduction loads into
-        registers, as its threads load too few bytes at once.
+        Return the elements per iteration of a group's reduction that are loaded into
+        registers because their accesses are too narrow.
         """
         counts = {True: 0, False: 0}
         for value, count in _find_narrow_loads(tiling, accesses):
@@ -38,7 +38,10 @@ class RegisterLoads:
 def _find_narrow_loads(
     tiling: GroupTiling, accesses: TrafficModel
 ) -> Iterator[tuple[SSAValue, int]]:
-    """Values of which threads load few bytes at once, with the elements of a tile."""
+    """
+    Yield the values that threads load with narrow accesses, with the elements of a
+    tile.
+    """
     for (value, scope), boxes in tiling.reads.items():
         if scope is not LoopLevel.OUTER:
             for box in boxes:
@@ -57,29 +60,29 @@ def _is_product_operand(tiling: GroupTiling, value: SSAValue) -> bool:
     Return `True` if a product reads a value, or one computed from it without
     accumulation.
     """
-    later = _accumulation_users(tiling)
-    pending, seen = [value], set[SSAValue]()
+    dependents = _accumulation_users(tiling)
+    pending, visited = [value], set[SSAValue]()
     while pending:
         each = pending.pop()
-        if each in seen:
+        if each in visited:
             continue
-        seen.add(each)
+        visited.add(each)
         for use in each.uses:
             op = use.operation
             if op not in tiling.tiles:
                 continue
             if isinstance(op, ContractionInterface):
                 return True
-            if op not in later:
+            if op not in dependents:
                 pending += op.results
     return False
 
 
 def _accumulation_users(tiling: GroupTiling) -> set[Operation]:
-    """Return the accumulating operations, and all that depend on their results."""
-    found = set[Operation]()
+    """Return the accumulating operations and all their transitive users."""
+    users = set[Operation]()
     for op in tiling.tiles:
-        needs = any(operand.owner in found for operand in op.operands)
-        if needs or isinstance(op, AccumulatingInterface):
-            found.add(op)
-    return found
+        depends = any(operand.owner in users for operand in op.operands)
+        if depends or isinstance(op, AccumulatingInterface):
+            users.add(op)
+    return users

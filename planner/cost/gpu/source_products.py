@@ -1,4 +1,4 @@
-"""Matrix products that the values of a tiled group are computed from."""
+"""Matrix products from which values of a tiled group are computed."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from tlf.analysis.tiling.group_tiling import GroupTiling, TiledOperation
 
 
 def find_source_product(tiling: GroupTiling, value: SSAValue) -> TiledOperation | None:
-    """Return the product that a value is or is computed from elementwise."""
-    pending, seen = [value], set[SSAValue]()
+    """
+    Return the product that computes a value, directly or through elementwise
+    operations.
+    """
+    pending, visited = [value], set[SSAValue]()
     while pending:
         each = pending.pop()
-        if each in seen or isinstance(each.owner, Block):
+        if each in visited or isinstance(each.owner, Block):
             continue
-        seen.add(each)
+        visited.add(each)
         if (tiled := tiling.tiles.get(each.owner)) is None:
             continue
         if tiled.facts.is_product:

@@ -14,41 +14,41 @@ class UnitCycles:
     lanes: float = 0.0
     """Scalar arithmetic."""
     special: float = 0.0
-    """Exponentials, roots and reciprocals, in a unit of their own."""
+    """Exponentials, roots and reciprocals, in a dedicated unit."""
     loads: float = 0.0
-    """Threads that load or store."""
+    """Loads and stores of threads."""
     shared: float = 0.0
-    """The shared memory."""
+    """Shared memory accesses."""
     port: float = 0.0
     """Transfers from and to the cache."""
 
     @property
     def longest(self) -> float:
-        """The time of the busiest part: where all overlap."""
+        """Cycles of the busiest unit: the time if all units overlap."""
         return max(
             self.matrix, self.elementwise_cycles, self.loads, self.shared, self.port
         )
 
     @property
     def elementwise_cycles(self) -> float:
-        """The time of what is computed element by element, of many elements at once."""
+        """Cycles of elementwise arithmetic; lanes and special unit overlap."""
         return max(self.lanes, self.special)
 
     @property
     def warp_issued_cycles(self) -> float:
-        """The time of what warps do themselves, one thing after the other."""
+        """Cycles of work that warps execute sequentially."""
         return self.elementwise_cycles + self.loads + self.shared
 
     @property
     def total(self) -> float:
-        """The time of one part after the other: where nothing overlaps."""
+        """Sum over the units: the time if nothing overlaps."""
         return (
             self.matrix + self.elementwise_cycles + self.loads + self.shared + self.port
         )
 
     @property
     def bottleneck(self) -> str:
-        """The name of the busiest part."""
+        """Name of the busiest unit."""
         parts = {
             "matrix": self.matrix,
             "lanes": self.lanes,

@@ -20,54 +20,58 @@ from tlf.support.affine.index_access import Box
 @dataclass(slots=True)
 class ChannelTraffic:
     """
-    Moves in one direction, all of them together. It is never changed; a frozen class
-    would take longer to make.
+    Total of the moves in one direction. Treat instances as immutable; a frozen class
+    would be slower to construct.
     """
 
     bytes: int = 0
     """Payload."""
     cycles: float = 0.0
-    """That they take the channel."""
+    """Channel cycles."""
 
     def __add__(self, other: ChannelTraffic) -> ChannelTraffic:
         return ChannelTraffic(self.bytes + other.bytes, self.cycles + other.cycles)
 
 
 class GroupTransfers:
-    """
-    Adds up what moves of boxes cost over all iterations of a group's loops.
-    """
+    """Total traffic of moving boxes over all iterations of a group's loops."""
 
     def __init__(self, tiling: GroupTiling, moves: TransferCosts) -> None:
         self.moves = moves
-        rolled = tiling.rolling_loop
-        loops = [loop for loop in tiling.loops.values() if loop is not rolled]
-        self.outer = [*loops, rolled] if rolled is not None else loops
-        """The loops over tiles, outermost first."""
+        sliding = tiling.rolling_loop
+        loops = [loop for loop in tiling.loops.values() if loop is not sliding]
+        self.outer = [*loops, sliding] if sliding is not None else loops
+        """Loops over tiles, outermost first."""
         self.loops = [*self.outer, *tiling.inner_loops.values()]
-        """Those over the pieces of a reduction, too."""
+        """Loops over tiles, then over reduction tiles."""
 
     def load_traffic(self, value: SSAValue, box: Box) -> ChannelTraffic:
-        """Bring a box near, outside of the loops further in that do not move it."""
+        """
+        Return the traffic of loading a box, hoisted out of inner loops that do not move
+        it.
+        """
         return self._total_traffic(value, box, self.repeat_count(box), inward=True)
 
     def store_traffic(self, value: SSAValue, box: Box) -> ChannelTraffic:
-        """Put a box back in every iteration."""
+        """Return the traffic of storing a box in every iteration."""
         return self._total_traffic(
             value, box, self._invariant_trips(box, self.outer), inward=False
         )
 
     def gather_traffic(self, tiled: TiledOperation) -> ChannelTraffic:
-        """Bring what indices name near, in every iteration."""
+        """
+        Return the traffic of gathering an operation's tile by indices in every
+        iteration.
+        """
         op, moves = tiled.op, self.moves
         assert isinstance(op, IndexedInterface)
         shape, item, _ = moves.storage_of(op.results[0])
-        rooms = [interval.tile_extent for interval in tiled.result]
+        extents = [interval.tile_extent for interval in tiled.result]
         pairs = zip(tiled.result, shape, strict=True)
         times = self._invariant_trips(tiled.result, self.outer)
         payload = prod(covered_extent(*each) for each in pairs) * item * times
-        cost = gather_cost_of(moves.costs, op, rooms, moves.near, moves.far)
-        cycles = cost.cycles * payload / max(1, prod(map(min, rooms, shape)) * item)
+        cost = gather_cost_of(moves.costs, op, extents, moves.near, moves.far)
+        cycles = cost.cycles * payload / max(1, prod(map(min, extents, shape)) * item)
         return ChannelTraffic(payload, max(cycles, moves.min_channel_cycles(payload)))
 
     def repeat_count(self, box: Box) -> int:
@@ -75,7 +79,9 @@ class GroupTransfers:
         return self._invariant_trips(box, self.loops[: self.loop_depth(box)])
 
     def loop_depth(self, box: Box) -> int:
-        """Within how many loops a box is cut."""
+        """
+        Return the depth of the innermost loop that moves a box; 0 if no loop does.
+        """
         return max(
             (n + 1 for n, loop in enumerate(self.loops) if is_moved_by(box, (loop,))),
             default=0,
@@ -83,7 +89,7 @@ class GroupTransfers:
 
     @staticmethod
     def _invariant_trips(box: Box, loops: Sequence[TileLoop]) -> int:
-        """The iterations of those loops that do not move a box."""
+        """Return the number of iterations of the given loops that do not move a box."""
         return prod(loop.trips for loop in loops if not is_moved_by(box, (loop,)))
 
     def _total_traffic(
@@ -100,10 +106,10 @@ class GroupTransfers:
             if inward
             else self.moves.store_cost_of(value, box)
         )
-        rooms = [interval.tile_extent for interval in box]
-        typical = prod(map(min, rooms, shape))
+        extents = [interval.tile_extent for interval in box]
+        elements = prod(map(min, extents, shape))
         cycles = max((busy for _, busy in cost.shared), default=cost.cycles)
-        cycles *= payload / max(1, typical * item)
+        cycles *= payload / max(1, elements * item)
         return ChannelTraffic(
             payload, max(cycles, self.moves.min_channel_cycles(payload))
         )

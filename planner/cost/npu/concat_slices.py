@@ -12,13 +12,13 @@ from tlf.support.affine.index_access import Box
 
 
 class ConcatSlices:
-    """Concat operands whose tile is a slice of the tile of the result."""
+    """Concat operands whose tile is a slice of the result's tile."""
 
     def __init__(self, tiling: GroupTiling, apart: Collection[SSAValue]) -> None:
-        """Values that lie `apart` stay where they are."""
+        """Values in `apart` have separate buffers and are no slices."""
         self.tiling = tiling
         self.parts: dict[SSAValue, SSAValue] = {}
-        """For a value that is part of another one, that one."""
+        """Maps a concat operand to the concat result that it is a slice of."""
         for op, tiled in tiling.tiles.items():
             if tiled.facts.is_concat and isinstance(op, ConcatLikeInterface):
                 for operand in op.operands:
@@ -26,11 +26,11 @@ class ConcatSlices:
                         self.parts.setdefault(operand, op.results[0])
 
     def operands_of(self, whole: SSAValue) -> Iterator[SSAValue]:
-        """The values that make up one, each with those that make it up."""
-        for part, other in self.parts.items():
-            if other is whole:
-                yield part
-                yield from self.operands_of(part)
+        """Yield the operands that are slices of a value, transitively."""
+        for operand, result in self.parts.items():
+            if result is whole:
+                yield operand
+                yield from self.operands_of(operand)
 
     def _is_exact_slice(self, operand: SSAValue, op: ConcatLikeInterface) -> bool:
         """
@@ -38,19 +38,19 @@ class ConcatSlices:
         result's tile.
         """
         tiling = self.tiling
-        have, whole = self._single_tile_of(operand), tiling.tiles[op].result
-        if have is None or any(key[0] is operand for key in tiling.windows):
+        tile, result_tile = self._single_tile_of(operand), tiling.tiles[op].result
+        if tile is None or any(key[0] is operand for key in tiling.windows):
             return False
         if operand in tiling.results or (op.results[0], 0) in tiling.windows:
             return False
         accesses = op.indexing_maps()[list(op.operands).index(operand)] or ()
         return all(
-            mine.tile_extent == other.tile_extent or not access.terms
-            for mine, other, access in zip(have, whole, accesses, strict=True)
+            own.tile_extent == other.tile_extent or not access.terms
+            for own, other, access in zip(tile, result_tile, accesses, strict=True)
         )
 
     def _single_tile_of(self, value: SSAValue) -> Box | None:
-        """The only tile of a value."""
+        """Return the tile of a value, or `None` if it has several or none."""
         owner = value.owner
         if isinstance(owner, Operation) and owner in self.tiling.tiles:
             return self.tiling.tiles[owner].result

@@ -1,10 +1,10 @@
 """
 Event simulation of a program: loops over instructions that access buffers.
 
-It runs on the event model that the simulator uses, `tlf.machine.event_model`.
-Instructions of different engines are ordered where they touch the same slot of a buffer
-and one writes, as semaphores order them in the program that is compiled. A loop whose
-iterations settle into a period is not followed any further.
+The simulation uses the event model of the simulator, `tlf.machine.event_model`.
+Instructions of different engines are ordered if they access the same slot of a buffer
+and one of them writes, as semaphores order them in the compiled program. Loops are
+extrapolated once their iterations are periodic.
 """
 
 from __future__ import annotations
@@ -20,28 +20,30 @@ from tlf.machine.instruction_costs import Cost, InstructionCosts
 Buffer: TypeAlias = Hashable
 
 PATIENCE = 6
-"""After so many periods a loop is taken to have settled."""
+"""Number of periods after which a loop is assumed to be in steady state."""
 
 LINES = 4
-"""Lines of the control processor for an instruction: addresses, a signal, a wait."""
+"""
+Control processor instructions per engine instruction: addresses, a signal, a wait.
+"""
 
 
 @dataclass(frozen=True)
 class Task:
-    """An instruction and the buffers it touches."""
+    """An instruction and the buffers that it accesses."""
 
     cost: Cost
     reads: tuple[Buffer, ...] = ()
     writes: tuple[Buffer, ...] = ()
     ahead: int = 0
-    """Number of iterations before its own in which it is issued."""
+    """Prefetch distance: the number of iterations by which it is issued early."""
 
 
 @dataclass(frozen=True)
 class Loop:
     """
-    `trips` iterations of a body. Of the buffers in `slotted` every iteration uses the
-    next of `slots` slots.
+    `trips` iterations of a body. Each iteration uses the next of `slots` slots of the
+    buffers in `slotted`.
     """
 
     trips: int
@@ -54,7 +56,7 @@ Item: TypeAlias = Task | Loop
 
 
 class _Task(NamedTuple):
-    """The same with numbers for buffers."""
+    """A `Task` with buffer indices."""
 
     cost: Cost
     reads: tuple[int, ...]
@@ -63,7 +65,7 @@ class _Task(NamedTuple):
 
 
 class _Loop(NamedTuple):
-    """The same with numbers for buffers."""
+    """A `Loop` with buffer indices."""
 
     trips: int
     body: tuple[_Task | _Loop, ...]
@@ -77,7 +79,7 @@ _Item: TypeAlias = _Task | _Loop
 def _number_buffers(
     items: Sequence[Item], numbers: Mapping[Buffer, int]
 ) -> tuple[_Item, ...]:
-    """A program with numbers for buffers, which are faster to look up."""
+    """Return a program with buffer indices, which are faster to look up."""
 
     def numbers_of(buffers: Iterable[Buffer]) -> tuple[int, ...]:
         return tuple(numbers[each] for each in buffers)
@@ -96,7 +98,10 @@ def _number_buffers(
 
 
 def busy_cycles_of(items: Sequence[Item], times: int = 1) -> dict[int, int]:
-    """The cycles that instructions occupy each engine, and each shared channel."""
+    """
+    Return the busy cycles of each engine, by queue, and of each shared channel, by `-1
+    - channel`.
+    """
     total: dict[int, int] = {}
     for item in items:
         if isinstance(item, Task):
@@ -111,7 +116,7 @@ def busy_cycles_of(items: Sequence[Item], times: int = 1) -> dict[int, int]:
 
 
 def serial_cycles_of(items: Sequence[Item], times: int = 1) -> int:
-    """The cycles of instructions one by one, each until its result is there."""
+    """Return the cycles of a program without any overlap, including latencies."""
     return sum(
         (item.cost.cycles + item.cost.latency) * times
         if isinstance(item, Task)
@@ -121,9 +126,7 @@ def serial_cycles_of(items: Sequence[Item], times: int = 1) -> int:
 
 
 class Timeline:
-    """
-    Runs a program, for its time.
-    """
+    """Simulated timeline of a program."""
 
     def __init__(self, items: Sequence[Item], costs: InstructionCosts) -> None:
         self.model = EventModel.of(costs, 0)
@@ -136,8 +139,8 @@ class Timeline:
             (count * self._engines for count in slots.values()), initial=0
         )
         """
-        Base indices of the times of each buffer, by its number; the times are by slot,
-        then by engine.
+        Index of the first time of each buffer, by buffer index; times are ordered by
+        slot, then by engine.
         """
         self._place = [*self._first]
         """Indices of the times of each buffer's current slot."""
@@ -171,21 +174,22 @@ class Timeline:
         model.free[queue] = max(model.free[queue], ready)
         model.execute(task.cost)
         done = model.done[queue]
-        for place in reads:
-            self._read[place + queue] = done
-        for place in writes:
-            self._written[place + queue] = done
+        for index in reads:
+            self._read[index + queue] = done
+        for index in writes:
+            self._written[index + queue] = done
 
     def _latest_access(
         self, times: list[int], places: Sequence[int], queue: int
     ) -> int:
         """
-        Return the latest time at which any other engine was done with some places.
+        Return the latest time at which another engine completed an access to some
+        slots.
         """
         latest, others = 0, self._others[queue]
-        for place in places:
+        for index in places:
             for engine in others:
-                if (time := times[place + engine]) > latest:
+                if (time := times[index + engine]) > latest:
                     latest = time
         return latest
 
@@ -193,27 +197,27 @@ class Timeline:
         ahead = max(
             (item.ahead for item in loop.body if isinstance(item, _Task)), default=0
         )
-        for early in range(-ahead, 0):
-            self._run_iteration(loop, early)
-        period, rest, rounds = loop.slots, loop.trips, 0
+        for iteration in range(-ahead, 0):
+            self._run_iteration(loop, iteration)
+        period, remaining, periods = loop.slots, loop.trips, 0
         last: list[int] = []
-        while rest > 0:
+        while remaining > 0:
             before = self._relative_state()
-            for _ in range(min(period, rest)):
-                self._run_iteration(loop, loop.trips - rest)
-                rest -= 1
-            if rest < period:
+            for _ in range(min(period, remaining)):
+                self._run_iteration(loop, loop.trips - remaining)
+                remaining -= 1
+            if remaining < period:
                 continue
-            rounds += 1
+            periods += 1
             pairs = zip(self._relative_state(), before, strict=True)
             delta = [after - start for after, start in pairs]
-            if delta == last or rounds == PATIENCE:
-                self._skip_periods(delta, rest // period)
-                rest %= period
+            if delta == last or periods == PATIENCE:
+                self._skip_periods(delta, remaining // period)
+                remaining %= period
             last = delta
 
     def _run_iteration(self, loop: _Loop, number: int) -> None:
-        """One iteration; one of a negative number only issues what comes early."""
+        """Run one iteration; a negative `number` only issues prefetched tasks."""
         self._select_slot(loop, number)
         for item in loop.body:
             if isinstance(item, _Loop):
@@ -228,7 +232,7 @@ class Timeline:
                 self._select_slot(loop, number)
 
     def _select_slot(self, loop: _Loop, number: int) -> None:
-        """Turn slotted buffers to the slot of an iteration."""
+        """Set slotted buffers to the slot of an iteration."""
         slot = number % loop.slots * self._engines
         for buffer in loop.slotted:
             self._place[buffer] = self._first[buffer] + slot
@@ -239,9 +243,9 @@ class Timeline:
         return times + self._written + self._read
 
     def _skip_periods(self, delta: Sequence[int], times: int) -> None:
-        """Let so many periods pass, each of which moves times by `delta`."""
-        model, moved = self.model, iter(delta)
-        model.time += next(moved) * times
+        """Advance all times by `times` periods, each of which adds `delta`."""
+        model, increments = self.model, iter(delta)
+        model.time += next(increments) * times
         for values in (
             model.free,
             model.done,
@@ -249,23 +253,23 @@ class Timeline:
             self._written,
             self._read,
         ):
-            for number in range(len(values)):
-                values[number] += next(moved) * times
+            for index in range(len(values)):
+                values[index] += next(increments) * times
 
 
 def _multibuffer_counts(items: Sequence[Item]) -> dict[Buffer, int]:
-    """The buffers of a program, and how many slots each has."""
-    found: dict[Buffer, int] = {}
+    """Return the number of slots of each buffer of a program."""
+    slots: dict[Buffer, int] = {}
     for item in items:
         if isinstance(item, Task):
-            touched = dict.fromkeys((*item.reads, *item.writes), 1)
+            counts = dict.fromkeys((*item.reads, *item.writes), 1)
         else:
-            touched = _multibuffer_counts(item.body) | dict.fromkeys(
+            counts = _multibuffer_counts(item.body) | dict.fromkeys(
                 item.slotted, item.slots
             )
-        for buffer, count in touched.items():
-            found[buffer] = max(found.get(buffer, 1), count)
-    return found
+        for buffer, count in counts.items():
+            slots[buffer] = max(slots.get(buffer, 1), count)
+    return slots
 
 
 def simulate_cycles(items: Sequence[Item], costs: InstructionCosts) -> int:

@@ -1,4 +1,4 @@
-"""Steps at which the operations of a group run and its values are used."""
+"""Execution steps of a group's operations and of the uses of its values."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tlf.planner.cost.npu.nest_prediction import Nests
 
 class ExecutionSteps:
     """
-    The steps of a group, whatever its tiles: its operations one after the other, or
-    with `nests` those of one nest over nearer tiles at once.
+    Execution steps of a group, independent of its tiles: one step per operation or,
+    with `nests`, one step per nest over inner tiles.
     """
 
     def __init__(
@@ -35,8 +35,8 @@ class ExecutionSteps:
 
     def use_steps_of(self, value: SSAValue) -> tuple[int, ...]:
         """
-        The steps at which operations of the group use a value, or what is part of it.
-        A part that leaves the group is used where it is cut.
+        Return the steps at which operations of the group use a value or a slice of it.
+        A slice that leaves the group is used at the step of its operation.
         """
         if (known := self._uses.get(value)) is None:
             known = tuple(self._find_uses(value))
@@ -48,10 +48,10 @@ class ExecutionSteps:
             op = use.operation
             if op not in self.of:
                 continue
-            is_cut = is_unit_stride_slice(op)
-            if not is_cut or self._is_live_out(op):
+            is_slice = is_unit_stride_slice(op)
+            if not is_slice or self._is_live_out(op):
                 yield self.of[op]
-            if is_cut:
+            if is_slice:
                 yield from self.use_steps_of(op.results[0])
 
     def _is_live_out(self, op: Operation) -> bool:
@@ -64,7 +64,7 @@ class ExecutionSteps:
 
     def has_later_users(self, value: SSAValue) -> bool:
         """
-        Return `True` if a value has users in other steps than the one that computes it.
+        Return `True` if a value has users in steps other than that of its definition.
         """
         if (known := self._handed.get(value)) is None:
             owner = value.owner
@@ -74,7 +74,7 @@ class ExecutionSteps:
         return known
 
     def first_use_of(self, value: SSAValue) -> int:
-        """The first step that uses a value as it is; 0 where none does."""
+        """Return the first step that uses a value directly; 0 if there is none."""
         if (known := self._firsts.get(value)) is None:
             users = (use.operation for use in value.uses)
             steps = (self.of[user] for user in users if user in self.of)
@@ -84,16 +84,16 @@ class ExecutionSteps:
     def transfers_of(
         self, tiles: Mapping[Operation, TiledOperation]
     ) -> Sequence[InnerTransfer]:
-        """Return the exchanges of some operations in their nests, in order."""
+        """Return the transfers of some operations in their nests, in order."""
         assert self._nests is not None
-        # The whole group is asked for most.
+        # Most queries are for the whole group.
         key = None if len(tiles) == len(self.of) else tuple(tiles)
         if (known := self._done.get(key)) is None:
             known = self._done[key] = [*collect_transfers(tiles, self._nests)]
         return known
 
     def item_bytes_of(self, value: SSAValue) -> int:
-        """The bytes of an element of a value."""
+        """Return the bytes per element of a value."""
         if (known := self._items.get(value)) is None:
             known = dtype_of(tensor_type(value).element_type).itemsize
             self._items[value] = known

@@ -26,33 +26,33 @@ from tlf.support.affine.index_access import Box
 
 class InPlaceBuffers:
     """
-    Buffer sharing of `convert-tile-to-mem`: an elementwise operation writes in place of
-    an operand that is not needed afterwards, be it computed before or cut for the same
-    iteration, and so does a sum in place of its initial value. A view is where its
-    operand is.
+    Buffer sharing of `convert-tile-to-mem`: an elementwise operation writes to the
+    buffer of an operand that has no later use and was computed or loaded in the same
+    iteration; an accumulation writes to the buffer of its initial value. A view shares
+    the buffer of its operand.
     """
 
     def __init__(self, tiling: GroupTiling, steps: ExecutionSteps) -> None:
         self.tiling = tiling
         self.steps = steps
         self.rounded = rounded_products(tiling)
-        """Casts to 16 bits that products do by themselves."""
+        """Casts to 16 bits that are fused into products."""
         self.shares: dict[SSAValue, SSAValue] = {}
-        """For a value computed in place, the value whose buffer it takes."""
+        """Maps a value computed in place to the value whose buffer it reuses."""
         for op in tiling.tiles:
             self._find_reusable(op)
 
     def buffer_owner_of(self, value: SSAValue) -> SSAValue:
-        """Return the value in whose buffer a value lies."""
+        """Return the value whose buffer a value is stored in."""
         return self.shares.get(value, value)
 
     def values_sharing_buffer(self, place: SSAValue) -> Iterator[SSAValue]:
-        """The values that are in the buffer of one, that one first."""
+        """Yield the values stored in the buffer of `place`, `place` first."""
         yield place
-        yield from (value for value, other in self.shares.items() if other is place)
+        yield from (value for value, owner in self.shares.items() if owner is place)
 
     def last_use_of_buffer(self, value: SSAValue) -> int:
-        """The last step that uses what is in the buffer of a value."""
+        """Return the last step that uses any value in the buffer of a value."""
         uses = (
             step
             for v in self.values_sharing_buffer(value)
@@ -71,14 +71,17 @@ class InPlaceBuffers:
         if (product := self.rounded.get(op)) is not None:
             self._share_buffer(op.results[0], product.results[0])
             return
-        carried = self._is_running_total(op)
-        for operand in () if carried else _reusable_operands(op):
-            wanted, box = self.tiling.tiles[op].result, self._single_tile_of(operand)
+        is_carried = self._is_running_total(op)
+        for operand in () if is_carried else _reusable_operands(op):
+            result_box, box = (
+                self.tiling.tiles[op].result,
+                self._single_tile_of(operand),
+            )
             element = tensor_type(op.results[0]).element_type
             if box is None or tensor_type(operand).element_type != element:
                 continue
             if (
-                elements_of_box(box) != elements_of_box(wanted)
+                elements_of_box(box) != elements_of_box(result_box)
                 or operand in self.tiling.results
             ):
                 continue
@@ -95,7 +98,9 @@ class InPlaceBuffers:
         return is_loop_carried(self.tiling, owner)
 
     def _single_tile_of(self, value: SSAValue) -> Box | None:
-        """The tile of a value, if it is there for one iteration alone."""
+        """
+        Return the tile of a value if it belongs to a single iteration, else `None`.
+        """
         tiling, owner = self.tiling, value.owner
         if (value, 0) in tiling.windows:
             return None
@@ -112,7 +117,7 @@ class InPlaceBuffers:
 
 
 def _reusable_operands(op: Operation) -> Sequence[SSAValue]:
-    """The operands that the result of an operation may take the place of."""
+    """Return the operands whose buffers the result of an operation may reuse."""
     match op:
         case ElementwiseInterface() | tile.MaskOp():
             return op.operands

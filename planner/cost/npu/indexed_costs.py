@@ -20,7 +20,7 @@ from tlf.machine.instruction_costs import Cost, Indices, InstructionCosts, Trans
 from tlf.support.affine.index_access import Accesses
 
 STEPS = 3
-"""A comparison, a choice and a step of a reduction for each place that may be named."""
+"""Steps per pair of position and index: a comparison, a select and a reduction step."""
 
 
 @dataclass(frozen=True)
@@ -32,15 +32,16 @@ class IndexedCosts:
 
     @staticmethod
     def of(target: TargetSpec) -> IndexedCosts | None:
-        """Those of a target, if its moves follow indices."""
+        """
+        Return the indexed costs of a target, or `None` if its moves do not follow
+        indices.
+        """
         if target.indexed_row_cycles is None:
             return None
         return IndexedCosts(target, InstructionCosts(machine_of(target)))
 
     def is_move_cheaper(self, op: Operation) -> bool:
-        """
-        Return `True` if an operation takes less time as a move than as comparisons.
-        """
+        """Return `True` if an indexed move takes less time than comparisons."""
         if isinstance(op, IndexedWriteInterface):
             element = op.move_element_type
             if element is None:
@@ -51,42 +52,46 @@ class IndexedCosts:
         ) < self._gather_compare_cycles(op)
 
     def _gather_cycles(self, op: IndexedInterface) -> int:
-        """The cycles until a move has brought what indices name."""
-        near = self.target.tile_levels[0].name
-        far = self.target.outermost
+        """Return the cycles of a gather by an indexed move."""
+        innermost = self.target.tile_levels[0].name
+        outermost = self.target.outermost
         shape = tensor_type(op.results[0]).get_shape()
-        cost = gather_cost_of(self.costs, op, shape, near, far.name)
+        cost = gather_cost_of(self.costs, op, shape, innermost, outermost.name)
         cycles = cost.cycles + cost.latency
         owner = op.operands[0].owner
         if isinstance(owner, Operation) and not isinstance(owner, ConstantInterface):
             stored = byte_count(tensor_type(op.operands[0]))
-            cycles += transfer_cycles(stored, far.bandwidth) + far.latency
+            cycles += transfer_cycles(stored, outermost.bandwidth) + outermost.latency
         return cycles
 
     def _gather_compare_cycles(self, op: IndexedInterface) -> int:
-        """The cycles in which each place is compared with each index."""
+        """Return the cycles of a gather that compares each position with each index."""
         source = tensor_type(op.operands[0])
-        places = source.get_shape()[op.indexed_axis]
-        count = tensor_type(op.results[0]).element_count() * places
+        positions = source.get_shape()[op.indexed_axis]
+        count = tensor_type(op.results[0]).element_count() * positions
         loaded = transfer_cycles(byte_count(source), self.target.outermost.bandwidth)
         return max(STEPS * self.costs.cost_of_elementwise(count).cycles, loaded)
 
     def _scatter_cycles(self, op: IndexedWriteInterface, element: Attribute) -> int:
-        """The cycles until a move has put all where indices say, in a copy."""
-        near, far = self.target.tile_levels[0].name, self.target.outermost
+        """
+        Return the cycles of a scatter by an indexed move into a copy of the table.
+        """
+        innermost, outermost = self.target.tile_levels[0].name, self.target.outermost
         _, indices, updates = map(tensor_type, op.operands)
-        cost = scatter_cost_of(self.costs, op, element, near, far.name)
+        cost = scatter_cost_of(self.costs, op, element, innermost, outermost.name)
         loaded = byte_count(indices) + byte_count(updates)
-        moved = transfer_cycles(loaded + self._copied_bytes(op), far.bandwidth)
-        return moved + 3 * far.latency + cost.cycles + cost.latency
+        moved = transfer_cycles(loaded + self._copied_bytes(op), outermost.bandwidth)
+        return moved + 3 * outermost.latency + cost.cycles + cost.latency
 
     def _scatter_compare_cycles(self, op: IndexedWriteInterface) -> int:
-        """The cycles in which each place is compared with each index, and combined."""
+        """
+        Return the cycles of a scatter that compares each position with each index.
+        """
         table, indices, updates = map(tensor_type, op.operands)
-        places = table.get_shape()[op.written_axis]
-        named = indices.element_count() < updates.element_count()
-        steps = STEPS - named
-        count = updates.element_count() * places
+        positions = table.get_shape()[op.written_axis]
+        has_shared_indices = indices.element_count() < updates.element_count()
+        steps = STEPS - has_shared_indices
+        count = updates.element_count() * positions
         loaded = transfer_cycles(
             self._copied_bytes(op), self.target.outermost.bandwidth
         )
@@ -94,7 +99,7 @@ class IndexedCosts:
 
     @staticmethod
     def _copied_bytes(op: Operation) -> int:
-        """The bytes of what is written to, before and after it."""
+        """Return the bytes of reading and writing the updated table."""
         return byte_count(tensor_type(op.operands[0])) * 2
 
 
@@ -105,14 +110,18 @@ def scatter_cost_of(
     near: str,
     far: str,
 ) -> Cost:
-    """A move of all that an operation writes from one level to a farther one."""
+    """Return the cost of moving all updates of an indexed write to an outer level."""
     table, indices, updates = map(tensor_type, op.operands)
-    item, name = (dtype_of(each).itemsize for each in (element, indices.element_type))
+    item, index_bytes = (
+        dtype_of(each).itemsize for each in (element, indices.element_type)
+    )
     sizes, counts = updates.get_shape(), indices.get_shape()
     strides = _contiguous_strides(table.get_shape(), item)
-    named = [
+    index_strides = [
         0 if count == 1 else stride
-        for count, stride in zip(counts, _contiguous_strides(counts, name), strict=True)
+        for count, stride in zip(
+            counts, _contiguous_strides(counts, index_bytes), strict=True
+        )
     ]
     along = [0 if n == op.written_axis else each for n, each in enumerate(strides)]
     return costs.cost_of_move(
@@ -121,8 +130,8 @@ def scatter_cost_of(
         TransferEnd(0, sizes, tuple(along)),
         item,
         Indices(
-            TransferEnd(0, sizes, tuple(named)),
-            name,
+            TransferEnd(0, sizes, tuple(index_strides)),
+            index_bytes,
             near,
             strides[op.written_axis],
             scatter=True,
@@ -138,11 +147,16 @@ def gather_cost_of(
     near: str,
     far: str,
 ) -> Cost:
-    """A move of a box of a result from one level to a nearer one, by indices there."""
-    source, number = tensor_type(op.operands[0]), op.index_operand
-    named = tensor_type(op.operands[number])
+    """
+    Return the cost of moving a box of a result to an inner level, by indices in that
+    level.
+    """
+    source, index_operand = tensor_type(op.operands[0]), op.index_operand
+    indices = tensor_type(op.operands[index_operand])
     result = op.result_indexing_maps()[0]
-    item, name = (dtype_of(each.element_type).itemsize for each in (source, named))
+    item, index_bytes = (
+        dtype_of(each.element_type).itemsize for each in (source, indices)
+    )
     strides = _contiguous_strides(source.get_shape(), item)
     sizes = tuple(shape)
     return costs.cost_of_move(
@@ -153,8 +167,12 @@ def gather_cost_of(
         TransferEnd(0, sizes, _contiguous_strides(sizes, item)),
         item,
         Indices(
-            TransferEnd(0, sizes, _index_strides_of(op, number, result, sizes, name)),
-            name,
+            TransferEnd(
+                0,
+                sizes,
+                _index_strides_of(op, index_operand, result, sizes, index_bytes),
+            ),
+            index_bytes,
             near,
             strides[op.indexed_axis],
             scatter=False,
@@ -173,7 +191,7 @@ def _index_strides_of(
     sizes: Sequence[int],
     item: int,
 ) -> tuple[int, ...]:
-    """The strides of indices that are as many as a box of the result needs."""
+    """Return the byte strides of the indices of a box of the result."""
     accesses = op.indexing_maps()[number]
     extent = {access.terms[0][0]: n for access, n in zip(result, sizes, strict=True)}
     shape = [prod(extent[each] for each, _ in e.terms) for e in accesses or ()]
@@ -183,7 +201,7 @@ def _index_strides_of(
 def _operand_strides_of(
     accesses: Accesses | None, result: Accesses, strides: Sequence[int]
 ) -> tuple[int, ...]:
-    """The bytes between neighbours of an operand along each axis of a result."""
+    """Return the byte strides of an operand along each axis of a result."""
     steps: dict[int, int] = {}
     for access, stride in zip(accesses or (), strides, strict=True):
         for iterator, factor in access.terms:

@@ -16,35 +16,35 @@ from tlf.planner.cost.npu.shortlist import Sizes
 from tlf.planner.cost.npu.size_options import stepping_sizes
 
 EMPTY = 4
-"""Tiles of which a row fills less than one part in so many of a burst are left out."""
+"""Tiles whose rows fill less than 1 / EMPTY of a burst are excluded."""
 
 SHORT = 8
-"""Reductions of so few steps, as of the taps of a window, run whole."""
+"""Maximum extent of a reduction, such as the taps of a window, that is never tiled."""
 
 WORTHWHILE = 32
-"""A product has at least so many columns, and steps, where it can."""
+"""Minimum columns and reduction steps of a product's tile, where extents allow."""
 
 
 @dataclass
 class CandidateGrid:
-    """Halves of axes, and powers of two, that may be tiles of a group."""
+    """Grid of candidate tile sizes of a group: halves of axes and powers of two."""
 
     members: GroupMembers
     axes: TileableAxes
     contractions: Sequence[ContractionInterface]
-    """Those of the group."""
+    """Contractions of the group."""
     burst: int
-    """Bytes of the farther memory that move at once."""
+    """Burst of the outer memory, in bytes."""
 
     def candidate_sizes(self, most: int) -> list[Sizes]:
         """
-        The sizes of the grids, with sums that come whole and in pieces, every other of
-        each axis first: not many more than so many.
+        Return the sizes of two grids of at most `most` points each, with whole and with
+        tiled reductions; every other size of each axis comes first.
         """
         chains = self._sizes_by_axis()
         count = len(self.axes.parallel)
-        whole = [*chains[:count], *((extent,) for extent in self.axes.reduction)]
-        grids = [self._prune_sizes(each, most) for each in (whole, chains)]
+        untiled = [*chains[:count], *((extent,) for extent in self.axes.reduction)]
+        grids = [self._prune_sizes(each, most) for each in (untiled, chains)]
         coarse = {
             sizes
             for grid in grids
@@ -55,8 +55,8 @@ class CandidateGrid:
 
     def _prune_sizes(self, chains: Sequence[Sizes], most: int) -> list[Sizes]:
         """
-        The sizes of a grid, by axis, not too many of them: the fewest of axes along
-        which products are apart, for other axes are what fills the array.
+        Return the sizes of a grid by axis, pruned to at most `most` points. Batch axes
+        are pruned first, because the other axes fill the array.
         """
         chains = list(chains)
         for axis in self._batch_axes if prod(map(len, chains)) > most else ():
@@ -74,21 +74,27 @@ class CandidateGrid:
         extents = (*axes.parallel, *axes.reduction)
         free = (*axes.free, *axes.reduction_free)
         return [
-            stepping_sizes(extent, floor) if is_free and not whole else (extent,)
-            for extent, floor, is_free, whole in zip(
+            stepping_sizes(extent, floor) if is_free and not is_short else (extent,)
+            for extent, floor, is_free, is_short in zip(
                 extents, floors, free, short, strict=True
             )
         ]
 
     def _min_reduction_sizes(self) -> list[int]:
-        """Fewer steps of a sum are not worth while, along all of its axes together."""
+        """
+        Return the minimum tile sizes of the reduction axes, whose product is at least
+        `WORTHWHILE` steps.
+        """
         extents = self.axes.reduction
         return [
             ceil(WORTHWHILE / prod(extents[axis + 1 :])) for axis in range(len(extents))
         ]
 
     def _min_parallel_sizes(self) -> list[int]:
-        """Less of an axis moves mostly empty bursts, or leaves columns idle."""
+        """
+        Return the minimum tile sizes of the parallel axes: smaller tiles move mostly
+        empty bursts or leave columns idle.
+        """
         root = self.members.root
         item = dtype_of(tensor_type(root.results[0]).element_type).itemsize
         floors = [1] * len(self.axes.parallel)
@@ -101,32 +107,32 @@ class CandidateGrid:
 
     @cached_property
     def _batch_axes(self) -> list[int]:
-        """The axes of the result along which all products are apart."""
-        forms = [self.members.op_facts.of(each) for each in self.contractions]
+        """Axes of the result that are batch axes of all products."""
+        facts = [self.members.op_facts.of(op) for op in self.contractions]
         return [
             axis
-            for axis in range(len(self.axes.parallel) if forms else 0)
+            for axis in range(len(self.axes.parallel) if facts else 0)
             if all(
-                form.roles[iterator] == "batch"
-                for form in forms
-                for access in form.result_map[axis : axis + 1]
+                each.roles[iterator] == "batch"
+                for each in facts
+                for access in each.result_map[axis : axis + 1]
                 for iterator, _ in access.terms
             )
         ]
 
     def _has_columns(self, axis: int) -> bool:
         """
-        Return `True` if many rows or columns of a product lie along an axis of the
-        result.
+        Return `True` if an axis of the result has at least `WORTHWHILE` rows or columns
+        of a product.
         """
-        forms = map(self.members.op_facts.of, self.contractions)
+        facts = map(self.members.op_facts.of, self.contractions)
         sides = (
             prod(
-                form.extents[iterator]
-                for access in form.result_map[axis : axis + 1]
+                each.extents[iterator]
+                for access in each.result_map[axis : axis + 1]
                 for iterator, _ in access.terms
-                if form.roles[iterator] != "batch"
+                if each.roles[iterator] != "batch"
             )
-            for form in forms
+            for each in facts
         )
         return max(sides, default=1) >= WORTHWHILE

@@ -38,43 +38,46 @@ from tlf.planner.cost.npu.tile_instructions import TileInstructions
 from tlf.planner.cost.npu.transfer_costs import TransferCosts
 
 STAGES = (1, 2, 3, 4)
-"""Possible numbers of iterations in flight."""
+"""Candidate numbers of iterations in flight."""
 
 TIMED = 8
-"""Of so many choices, the best by estimate, the time is worked out."""
+"""Number of best candidates by estimate that are simulated."""
 
 LITTLE = 2048
-"""Of work that takes so few cycles in each core in all, nothing is to be hidden."""
+"""
+Maximum total work of all executions, in cycles times cores, that is not worth
+overlapping.
+"""
 
 GRID = 1024
-"""The most points of the grid."""
+"""Maximum number of grid points."""
 
 ROUGH = 256
-"""The most points of the grid where about the best will do."""
+"""Maximum number of grid points of an approximate search."""
 
 HIDDEN = 16
-"""One part in so many of the work that may be hidden is taken not to be."""
+"""Fraction of overlappable work that is assumed to be exposed: 1 / HIDDEN."""
 
 SLOWER = 128
-"""Tiles that take much less room may take one part in so many more time."""
+"""Accepted slowdown of tiles that take much less memory: 1 / SLOWER."""
 
 NEAR = 8
-"""Tiles that take at most one part in so many more time may be better among others."""
+"""Maximum slowdown of alternatives, which may be better in combination: 1 / NEAR."""
 
 
 class InnerModel:
-    """Cost models of a target, between a level and the next outer one."""
+    """Cost models of a target between a level and the next outer one."""
 
     def __init__(self, target: TargetSpec, level: Level) -> None:
         names = list(target.levels)
-        far = names[names.index(level.name) + 1]
+        outer = names[names.index(level.name) + 1]
         self.costs = InstructionCosts(machine_of(target))
         self.rules = tile_rules_of(target, level.name)
         self.moves = TransferCosts(
-            self.costs, level.name, far, ordered=self.rules.is_axis_ordered
+            self.costs, level.name, outer, ordered=self.rules.is_axis_ordered
         )
         self.work = TileInstructions(self.costs)
-        self.burst = target.levels[far].burst
+        self.burst = target.levels[outer].burst
         self.capacity = level.capacity
 
     def build_program(
@@ -83,7 +86,9 @@ class InnerModel:
         stages: IterationsInFlight,
         buffers: TileBuffers | None = None,
     ) -> list[Item]:
-        """The loops of a group; what `buffers` its tiles take, if that is known."""
+        """
+        Return the loops of a group; `buffers` are the buffers of its tiles, if known.
+        """
         if early := early_contractions_of(tiling):
             buffers = buffers or TileBuffers(tiling)
             if buffers.footprint_of(stages).total_bytes > self.capacity:
@@ -102,13 +107,13 @@ class InnerSearch:
     level: Level
     machinery: InnerModel
     executions: int = 1
-    """Number of times that the loops around run the group."""
+    """Number of times that the surrounding loops run the group."""
     stages: Sequence[int] = STAGES
     grid: int = GRID
     large: tuple[list[Sizes], list[Sizes]] = field(
         default_factory=lambda: (list[Sizes](), list[Sizes]())
     )
-    """Sizes that do not fit, with sums in pieces, and with whole ones."""
+    """Sizes that do not fit, with tiled and with whole reductions."""
     timed: dict[tuple[Sizes, IterationsInFlight], TileCandidate | None] = field(
         default_factory=dict[tuple[Sizes, IterationsInFlight], "TileCandidate | None"]
     )
@@ -129,37 +134,41 @@ class InnerSearch:
         return [op for op in operations if isinstance(op, ContractionInterface)]
 
     def find_best(self) -> TileCandidate | None:
-        """The best choice, or None where nothing of the grid fits."""
-        if (least := self._single_tile_candidate()) is not None:
-            return least
-        found = self._search_grid(TIMED)
+        """Return the best candidate, or `None` if no point of the grid fits."""
+        if (single := self._single_tile_candidate()) is not None:
+            return single
+        best = self._search_grid(TIMED)
         return (
-            None if found is None else self._prefer_less_memory(self._hill_climb(found))
+            None if best is None else self._prefer_less_memory(self._hill_climb(best))
         )
 
     def candidates_near(self, best: TileCandidate) -> list[TileCandidate]:
-        """The choices known that take little more time than the best, and the best."""
-        others = (each for each in self._candidates_within(best, NEAR) if each != best)
-        return [best, *sorted(others, key=rank_of_candidate)]
+        """Return the best candidate, then the known ones at most 1 / NEAR slower."""
+        alternatives = (
+            each for each in self._candidates_within(best, NEAR) if each != best
+        )
+        return [best, *sorted(alternatives, key=rank_of_candidate)]
 
     def _candidates_within(
         self, best: TileCandidate, part: int
     ) -> Iterator[TileCandidate]:
-        """The choices known that take at most one part in so many more time."""
-        most = best.cycles + best.cycles // part
+        """
+        Yield the known candidates that are at most `1 / part` slower than the best.
+        """
+        limit = best.cycles + best.cycles // part
         for each in self.timed.values():
-            if each is not None and each.cycles <= most:
+            if each is not None and each.cycles <= limit:
                 yield each
 
     def _prefer_less_memory(self, best: TileCandidate) -> TileCandidate:
         """
-        Return a candidate of similar time that takes less memory, if there is one.
+        Return a candidate of similar time that takes less memory, or the best one.
         """
         if 2 * best.bytes <= self.level.capacity:
             return best
         known = self._candidates_within(best, SLOWER)
-        leaner = (each for each in known if 4 * each.bytes <= 3 * best.bytes)
-        return min(leaner, key=rank_of_candidate, default=best)
+        smaller = (each for each in known if 4 * each.bytes <= 3 * best.bytes)
+        return min(smaller, key=rank_of_candidate, default=best)
 
     def find_rough(self) -> TileCandidate | None:
         """Return an approximately best candidate at a fraction of the search cost."""
@@ -167,24 +176,24 @@ class InnerSearch:
 
     def _search_grid(self, timed: int) -> TileCandidate | None:
         """
-        The best of the grid; the time is worked out of so many of each kind: sums that
-        come whole or in pieces, with so many iterations in flight.
+        Return the best candidate of the grid. The `timed` best estimates are simulated
+        of each kind: whole or tiled reductions, by number of iterations in flight.
         """
-        lists = [Shortlist(self.counts, timed) for _ in range(2)]
+        shortlists = [Shortlist(self.counts, timed) for _ in range(2)]
         for sizes in self.grid_sizes():
-            best = lists[self._has_whole_reductions(sizes)]
-            for choice in self._estimate_candidates(sizes, best):
-                best.add_candidate(choice)
-        found = (
+            shortlist = shortlists[self._has_whole_reductions(sizes)]
+            for candidate in self._estimate_candidates(sizes, shortlist):
+                shortlist.add_candidate(candidate)
+        candidates = (
             self.time_candidate((*each.tile, *each.reduce), each.stages)
-            for best in lists
-            for each in best
+            for shortlist in shortlists
+            for each in shortlist
         )
-        known = [each for each in found if each is not None]
+        known = [each for each in candidates if each is not None]
         return min(known, key=rank_of_candidate, default=None)
 
     def grid_sizes(self) -> list[Sizes]:
-        """The sizes of the grids."""
+        """Return the tile sizes of the grid."""
         burst = self.machinery.burst
         return CandidateGrid(
             self.members, self.axes, self._find_contractions, burst
@@ -195,7 +204,7 @@ class InnerSearch:
         return sizes[len(self.axes.parallel) :] == self.axes.reduction
 
     def _single_tile_candidate(self) -> TileCandidate | None:
-        """Everything as one tile, if that leaves little to gain."""
+        """Return the candidate with a single tile if overlap would gain little."""
         sizes = (*self.axes.parallel, *self.axes.reduction)
         if (buffers := self._buffers_for(sizes)) is None:
             return None
@@ -210,10 +219,7 @@ class InnerSearch:
     def _estimate_candidates(
         self, sizes: Sizes, best: Shortlist
     ) -> Iterator[TileCandidate]:
-        """
-        Yield the estimated choices of some sizes, unless they cost more than the best
-        known.
-        """
+        """Yield the estimated candidates of some sizes that may enter the shortlist."""
         large = self.large[self._has_whole_reductions(sizes)]
         if any(_is_at_least(sizes, misfit) for misfit in large):
             return
@@ -233,7 +239,7 @@ class InnerSearch:
                 yield TileCandidate(sizes[:count], sizes[count:], stages, time, size)
 
     def min_compute_cycles(self, tiling: GroupTiling) -> int:
-        """The cycles of the products of all tiles that are whole."""
+        """Return the cycles of the products of all full tiles."""
         total = 0
         for op, tiled in tiling.tiles.items():
             if isinstance(op, ContractionInterface):
@@ -244,7 +250,7 @@ class InnerSearch:
         return total
 
     def _hill_climb(self, best: TileCandidate) -> TileCandidate:
-        """Go on to the best neighbour, or exchange, while there is a better one."""
+        """Return the local optimum: no neighbour and no exchange is better."""
         while True:
             sizes = (*best.tile, *best.reduce)
             better = self._select_best((sizes, *self._neighbour_sizes(sizes)), best)
@@ -257,7 +263,7 @@ class InnerSearch:
     def _select_best(
         self, tried: Iterable[Sizes], best: TileCandidate
     ) -> TileCandidate:
-        """The best of some sizes, the given choice where none is better."""
+        """Return the best candidate of some sizes, or `best` if none is better."""
         timed = (
             self.time_candidate(each, stages)
             for each in tried
@@ -266,7 +272,7 @@ class InnerSearch:
         return min((best, *(e for e in timed if e is not None)), key=rank_of_candidate)
 
     def _neighbour_sizes(self, sizes: Sizes) -> Iterator[Sizes]:
-        """Sizes with one axis one option up or down."""
+        """Yield the sizes with one axis one option up or down."""
         for axis in range(len(sizes)):
             for other in (
                 *self._next_smaller(sizes, axis),
@@ -275,20 +281,20 @@ class InnerSearch:
                 yield (*sizes[:axis], other, *sizes[axis + 1 :])
 
     def _traded_sizes(self, sizes: Sizes) -> Iterator[Sizes]:
-        """Sizes with one axis one option up, and another one down."""
-        for grown, cut in permutations(range(len(sizes)), 2):
+        """Yield the sizes with one axis one option up and another one down."""
+        for grown, shrunk in permutations(range(len(sizes)), 2):
             for more in self._next_larger(sizes, grown):
-                for less in self._next_smaller(sizes, cut):
-                    found = list(sizes)
-                    found[grown], found[cut] = more, less
-                    yield tuple(found)
+                for less in self._next_smaller(sizes, shrunk):
+                    traded = list(sizes)
+                    traded[grown], traded[shrunk] = more, less
+                    yield tuple(traded)
 
     def _next_smaller(self, sizes: Sizes, axis: int) -> Sizes:
-        """The next smaller option of an axis, if there is one."""
+        """Return the next smaller option of an axis, if there is one."""
         return tuple(e for e in self._options_along(axis) if e < sizes[axis])[-1:]
 
     def _next_larger(self, sizes: Sizes, axis: int) -> Sizes:
-        """The next larger option of an axis, if there is one."""
+        """Return the next larger option of an axis, if there is one."""
         return tuple(e for e in self._options_along(axis) if e > sizes[axis])[:1]
 
     def _options_along(self, axis: int) -> Sizes:
@@ -300,8 +306,8 @@ class InnerSearch:
         self, sizes: Sizes, stages: IterationsInFlight
     ) -> TileCandidate | None:
         """
-        Return the timed choice of some sizes; `None` where they are illegal or do not
-        fit.
+        Return the simulated candidate of some sizes; `None` if they are illegal or do
+        not fit.
         """
         key = sizes, stages
         if key not in self.timed:
@@ -326,12 +332,12 @@ class InnerSearch:
         return self.machinery.build_program(buffers.tiling, stages, buffers)
 
     def _buffers_for(self, sizes: Sizes) -> TileBuffers | None:
-        """Return the buffers of tiles of some sizes; `None` where they are illegal."""
+        """Return the buffers of tiles of some sizes; `None` if they are illegal."""
         tiling = self._tiling_for(sizes)
         return None if tiling is None else TileBuffers(tiling, steps=self.steps)
 
     def _tiling_for(self, sizes: Sizes) -> GroupTiling | None:
-        """Tiles of some sizes, or None where they are illegal."""
+        """Return the tiling of some sizes, or `None` if they are illegal."""
         count = len(self.axes.parallel)
         tile, reduce = sizes[:count], sizes[count:]
         try:
@@ -341,7 +347,7 @@ class InnerSearch:
 
 
 def _count_whole_tiles(tiling: GroupTiling, scope: LoopLevel) -> int:
-    """Return the number of whole tiles; one where there is none."""
+    """Return the number of full tiles, at least 1 per loop."""
     loops = [*tiling.loops.values()]
     if scope is LoopLevel.INNER:
         loops += tiling.inner_loops.values()
@@ -355,13 +361,15 @@ def _is_at_least(sizes: Sizes, other: Sizes) -> bool:
 
 def _estimate_cycles(program: Sequence[Item], stages: IterationsInFlight) -> int:
     """
-    About how long a program takes: what keeps its busiest part busy, and a share of
-    all else, which is hidden behind it where iterations overlap. No more run at once
-    than are in flight, and one that is loaded or stored beside them.
+    Return the approximate cycles of a program: the cycles of its busiest engine and the
+    exposed fraction of all other cycles if iterations overlap. The iterations in
+    flight, and one that is loaded or stored, run in parallel.
     """
     cycles = busy_cycles_of(program)
-    most, total = max(cycles.values(), default=0), sum(cycles.values())
+    busiest, total = max(cycles.values(), default=0), sum(cycles.values())
     if stages == SINGLE:
         return total
-    at_once = max(stages.tiles, stages.reduce_stages) + 1
-    return max(most + (total - most) // HIDDEN, serial_cycles_of(program) // at_once)
+    in_flight = max(stages.tiles, stages.reduce_stages) + 1
+    return max(
+        busiest + (total - busiest) // HIDDEN, serial_cycles_of(program) // in_flight
+    )

@@ -14,16 +14,18 @@ from tlf.planner.cost.npu.nest_prediction import Nests
 
 
 class InnerTransfer(NamedTuple):
-    """Instructions and moves for an operation, whatever its tile."""
+    """Instructions and moves of an operation, independent of its tile."""
 
     op: Operation
     nest: int
     computes: bool
-    """True if it takes instructions of its own."""
+    """True if the operation has its own instructions."""
     loads: tuple[tuple[SSAValue, int], ...]
-    """The operands that are moved near for it, with their places."""
+    """
+    Operands loaded into the inner level for the operation, with their operand indices.
+    """
     stores: tuple[SSAValue, ...]
-    """The results that are moved back."""
+    """Results stored to the outer level."""
 
 
 def collect_transfers(
@@ -32,29 +34,31 @@ def collect_transfers(
     without: Collection[object] = (),
 ) -> Iterator[InnerTransfer]:
     """
-    Yield the exchange of each operation in order, each of them in one of the nests:
-    `without` the instructions of some operations, and without moves of some values.
+    Yield the transfers of each operation in its nest, in order. Instructions of
+    operations and moves of values in `without` are excluded.
     """
-    there: dict[int, set[object]] = {}
+    loaded_by_nest: dict[int, set[object]] = {}
     for op, tiled in tiles.items():
         if tiled.facts.is_buffer_view or tiled.is_moved:
             continue
-        own = nests[op]
-        near = there.setdefault(own, {*without})
-        read = {operand: n for n, operand in reversed([*enumerate(op.operands)])}
+        nest = nests[op]
+        loaded = loaded_by_nest.setdefault(nest, {*without})
+        operand_indices = {
+            operand: n for n, operand in reversed([*enumerate(op.operands)])
+        }
         loads = [
-            (operand, number)
-            for operand, number in read.items()
-            if operand not in near and not _is_nest_result(operand, nests, own)
+            (operand, index)
+            for operand, index in operand_indices.items()
+            if operand not in loaded and not _is_nest_result(operand, nests, nest)
         ]
         stores = [
             result
             for result in op.results
-            if result not in near and _is_live_out(result, nests, own)
+            if result not in loaded and _is_live_out(result, nests, nest)
         ]
-        computes = op not in near and not _is_fused_rounding(tiled, nests)
-        yield InnerTransfer(op, own, computes, tuple(loads), tuple(stores))
-        near.update(op.operands)
+        computes = op not in loaded and not _is_fused_rounding(tiled, nests)
+        yield InnerTransfer(op, nest, computes, tuple(loads), tuple(stores))
+        loaded.update(op.operands)
 
 
 def _is_nest_result(operand: SSAValue, nests: Nests, own: int) -> bool:
@@ -71,8 +75,8 @@ def _is_live_out(result: SSAValue, nests: Nests, own: int) -> bool:
 
 def _is_fused_rounding(tiled: TiledOperation, nests: Nests) -> bool:
     """
-    Return `True` if an operation is a rounding that a product of the same nest does by
-    itself.
+    Return `True` if an operation is a rounding that is fused into a product of the
+    nest.
     """
     if not tiled.facts.is_rounding_cast:
         return False

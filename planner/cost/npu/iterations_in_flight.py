@@ -1,4 +1,4 @@
-"""Number of iterations of a group's loops that are in flight at once."""
+"""Numbers of iterations of a group's loops in flight."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from tlf.analysis.tiling.group_tiling import GroupTiling
 
 
 class IterationsInFlight(NamedTuple):
-    """Iterations that overlap: one is loaded for while others are computed."""
+    """Numbers of overlapping iterations: one is loaded while others are computed."""
 
     tiles: int = 1
-    """Of the loops over tiles."""
+    """Iterations of the loops over tiles."""
     reduce_stages: int = 1
-    """Of the loops over the pieces of a reduction, for each tile."""
+    """Iterations of the loops over reduction tiles, for each tile."""
 
 
 SINGLE = IterationsInFlight()
-"""Nothing overlaps."""
+"""No overlap."""
 
 
 def iterations_in_flight(tiling: GroupTiling, stages: int) -> IterationsInFlight:
     """
-    So many iterations at an outer level: pieces of a reduction, one tile after the
-    other, or tiles where reductions are whole.
+    Return the iterations in flight at an outer level: `stages` reduction tiles of one
+    tile, or `stages` tiles if reductions are whole.
     """
     return (
         IterationsInFlight(1, stages)

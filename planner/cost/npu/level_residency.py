@@ -1,4 +1,4 @@
-"""Residency of a group's operands and results in the level around it."""
+"""Residency of a group's operands and results in the surrounding level."""
 
 from __future__ import annotations
 
@@ -10,25 +10,27 @@ from xdsl.ir import SSAValue
 
 @dataclass(frozen=True)
 class Residency:
-    """Values resident in the level around a group."""
+    """Values resident in the level around a group, as whole tensors."""
 
     resident: frozenset[SSAValue] = frozenset()
-    """Inputs that are there already, whole."""
+    """Inputs that are already resident."""
     retained: frozenset[SSAValue] = frozenset()
-    """Results that stay there, whole."""
+    """Results that stay resident."""
     unstored: frozenset[SSAValue] = frozenset()
     """Results that are not written to the outermost memory."""
     loaded: frozenset[SSAValue] = frozenset()
-    """Inputs that are brought there before all tiles, whole."""
+    """Inputs that are loaded before all tiles."""
     early: frozenset[SSAValue] = frozenset()
-    """Inputs that are there while an earlier group runs: before loops, such *early*
-    loads may be over when this one starts."""
+    """
+    Inputs that are available while an earlier group runs: *early* loads before loops
+    may complete before this group starts.
+    """
 
     @cached_property
     def inner_inputs(self) -> frozenset[SSAValue]:
-        """Inputs of which tiles are views."""
+        """Inputs whose tiles are views."""
         return self.resident | self.loaded
 
 
 NO_RESIDENCY = Residency()
-"""Nothing is in the level around a group."""
+"""No resident values."""

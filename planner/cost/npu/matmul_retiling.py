@@ -1,11 +1,11 @@
 """
 Work of matmul tiles that are tiled again for an inner memory level.
 
-Rows of a product may come from several axes, as those of an image. Its tiles are boxes
-of these, and each tile fills up the rows of an array of cells by itself: 28 x 56
-results are 24.5 times 64 rows, but their tiles, such as 8 x 8, are 28 times as many.
-Along a single axis tiles can be multiples of what the array has. Where neighbours are
-columns, as in `bands.py`, they are not rows as well.
+Rows of a product may come from several axes, such as those of an image. Tiles are boxes
+of these axes, and each tile pads its rows to the rows of the systolic array: 28 x 56
+results are 24.5 times 64 rows, but their 8 x 8 tiles are 28 times 64. Along a single
+axis, tile sizes can be multiples of the array's rows. Neighbours that are columns, as
+in `banded_matmul.py`, are not rows as well.
 """
 
 from __future__ import annotations
@@ -25,26 +25,28 @@ from tlf.analysis.operations.banded_matmul import (
 from tlf.planner.cost.npu.size_options import stepping_sizes
 
 SUM_BYTES = 4
-"""Of an element of a sum of products."""
+"""Bytes per element of an accumulator."""
 
 SLOTS = 2
-"""Tiles of sums in a nearer memory: while one is computed, another one is rounded."""
+"""
+Slots of accumulator tiles in an inner memory: one is computed while another is rounded.
+"""
 
 MANY = 1 << 12
-"""Of more boxes than this none is tried: the array is taken to be full."""
+"""Maximum number of boxes to enumerate; for more, the array is assumed to be full."""
 
 Extents: TypeAlias = Sequence[int]
 
 Axis: TypeAlias = tuple[int, int]
-"""An extent, and how many elements along it are columns."""
+"""Extent of an axis, and the number of elements along it that are columns."""
 
 RetiledWork: TypeAlias = Callable[
     [Sequence[str], Extents, Windows | None, SystolicArray], MatmulWork
 ]
-"""The product of iterators with these roles and extents, however it is cut."""
+"""Padded work of a product with these iterator roles and extents, after retiling."""
 
 Sizes: TypeAlias = Callable[[int], tuple[int, ...]]
-"""The sizes of tiles along an axis."""
+"""Candidate tile sizes along an axis."""
 
 
 @lru_cache(maxsize=1 << 12)
@@ -98,7 +100,7 @@ def min_work(
 def _padded_banded_work(
     bands: BandedMatmul, array: SystolicArray, capacity: int
 ) -> MatmulWork:
-    """The product of bands in boxes of sizes that a search starts from."""
+    """Return the padded work of a banded matmul over the initial sizes of a search."""
     work, rows, most = bands.work, bands.row_role, _max_tile_elements(array, capacity)
     axes = _axes_of_side(
         bands.windows.roles, bands.extents, rows, bands.columns_by_iterator
@@ -117,7 +119,7 @@ def _padded_box_work(
     capacity: int,
     sizes: Sizes,
 ) -> MatmulWork:
-    """The product of boxes of some sizes, without bands."""
+    """Return the padded work of boxes of candidate sizes, without banded matmul."""
     work, most = MatmulWork.of(roles, extents), _max_tile_elements(array, capacity)
     rows, columns = (_axes_of_side(roles, extents, side, {}) for side in "mn")
     works = [
@@ -131,18 +133,20 @@ def _padded_box_work(
 
 
 def _max_tile_elements(array: SystolicArray, capacity: int) -> int:
-    """The elements of a tile whose sums have slots in a memory."""
+    """Return the maximum rows of a tile whose accumulators have slots in a memory."""
     return capacity // (SUM_BYTES * SLOTS * array.cols)
 
 
 def _axes_of_side(
     roles: Sequence[str], extents: Extents, side: str, along: Mapping[int, int]
 ) -> tuple[Axis, ...]:
-    """The axes of a side, longer than 1, with how many of each are columns."""
+    """
+    Return the axes of a side that are longer than 1, each with its number of columns.
+    """
     pairs = enumerate(zip(roles, extents, strict=True))
     return tuple(
-        (extent, along.get(number, 1))
-        for number, (role, extent) in pairs
+        (extent, along.get(index, 1))
+        for index, (role, extent) in pairs
         if role == side and extent > 1
     )
 
@@ -150,23 +154,23 @@ def _axes_of_side(
 @lru_cache(maxsize=1 << 16)
 def min_padded_rows(axes: tuple[Axis, ...], side: int, most: int, sizes: Sizes) -> int:
     """
-    Return the fewest rows of tiles that are padded to multiples of `side`. A tile has
-    `most` rows, or as many as a side.
+    Return the minimum total rows of tiles that are padded to multiples of `side`. A
+    tile has at most `most` rows, or `side` rows if that is more.
     """
-    whole = [ceil(extent / columns) for extent, columns in axes]
-    choices = [_rows_along(*axis, sizes) for axis in axes]
-    tiles = prod(map(len, choices))
+    extents = [ceil(extent / columns) for extent, columns in axes]
+    options = [_rows_along(*axis, sizes) for axis in axes]
+    tiles = prod(map(len, options))
     if len(axes) < 2 or side == 1 or not 0 < tiles <= MANY:
-        return prod(whole)
-    found = (
-        prod(-(-e // s) for e, s in zip(whole, tile, strict=True))
+        return prod(extents)
+    totals = (
+        prod(-(-e // s) for e, s in zip(extents, tile, strict=True))
         * (-(-prod(tile) // side) * side)
-        for tile in product(*choices)
+        for tile in product(*options)
         if prod(tile) <= max(side, most)
     )
-    return min(found, default=prod(whole))
+    return min(totals, default=prod(extents))
 
 
 def _rows_along(extent: int, columns: int, sizes: Sizes) -> list[int]:
-    """The rows along an axis that tiles of its sizes have."""
+    """Return the rows along an axis for each candidate tile size."""
     return [size // columns for size in sizes(extent) if size % columns == 0]

@@ -1,4 +1,4 @@
-"""Predict which operations of a group share a nest over inner tiles."""
+"""Prediction of the nests over inner tiles that operations of a group share."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from tlf.planner.fusion.cascade_fusion import CascadeFusion
 from tlf.planner.fusion.grouping import Grouping
 
 Nests: TypeAlias = Mapping[Operation, int]
-"""The nest of each operation, by number, in the order in which they run."""
+"""Nest index of each operation, in execution order."""
 
 
 class NestPredictor:
     """
-    Prediction of the nests of groups, cached by structure. Tiles that one hands to
-    another lie in the level next to the nearest.
+    Prediction of the nests of groups, cached by structure. Tiles passed from one nest
+    to another are stored in the level next to the innermost.
     """
 
     def __init__(self, target: TargetSpec, cascades: CascadeFusion | None) -> None:
-        nearest, home, *_ = target.levels.values()
-        self._grouping = Grouping(nearest, target, reports=False, home=home)
+        innermost, outer, *_ = target.levels.values()
+        self._grouping = Grouping(innermost, target, reports=False, home=outer)
         self._grouping.cascades = cascades
 
     def predict_nests(self, members: GroupMembers) -> Nests:
         """
-        The nests that `graph-group` makes of operations for the nearest level.
-        Operations of several blocks share none across blocks.
+        Return the nests that `graph-group` forms of operations for the innermost level.
+        Operations of different blocks share no nest.
         """
         grouping = self._grouping
         grouping.forms = members.op_facts
@@ -41,7 +41,7 @@ class NestPredictor:
             if block is not None
             for part in grouping.partition_block(block)
         ]
-        part_of = {op: number for number, part in enumerate(parts) for op in part}
+        part_of = {op: index for index, part in enumerate(parts) for op in part}
         own: dict[Operation, Hashable] = {
             op: part_of.get(op, op) for op in members.operations
         }
@@ -52,10 +52,11 @@ def number_nests(
     operations: Iterable[Operation], parts: Mapping[Operation, Hashable]
 ) -> Nests:
     """
-    Numbers for parts that share a nest, by their last operations as these run. Parts of
-    which none runs have no number.
+    Return the nest index of each operation; nests with equal keys in `parts` are
+    shared, and ordered by the position of their last operation. Keys without an
+    executed operation have no index.
     """
     last = {parts[op]: position for position, op in enumerate(operations)}
     order = sorted(last, key=last.__getitem__)
-    numbers = {part: number for number, part in enumerate(order)}
-    return {op: numbers[part] for op, part in parts.items() if part in numbers}
+    indices = {part: index for index, part in enumerate(order)}
+    return {op: indices[part] for op, part in parts.items() if part in indices}

@@ -35,9 +35,9 @@ Sizes: TypeAlias = tuple[int, ...]
 
 class NestProgram:
     """
-    Builds the loops of a group as the cost model sees them: the share of one core, by
-    `mem-distribute-to-cores`, while all cores share the outer memory in turn. The
-    products in `early` are issued before their own iteration, where several overlap.
+    Builder of the loops of a group for the cost model: the share of one core, by
+    `mem-distribute-to-cores`, where all cores share the outer memory. Products in
+    `early` are issued before their own iteration if several iterations overlap.
     """
 
     def __init__(
@@ -60,8 +60,8 @@ class NestProgram:
         self._early = early
 
     def build_items(self, order: Sequence[int] = ()) -> list[Item]:
-        """The program, with the loops in some order."""
-        loops = [self.loops[number] for number in order] if order else self.loops
+        """Return the program, with the loops in the given order."""
+        loops = [self.loops[index] for index in order] if order else self.loops
         self.dealt = self._find_distributed_loop(loops)
         if self.dealt is None:
             return list(self._build_nest(loops, 0))
@@ -69,19 +69,19 @@ class NestProgram:
         return list(serialize_ports(self._build_nest(loops, 0), cores))
 
     def _find_distributed_loop(self, loops: Sequence[TileLoop]) -> int | None:
-        """Return the index of the loop that is distributed to cores, if any is."""
+        """Return the index of the loop that is distributed to cores, or `None`."""
         cores = self.moves.costs.machine.cores
-        found = {
+        speedups = {
             first: parallel_speedup(
                 prod(loop.trips for loop in loops[first:last]), cores
             )
             for first, last in self._nest_bounds(loops)
         }
-        best = max(found, key=lambda first: found[first], default=None)
-        return best if best is not None and found[best] > 1 else None
+        best = max(speedups, key=lambda first: speedups[first], default=None)
+        return best if best is not None and speedups[best] > 1 else None
 
     def _nest_bounds(self, loops: Sequence[TileLoop]) -> Iterator[tuple[int, int]]:
-        """The loops that make one nest, by number, the outermost nest first."""
+        """Yield the range of loop indices of each nest, outermost nest first."""
         first = 0
         while first < len(loops):
             last = next(
@@ -96,12 +96,15 @@ class NestProgram:
             first = last
 
     def _build_nest(self, loops: Sequence[TileLoop], done: int) -> Iterator[Item]:
-        """The loops from number `done` on, with what is cut just outside of them."""
-        cuts = list(self._load_slices(loops, done))
+        """
+        Yield the loops from index `done` on, after the loads of tiles just outside of
+        them.
+        """
+        loads = list(self._load_slices(loops, done))
         if done == len(loops):
-            yield from self._build_body(cuts)
+            yield from self._build_body(loads)
             return
-        yield from cuts
+        yield from loads
         last = dict(self._nest_bounds(loops))[done]
         trips = prod(loop.trips for loop in loops[done:last])
         if done == self.dealt:
@@ -125,14 +128,14 @@ class NestProgram:
         )
 
     def _slices_in_scope(self, scope: LoopLevel) -> list[tuple[SSAValue, int, Box]]:
-        """The tiles cut in or outside of the loop of a reduction, first used first."""
-        found = [
-            (value, number, box)
-            for (value, where), boxes in self.tiling.reads.items()
-            if where is scope
-            for number, box in enumerate(boxes)
+        """Return the tiles loaded in a scope, in order of their first use."""
+        slices = [
+            (value, index, box)
+            for (value, slice_scope), boxes in self.tiling.reads.items()
+            if slice_scope is scope
+            for index, box in enumerate(boxes)
         ]
-        return sorted(found, key=lambda each: self._first_use(each[0]))
+        return sorted(slices, key=lambda each: self._first_use(each[0]))
 
     def _first_use(self, value: SSAValue) -> int:
         users = {use.operation for use in value.uses}
@@ -149,33 +152,33 @@ class NestProgram:
 
     def _build_body(self, cuts: Sequence[Task]) -> Iterator[Item]:
         """
-        Yield the items of an iteration, with those tiles that are cut for it alone. A
-        tile that is loaded ahead, but needed only after the loop of a reduction, comes
-        after that: it would hold up the loads of that loop.
+        Yield the items of an iteration, with `cuts`, the loads of its tiles. A
+        prefetched tile that is used only after the reduction loop is loaded after that
+        loop, so that it does not delay the loads of the loop.
         """
         inner = bool(self.tiling.inner_loops)
         slots = min(self.stages, prod(loop.trips for loop in self.loops))
-        ahead = () if inner else self._prefetched_products(slots)
-        behind = [cut for cut in cuts if cut.ahead and self._is_used_after_loop(cut)]
-        yield from (cut for cut in cuts if cut not in behind)
-        for op in ahead:
+        early = () if inner else self._prefetched_products(slots)
+        deferred = [cut for cut in cuts if cut.ahead and self._is_used_after_loop(cut)]
+        yield from (cut for cut in cuts if cut not in deferred)
+        for op in early:
             yield from self._compute_tile(self.tiling.tiles[op], slots - 1)
         for tiled in self.tiling.tiles.values():
-            if tiled.loop_level is LoopLevel.INNER or tiled.op in ahead:
+            if tiled.loop_level is LoopLevel.INNER or tiled.op in early:
                 continue
             if inner and tiled.op is self.tiling.anchor:
                 yield from self._build_reduction(tiled)
-                yield from behind
+                yield from deferred
             else:
                 yield from self._compute_tile(tiled)
-        for value, piece in zip(
+        for value, box in zip(
             self.tiling.results, self.tiling.result_tiles, strict=True
         ):
-            back = self.moves.store_cost_of(value, piece)
-            yield Task(back, tuple(self._buffers_of(value)), ())
+            cost = self.moves.store_cost_of(value, box)
+            yield Task(cost, tuple(self._buffers_of(value)), ())
 
     def _is_used_after_loop(self, cut: Task) -> bool:
-        """Return `True` if a tile is used only after the loop of a reduction."""
+        """Return `True` if a tile is used only after the reduction loop."""
         anchor = self.tiling.anchor
         if anchor is None or not self.tiling.inner_loops:
             return False
@@ -186,26 +189,28 @@ class NestProgram:
             for op, each in self.tiling.tiles.items()
             if op in above or each.loop_level is LoopLevel.INNER
         ]
-        places = set(cut.writes)
+        buffers = set(cut.writes)
         return not any(
-            places.intersection(self._operand_buffers(each)) for each in inside
+            buffers.intersection(self._operand_buffers(each)) for each in inside
         )
 
     def _build_reduction(self, anchor: TiledOperation) -> Iterator[Item]:
-        """The loop over the pieces of a reduction, and what follows of a cascade."""
+        """
+        Yield the loop over reduction tiles, and the updates of a cascade around it.
+        """
         trips = prod(loop.trips for loop in self.tiling.inner_loops.values())
         slots = min(self.pieces, trips)
         body = [
             *self._load_reduction_tiles(slots - 1),
             *self._build_reduction_body(anchor, slots),
         ]
-        moved = frozenset(
+        prefetched = frozenset(
             buffer for task in body if task.ahead for buffer in task.writes
         )
         for each in self.tiling.tiles.values():
             if self.tiling.is_row(each.op) and is_loop_carried(self.tiling, each.op):
                 yield from self._compute_tile(each)
-        yield Loop(trips, tuple(body), moved, slots)
+        yield Loop(trips, tuple(body), prefetched, slots)
         running = RunningTotalCosts(self.tiling, self.moves.costs)
         for op, each in self.tiling.tiles.items():
             yield from (self._update_total(op, e) for e in running.clamp_costs_of(op))
@@ -217,7 +222,7 @@ class NestProgram:
                 yield from self._compute_tile(each)
 
     def _load_reduction_tiles(self, ahead: int) -> Iterator[Task]:
-        """The loads of an iteration of a reduction."""
+        """Yield the loads of an iteration of a reduction."""
         for value, number, box in self._slices_in_scope(LoopLevel.INNER):
             buffer = value, number, LoopLevel.INNER
             yield Task(self.moves.load_cost_of(value, box), (), (buffer,), ahead)
@@ -229,14 +234,14 @@ class NestProgram:
         Yield the computation of an iteration of a reduction, early products first.
         """
         running = RunningTotalCosts(self.tiling, self.moves.costs)
-        ahead = self._prefetched_products(slots)
+        early = self._prefetched_products(slots)
         inside = [
             each
             for each in self.tiling.tiles.values()
             if each is anchor or each.loop_level is LoopLevel.INNER
         ]
         for each in inside:
-            if each.op in ahead:
+            if each.op in early:
                 yield from self._compute_tile(each, slots - 1)
         for each in inside:
             yield from (
@@ -247,20 +252,20 @@ class NestProgram:
                 self._update_total(each.op, e)
                 for e in running.correction_costs_of(each.op)
             )
-            if each.op not in ahead:
+            if each.op not in early:
                 yield from self._compute_tile(each)
             yield from (
                 self._update_total(each.op, e) for e in running.clamp_costs_of(each.op)
             )
 
     def _prefetched_products(self, slots: int) -> Collection[Operation]:
-        """The products that are issued before their own iteration."""
+        """Return the products that are issued before their own iteration."""
         return self._early if slots > 1 else ()
 
     def _update_total(self, op: Operation, cost: Cost) -> Task:
-        """An instruction that changes what an operation has summed up."""
-        places = tuple(self._buffers_of(op.results[0]))
-        return Task(cost, places, places)
+        """Return the task that updates an operation's accumulator."""
+        buffers = tuple(self._buffers_of(op.results[0]))
+        return Task(cost, buffers, buffers)
 
     def _compute_tile(self, tiled: TiledOperation, ahead: int = 0) -> Iterator[Task]:
         op = tiled.op
@@ -270,39 +275,39 @@ class NestProgram:
         if tiled.is_moved:
             yield self._gather_tile(tiled, reads)
             return
-        leaves = op.results[0] in self.tiling.results
-        is_filled = leaves and isinstance(op, ConstantInterface)
+        is_result = op.results[0] in self.tiling.results
+        is_filled = is_result and isinstance(op, ConstantInterface)
         for cost in (
             self.work.fill_costs_of(tiled) if is_filled else self.work.costs_of(tiled)
         ):
             yield Task(cost, reads, tuple(self._buffers_of(op.results[0])), ahead)
 
     def _gather_tile(self, tiled: TiledOperation, reads: tuple[Buffer, ...]) -> Task:
-        """A move that finds what an operation reads by indices."""
+        """Return the move that gathers an operation's operand by indices."""
         op, moves = tiled.op, self.moves
         assert isinstance(op, IndexedInterface)
-        rooms = [interval.tile_extent for interval in tiled.result]
-        cost = gather_cost_of(moves.costs, op, rooms, moves.near, moves.far)
-        named = tuple(each for each in reads if each not in (op.operands[0],))
+        extents = [interval.tile_extent for interval in tiled.result]
+        cost = gather_cost_of(moves.costs, op, extents, moves.near, moves.far)
+        index_reads = tuple(each for each in reads if each not in (op.operands[0],))
         ahead = self.stages - 1 if self.loops else 0
-        return Task(cost, named, tuple(self._buffers_of(op.results[0])), ahead)
+        return Task(cost, index_reads, tuple(self._buffers_of(op.results[0])), ahead)
 
     def _operand_buffers(self, tiled: TiledOperation) -> Iterator[object]:
         for operand in dict.fromkeys(tiled.op.operands):
             yield from self._buffers_of(operand)
 
     def _buffers_of(self, value: SSAValue) -> Iterator[object]:
-        """The buffers that a value is in: as many as it is read in boxes."""
-        place = self.in_place.buffer_owner_of(value)
+        """Yield the buffers of a value, one for each box in which it is read."""
+        owner = self.in_place.buffer_owner_of(value)
         boxes = 0
         for scope in LoopLevel:
-            count = len(self.tiling.reads.get((place, scope), ()))
+            count = len(self.tiling.reads.get((owner, scope), ()))
             boxes += count
-            for number in range(count):
+            for index in range(count):
                 inner = scope is LoopLevel.INNER
-                yield (place, number, scope) if inner else (place, number)
+                yield (owner, index, scope) if inner else (owner, index)
         if not boxes:
-            yield place
+            yield owner
 
 
 def serialize_ports(items: Iterable[Item], cores: int) -> Iterator[Item]:
@@ -316,11 +321,11 @@ def serialize_ports(items: Iterable[Item], cores: int) -> Iterator[Item]:
 
 
 def _written_buffers(body: Sequence[Item]) -> frozenset[Buffer]:
-    """Return the buffers that a body writes, except those of loops inside."""
-    found: set[Buffer] = set()
+    """Return the buffers that a body writes, except those slotted by inner loops."""
+    buffers: set[Buffer] = set()
     for item in body:
         if isinstance(item, Task):
-            found.update(item.writes)
+            buffers.update(item.writes)
         else:
-            found |= _written_buffers(item.body) - item.slotted
-    return frozenset(found)
+            buffers |= _written_buffers(item.body) - item.slotted
+    return frozenset(buffers)

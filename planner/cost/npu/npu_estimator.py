@@ -1,4 +1,4 @@
-"""Tile plans of groups by their estimated time on an NPU."""
+"""Tile plans of groups ranked by their estimated time on an NPU."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tlf.planner.search_space import UNRESTRICTED, SearchSpace
 T = TypeVar("T")
 
 RUNNERS_UP = 6
-"""Number of other plans kept for a group, which may be better in combination."""
+"""Number of alternative plans per group, which may be better in combination."""
 
 
 Plans: TypeAlias = tuple[graph.PlanAttr, ...]
@@ -67,13 +67,16 @@ class NpuEstimator:
             self.nesting = nest_predictor_on(target, memo)
         self._structures = StructuralKeys()
         self._known: dict[Hashable, Plans] = {}
-        circumstances = repr((target.data, level.name, freedom))
-        self._answers: dict[Hashable, int | None] = memo.table("cycles", circumstances)
-        self._plans: dict[Hashable, Plans] = memo.table("plans", circumstances)
+        configuration = repr((target.data, level.name, freedom))
+        self._answers: dict[Hashable, int | None] = memo.table("cycles", configuration)
+        self._plans: dict[Hashable, Plans] = memo.table("plans", configuration)
 
     @property
     def can_estimate_cascades(self) -> bool:
-        """Loops near the engines are run on the event model; tiles farther out not."""
+        """
+        True at the innermost level, whose loops the event model runs; tiles of outer
+        levels are not simulated.
+        """
         return self.is_nearest
 
     @staticmethod
@@ -83,7 +86,9 @@ class NpuEstimator:
         freedom: SearchSpace = UNRESTRICTED,
         memo: Memo | None = None,
     ) -> NpuEstimator | None:
-        """A finder for a level, or None where there is no model of the target."""
+        """
+        Return an estimator for a level, or `None` if there is no model of the target.
+        """
         return (
             NpuEstimator(target, level, freedom, memo)
             if has_timing_model(target)
@@ -91,11 +96,13 @@ class NpuEstimator:
         )
 
     def find_plan(self, members: GroupMembers) -> graph.PlanAttr | None:
-        """The fastest plan, or None where none of those tried fits."""
+        """Return the fastest plan, or `None` if no evaluated candidate fits."""
         return next(iter(self.find_plans(members)), None)
 
     def find_plans(self, members: GroupMembers) -> Plans:
-        """The fastest plan, and behind it others that take little longer, if known."""
+        """
+        Return the fastest plan, then alternatives that take little longer, if known.
+        """
         structure = self._structures.key_of(members.operations, members.results)
         key = structure, _execution_count(members.root)
         if key not in self._known:
@@ -104,16 +111,16 @@ class NpuEstimator:
         return self._known[key]
 
     def estimate_cycles(self, members: GroupMembers) -> int | None:
-        """About the cycles of a group by itself with the best tiles it has."""
+        """Return the approximate cycles of a group by itself with its best tiles."""
         find = self._inner_cycles if self.is_nearest else self._outer_cycles
         return _memoize_by_structure(self._answers, members, find)
 
     def _inner_cycles(self, members: GroupMembers) -> int | None:
         try:
-            choice = self._inner_search_of(members, ROUGH).find_rough()
+            candidate = self._inner_search_of(members, ROUGH).find_rough()
         except TilingError:
             return None
-        return None if choice is None else choice.cycles
+        return None if candidate is None else candidate.cycles
 
     def _outer_cycles(self, members: GroupMembers) -> int | None:
         plan = self._find_outer_plan(members)
@@ -123,8 +130,8 @@ class NpuEstimator:
         search = self._inner_search_of(members)
         if (best := search.find_best()) is None:
             return ()
-        chosen = search.candidates_near(best)[: RUNNERS_UP + 1]
-        return tuple(self._to_attribute(choice) for choice in chosen)
+        candidates = search.candidates_near(best)[: RUNNERS_UP + 1]
+        return tuple(self._to_attribute(candidate) for candidate in candidates)
 
     def _to_attribute(self, choice: TileCandidate) -> graph.PlanAttr:
         return graph.PlanAttr(
@@ -137,12 +144,12 @@ class NpuEstimator:
         )
 
     def _inner_search_of(self, members: GroupMembers, grid: int = GRID) -> InnerSearch:
-        """A search for tiles of a group near the engines."""
+        """Return a tile search for a group at the innermost level."""
         axes = self.freedom.restrict_axes(members.tileable_axes(self.machinery.rules))
         stages = self.freedom.restrict_stages(STAGES)
-        often = _execution_count(members.root)
+        executions = _execution_count(members.root)
         return InnerSearch(
-            members, axes, self.level, self.machinery, often, stages, grid
+            members, axes, self.level, self.machinery, executions, stages, grid
         )
 
     def _outer_search_of(self, members: GroupMembers) -> Plans:
@@ -158,18 +165,20 @@ class NpuEstimator:
 
 
 def nest_predictor_on(target: TargetSpec, memo: Memo | None = None) -> NestPredictor:
-    """Finds nests as `graph-group` does for the nearest memory of a target."""
-    nearest = next(iter(target.levels.values()))
-    timed = NpuEstimator.of(target, nearest, memo=memo)
+    """
+    Return a predictor of the nests that `graph-group` forms for the innermost memory.
+    """
+    innermost = next(iter(target.levels.values()))
+    estimator = NpuEstimator.of(target, innermost, memo=memo)
     return NestPredictor(
-        target, None if timed is None else CascadeFusion(target, timed)
+        target, None if estimator is None else CascadeFusion(target, estimator)
     )
 
 
 def nests_of(
     members: GroupMembers, target: TargetSpec, memo: Memo | None = None
 ) -> Nests:
-    """The nests of one group."""
+    """Return the nests of one group."""
     return nest_predictor_on(target, memo).predict_nests(members)
 
 
@@ -177,8 +186,8 @@ def _memoize_by_structure(
     known: dict[Hashable, T], members: GroupMembers, find: Callable[[GroupMembers], T]
 ) -> T:
     """
-    Return the result of `find` for a group, computed once for all groups of its
-    structure that run as many times.
+    Return the result of `find` for a group, computed once for all groups of equal
+    structure and execution count.
     """
     structure = structural_key_of(members.operations, members.results)
     key = structure, _execution_count(members.root)
@@ -189,12 +198,12 @@ def _memoize_by_structure(
 
 def _execution_count(op: Operation) -> int:
     """
-    Return how many times the loops around run an operation; a loop of unknown trip
+    Return how many times the surrounding loops run an operation; a loop of unknown trip
     count counts once.
     """
-    count, around = 1, op.parent_op()
-    while around is not None:
-        if isinstance(around, tile.WhileOp):
-            count *= prod(loop.trips or 1 for loop in loop_bounds_of(around))
-        around = around.parent_op()
+    count, parent = 1, op.parent_op()
+    while parent is not None:
+        if isinstance(parent, tile.WhileOp):
+            count *= prod(loop.trips or 1 for loop in loop_bounds_of(parent))
+        parent = parent.parent_op()
     return count

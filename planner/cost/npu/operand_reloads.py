@@ -12,16 +12,17 @@ from math import ceil
 
 def reload_counts(left: float, right: float, sums: int, room: float) -> tuple[int, int]:
     """
-    Return how many times each of two factors is moved, all of so many bytes, through
-    `room` bytes: blocks of a factor stay while all of the other pass, or blocks of sums
-    while rows of one factor meet columns of the other.
+    Return the number of loads of two factors of `left` and `right` bytes through `room`
+    bytes: blocks of one factor stay while the whole other factor is read, or blocks of
+    `sums` bytes of accumulators stay while rows of one factor meet columns of the
+    other.
     """
-    ways = [(1, ceil(left / room)), (ceil(right / room), 1)]
+    options = [(1, ceil(left / room)), (ceil(right / room), 1)]
     blocks = ceil(sums / room)
-    ways += [(ceil(blocks / rows), rows) for rows in _powers_of_two(blocks)]
-    return min(ways, key=lambda way: way[0] * left + way[1] * right)
+    options += [(ceil(blocks / rows), rows) for rows in _powers_of_two(blocks)]
+    return min(options, key=lambda option: option[0] * left + option[1] * right)
 
 
 def _powers_of_two(blocks: int) -> list[int]:
-    """Powers of two up to a number of blocks."""
+    """Return the powers of two up to a number of blocks."""
     return [1 << octave for octave in range(blocks.bit_length())]

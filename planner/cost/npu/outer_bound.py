@@ -1,21 +1,21 @@
 """
 Lower bounds of a group's cost at an outer level over all of its tilings.
 
-Source: the two bounds of a roofline (Williams et al. 2009), moves and work, each of
-them what all tiles together take at least.
+Source: the two bounds of a roofline (Williams et al. 2009), moves and work, each a
+lower bound over all tiles together.
 
 - *Moves.* A tile of `t` iterations of a loop needs `a (t - 1) + w` indices along an
-  axis, so all need the fewest where `t` is 1 or the extent. No tiling moves less
-  than the lesser of the two, axis by axis.
-- *Work.* Cycles of an engine are rounded up for each tile, so that one tile takes the
-  least, as long as nearer tiles may have any size. What smaller tiles leave out, as
-  every second row by a stride of 2, is not counted. `n` tiles add `n` times the
-  latencies of a nest, and what overlaps nothing in the first and the last of its nearer
-  tiles. Where they roll, the first windows are computed apart: up to `w - a` of the
-  iterations along an axis.
-- *Both.* In the formula of `tiled_group.py`, `n` tiles take at least the work and
-  `1 / n` of the moves, and the moves and `1 / n` of the work. One tile takes what it
-  takes. Pieces of a reduction are as many tiles that overlap.
+  axis, so that the total is least if `t` is 1 or the extent. The lesser of the two,
+  axis by axis, is a lower bound for all tilings.
+- *Work.* Cycles of an engine are rounded up for each tile, so that a single tile
+  takes the least if inner tiles may have any size. Elements that smaller tiles omit,
+  such as every second row with a stride of 2, are not counted. `n` tiles add `n` times
+  the latencies of a nest, and the head and tail latency of its inner tiles. If tiles
+  slide, the first windows are computed separately: up to `w - a` of the iterations
+  along an axis.
+- *Both.* In the formula of `tiled_group.py`, `n` tiles take at least the work plus
+  `1 / n` of the moves, and the moves plus `1 / n` of the work. The cost of a single
+  tile is exact. Reduction tiles count as tiles that overlap.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ from tlf.support.affine.index_access import Box, Interval
 Numbers: TypeAlias = NDArray[np.float64]
 
 MOST = 64
-"""More tiles than this count as so many."""
+"""Maximum number of tiles that is distinguished; more tiles count as this many."""
 
 EXACT = 1e-6
-"""Cycles that sums of rounded numbers are less exact than."""
+"""Tolerance for the rounding errors of sums, in cycles."""
 
 
 @dataclass(frozen=True)
@@ -55,22 +55,22 @@ class CostBound:
     """Lower bounds of the cost of a group."""
 
     cycles: int
-    """If early loads are over before."""
+    """Cycles if early loads are complete before the group starts."""
     bytes: int
-    """Payload of the farther memory."""
+    """Payload of the outer memory."""
     channel_time: float
-    """Cycles of its channel."""
+    """Cycles of the channel of the outer memory."""
 
     @property
     def channel_cycles(self) -> int:
-        """Whole cycles of the channel."""
+        """Cycles of the channel, rounded."""
         return round(self.channel_time)
 
 
 class OuterBound:
     """
-    Bounds what a group costs, for any values that are in the level around it.
-    `largest` is the group in one tile, `smallest` in the smallest that there are.
+    Lower bounds of a group's cost for any residency. `largest` is the group as a single
+    tile, `smallest` the group in the smallest legal tiles.
     """
 
     def __init__(self, largest: TiledGroup, smallest: TiledGroup) -> None:
@@ -80,17 +80,17 @@ class OuterBound:
 
     def bound_with(self, keeping: Residency) -> CostBound:
         """
-        Return the lower bounds of the cost of the group with some values resident in
-        the level.
+        Return the lower bounds of the group's cost with some values resident in the
+        level.
         """
-        near = keeping.inner_inputs
-        loads = {v: n for v, n in self._min_load_bytes.items() if v not in near}
+        resident = keeping.inner_inputs
+        loads = {v: n for v, n in self._min_load_bytes.items() if v not in resident}
         loads |= {v: byte_count(tensor_type(v)) for v in keeping.loaded}
         stores = [n for v, n in self._store_bytes.items() if v not in keeping.unstored]
         late = [n for value, n in loads.items() if value not in keeping.early]
-        waits = bool(late) + bool(stores)
+        latencies = bool(late) + bool(stores)
         moved = self._min_channel_cycles(late) + self._min_channel_cycles(stores)
-        cycles = waits * self.model.latency + self._multi_tile_bound(moved)
+        cycles = latencies * self.model.latency + self._multi_tile_bound(moved)
         return CostBound(
             round(min(cycles, self._single_tile_bound(keeping)) - EXACT),
             sum(loads.values()) + sum(stores),
@@ -98,29 +98,37 @@ class OuterBound:
         )
 
     def streamable_cycles(self, values: AbstractSet[SSAValue]) -> int:
-        """The cycles of the channel for those of some inputs of which tiles are cut."""
+        """
+        Return the channel cycles of the inputs among `values` that loops load in tiles.
+        """
         return self._min_load_cycles(values & self._sliced_inputs)
 
     def min_early_cycles(self, keeping: Residency) -> int:
-        """The least cycles of early loads: of inputs of which no tiles are cut."""
+        """
+        Return a lower bound of the cycles of early loads: those of inputs that loops do
+        not load in tiles.
+        """
         values = keeping.early - keeping.inner_inputs - self._sliced_inputs
         return self._min_load_cycles(values)
 
     def _min_load_cycles(self, values: AbstractSet[SSAValue]) -> int:
-        """The least cycles of the channel for loads of some inputs."""
-        known = [
+        """Return a lower bound of the channel cycles of loading some inputs."""
+        sizes = [
             self._min_load_bytes[value]
             for value in values
             if value in self._min_load_bytes
         ]
-        return round(self._min_channel_cycles(known) - EXACT)
+        return round(self._min_channel_cycles(sizes) - EXACT)
 
     def _min_channel_cycles(self, sizes: Sequence[int]) -> float:
-        """The least cycles of the channel for values of so many bytes each."""
+        """Return a lower bound of the channel cycles of values with the given bytes."""
         return sum(map(self.model.far.min_channel_cycles, sizes))
 
     def _single_tile_bound(self, keeping: Residency) -> float:
-        """The least cycles of the largest tile: whatever can is loaded early."""
+        """
+        Return a lower bound of the cycles of the largest tile, with all possible loads
+        early.
+        """
         loads: dict[SSAValue, ChannelTraffic] = {}
         for value, _, moved in self.largest.loads_with_residency(keeping):
             if value not in keeping.early:
@@ -129,7 +137,10 @@ class OuterBound:
         return self.largest.time_from_first_load(1, loads, {}, stores)
 
     def _multi_tile_bound(self, moved: float) -> float:
-        """The least cycles of several tiles that move so long, without latencies."""
+        """
+        Return a lower bound of the cycles of several tiles whose moves take `moved`
+        cycles, without latencies.
+        """
         counts, works = self._work_bounds
         times = np.maximum(works + moved / counts, moved + works[0] / counts)
         times[-1] = max(works[-1], moved)
@@ -137,13 +148,14 @@ class OuterBound:
 
     @cached_property
     def _work_bounds(self) -> tuple[Numbers, Numbers]:
-        """Two tiles, three and up to the most, and the least cycles of computation."""
+        """
+        Numbers of tiles from 2 to `MOST`, and a lower bound of the compute cycles for
+        each.
+        """
         tiling, nests = self.largest.tiling, self.largest.nests
-        done = [*collect_transfers(tiling.tiles, nests, self._shrinking_values)]
-        works = self.model.work_by_nest(tiling, nests, done, self.model.least)
-        shares = [
-            (each, self._sliding_share_of(number)) for number, each in works.items()
-        ]
+        transfers = [*collect_transfers(tiling.tiles, nests, self._shrinking_values)]
+        works = self.model.work_by_nest(tiling, nests, transfers, self.model.least)
+        shares = [(each, self._sliding_share_of(nest)) for nest, each in works.items()]
         counts = np.arange(2, MOST + 1, dtype=np.float64)
         least = np.zeros_like(counts)
         for each, share in shares:
@@ -152,21 +164,23 @@ class OuterBound:
 
     def _min_nest_cycles(self, work: NestWork, share: float, tiles: Numbers) -> Numbers:
         """
-        The least cycles of a nest, of which this share is not computed apart, for
-        numbers of tiles.
+        Return lower bounds of the cycles of a nest for numbers of tiles. `share` is the
+        fraction of its work that is not in the first windows.
         """
-        most, others = work.busiest_and_other_cycles()
-        all_, fill = most + others, work.head_tail_cycles(self.model.pace)
+        busiest, others = work.busiest_and_other_cycles()
+        total, fill = busiest + others, work.head_tail_cycles(self.model.pace)
         issue = self.model.pace.issue
         busy = np.maximum(
-            share * np.minimum(all_, most + tiles * fill),
+            share * np.minimum(total, busiest + tiles * fill),
             work.instructions * issue * tiles,
         )
-        least = np.maximum(busy, min(all_, most + fill))
+        least = np.maximum(busy, min(total, busiest + fill))
         return least + tiles * sum(work.latencies.values())
 
     def _sliding_share_of(self, number: int) -> float:
-        """Return the least share of a nest's work that sliding tiles do not reuse."""
+        """
+        Return the minimum fraction of a nest's work that sliding tiles do not reuse.
+        """
         large, small = self.largest, self.smallest.tiling
         shares = [
             _sliding_share(least, whole)
@@ -178,40 +192,40 @@ class OuterBound:
 
     @cached_property
     def _sliced_inputs(self) -> frozenset[SSAValue]:
-        """The inputs of which loops load tiles, were they small."""
+        """Inputs that loops load in tiles if tiles are small."""
         loads = self.smallest.loads_with_residency()
         return frozenset(value for value, depth, _ in loads if depth)
 
     @cached_property
     def _min_load_bytes(self) -> dict[SSAValue, int]:
-        """The least bytes that are loaded of each input."""
+        """Minimum bytes loaded of each input."""
         return {key[0]: self._min_input_bytes(key) for key in self.largest.tiling.reads}
 
     @cached_property
     def _store_bytes(self) -> dict[SSAValue, int]:
-        """The bytes that are stored of each result."""
+        """Bytes stored of each result."""
         results = self.largest.tiling.results
         return {value: byte_count(tensor_type(value)) for value in results}
 
     @cached_property
     def _shrinking_values(self) -> set[Operation | SSAValue]:
-        """Operations and values of which small tiles compute less."""
+        """Operations and values of which small tiles cover less than the whole."""
         large, small = self.largest.tiling, self.smallest.tiling
-        found = set[Operation | SSAValue]()
+        shrinking = set[Operation | SSAValue]()
         for op, tiled in large.tiles.items():
             least = small.tiles[op]
             if _is_covering_less(least.box, tiled.box):
-                found.add(op)
+                shrinking.add(op)
             if _is_covering_less(least.result, tiled.result):
-                found.update(op.results)
+                shrinking.update(op.results)
         for key, boxes in large.reads.items():
             least = small.reads[key]
             if len(least) > 1 or _is_covering_less(least[0], boxes[0]):
-                found.add(key[0])
-        return found
+                shrinking.add(key[0])
+        return shrinking
 
     def _min_input_bytes(self, key: tuple[SSAValue, LoopLevel]) -> int:
-        """The least bytes of an input that any tiles read."""
+        """Return the minimum bytes of an input that tiles of any size read."""
         type_ = tensor_type(key[0])
         shape = type_.get_shape()
         counts = [
@@ -222,14 +236,19 @@ class OuterBound:
 
 
 def _min_extent(interval: Interval, extent: int) -> int:
-    """The indices of an axis that tiles of any size hold, over all iterations."""
+    """
+    Return the minimum number of indices of an axis that tiles of any size cover over
+    all iterations.
+    """
     first = min_start(interval)
     whole = clip_extent(first, max_end(interval) - first, extent)
     return min(whole, covered_extent(interval, extent))
 
 
 def _sliding_share(small: Interval, large: Interval) -> float:
-    """The share of an axis that tiles do not have in common with those before."""
+    """
+    Return the fraction of an axis that tiles do not share with their predecessors.
+    """
     steps = [
         abs(factor) * symbol.tile
         for symbol, factor in small.offset.terms
@@ -241,15 +260,15 @@ def _sliding_share(small: Interval, large: Interval) -> float:
 
 def _is_covering_less(small: Box, large: Box) -> bool:
     """
-    Return `True` if all iterations of a small tile together cover fewer indices than
-    the large one, on some axis.
+    Return `True` if the small tile covers fewer indices of some axis over all
+    iterations than the large one.
     """
     pairs = zip(small, large, strict=True)
     return any(_total_extent(each) < whole.tile_extent for each, whole in pairs)
 
 
 def _total_extent(interval: Interval) -> int:
-    """The indices that an interval holds in all iterations together."""
+    """Return the number of indices of an interval, summed over all iterations."""
     symbols = (symbol for symbol, _ in interval.offset.terms)
     return interval.tile_extent * prod(
         symbol.trips for symbol in symbols if isinstance(symbol, TileLoop)

@@ -36,7 +36,10 @@ from tlf.planner.cost.npu.transfer_costs import TransferCosts
 from tlf.support.affine.index_access import Box
 
 SHARES = 8
-"""Into so many parts of the nearest memory sums are cut, to add pieces to them."""
+"""
+Accumulators are tiled into blocks of 1 / SHARES of the innermost memory, to which
+reduction tiles are added.
+"""
 
 
 class OuterModel:
@@ -44,30 +47,33 @@ class OuterModel:
 
     def __init__(self, target: TargetSpec, level: Level) -> None:
         names = list(target.levels)
-        at = names.index(level.name)
+        index = names.index(level.name)
         self.level = level
         self.rules = tile_rules_of(target, level.name)
         self.costs = InstructionCosts(machine_of(target))
         self.far = TransferCosts(
-            self.costs, level.name, names[at + 1], ordered=self.rules.is_axis_ordered
+            self.costs, level.name, names[index + 1], ordered=self.rules.is_axis_ordered
         )
-        nearer = tile_rules_of(target, names[at - 1])
+        inner_rules = tile_rules_of(target, names[index - 1])
         self.near = TransferCosts(
-            self.costs, names[at - 1], level.name, ordered=nearer.is_axis_ordered
+            self.costs,
+            names[index - 1],
+            level.name,
+            ordered=inner_rules.is_axis_ordered,
         )
-        self.latency = target.levels[names[at + 1]].latency
-        self.bandwidth = target.levels[names[at + 1]].bandwidth
-        nearest = target.levels[names[at - 1]]
+        self.latency = target.levels[names[index + 1]].latency
+        self.bandwidth = target.levels[names[index + 1]].bandwidth
+        inner = target.levels[names[index - 1]]
         self.work, self.least = (
-            TileInstructions(self.costs, partial(work, capacity=nearest.capacity))
+            TileInstructions(self.costs, partial(work, capacity=inner.capacity))
             for work in (padded_work, min_work)
         )
-        self.nearest = nearest.capacity
+        self.nearest = inner.capacity
         array = SystolicArray.of(self.costs.machine)
         self.columns = 1 if array is None else array.cols
         self.pace = NestThroughput(
             issue=self.costs.machine.issue_cycles * LINES,
-            fill=nearest.capacity / 2 / level.bandwidth,
+            fill=inner.capacity / 2 / level.bandwidth,
             array=self.costs.queues["matrix"],
             moves=[
                 self.costs.queues[each] for each in (self.near.load, self.near.store)
@@ -78,16 +84,16 @@ class OuterModel:
         self, tiling: GroupTiling, nests: Nests, done: Iterable[InnerTransfer] = ()
     ) -> float:
         """
-        Return the compute cycles of a tile, nest after nest. What is computed
-        iterations ahead runs beside them: of those that are as far ahead each waits for
-        the one before, and what an engine does for all of them adds up.
+        Return the compute cycles of a tile, nest after nest. Prefetched nests run in
+        parallel with the others: nests of equal prefetch distance are sequential, and
+        the busy cycles of an engine add up over all nests.
         """
         works = self.work_by_nest(tiling, nests, done)
         in_order, busy = dict[int, float](), dict[int, float]()
-        for number, ahead in _lead_by_nest(tiling, nests).items():
-            if (nest := works.get(number)) is not None:
+        for index, distance in _lead_by_nest(tiling, nests).items():
+            if (nest := works.get(index)) is not None:
                 cycles = nest.estimate_cycles(self.pace)
-                in_order[ahead] = in_order.get(ahead, 0) + cycles
+                in_order[distance] = in_order.get(distance, 0) + cycles
                 for engine, cycles in nest.busy.items():
                     busy[engine] = busy.get(engine, 0) + cycles
         if len(in_order) < 2:
@@ -97,7 +103,7 @@ class OuterModel:
     def cycles_by_nest(
         self, tiling: GroupTiling, nests: Nests, done: Iterable[InnerTransfer] = ()
     ) -> dict[int, float]:
-        """The cycles that each nest over nearer tiles takes for a tile."""
+        """Return the cycles of each nest over inner tiles for a tile."""
         return {
             number: each.estimate_cycles(self.pace)
             for number, each in self.work_by_nest(tiling, nests, done).items()
@@ -111,45 +117,45 @@ class OuterModel:
         work: TileInstructions | None = None,
     ) -> dict[int, NestWork]:
         """
-        Return the work of nests over inner tiles for a tile, by nest; those without any
-        are left out. `done` are the exchanges, all of them unless given; `work`
-        computes them.
+        Return the work of nests over inner tiles for a tile, by nest; nests without
+        work are omitted. `done` are the transfers, by default all of them; `work` is
+        the cost of instructions.
         """
-        found: dict[int, NestWork] = {}
+        works: dict[int, NestWork] = {}
         for each in done or collect_transfers(tiling.tiles, nests):
-            nest = found.setdefault(each.nest, NestWork())
+            nest = works.setdefault(each.nest, NestWork())
             for cost in self._instruction_costs(tiling, each, work or self.work):
                 nest.add_instruction(cost, self._cycles_of_cost(cost))
-        self._add_partial_sums(tiling, nests, found)
+        self._add_partial_sums(tiling, nests, works)
         if tiling.cascade is not None:
-            found[nests[tiling.cascade.anchor]].alone = self._first_stage_share(tiling)
+            works[nests[tiling.cascade.anchor]].alone = self._first_stage_share(tiling)
         if work is None:
-            self._add_operand_reloads(tiling, nests, found)
-        return {number: each for number, each in found.items() if each.busy}
+            self._add_operand_reloads(tiling, nests, works)
+        return {number: each for number, each in works.items() if each.busy}
 
     def _add_partial_sums(
         self, tiling: GroupTiling, nests: Nests, found: dict[int, NestWork]
     ) -> None:
-        """Add the moves of sums that are there between the pieces of a reduction."""
+        """Add the moves of accumulators between the stages of a reduction."""
         for op, tiled in tiling.tiles.items():
             if not is_accumulated_over_stages(tiling, op):
                 continue
             nest, value = found[nests[op]], op.results[0]
             size = elements_of_box(tiled.result) * TEMPORARY_BYTES
-            nearer = max(1, ceil(size / self.nearest * SHARES))
+            blocks = max(1, ceil(size / self.nearest * SHARES))
             cost = self.near.load_cost_of(value, tiled.result)
             nest.add_instruction(cost, self._cycles_of_cost(cost))
             for cost in self._operand_loads(tiling, tiled):
                 nest.add_instruction(
-                    cost, self._cycles_of_cost(cost) * (sqrt(nearer) - 1) / 2
+                    cost, self._cycles_of_cost(cost) * (sqrt(blocks) - 1) / 2
                 )
-            filled = found.setdefault(initial_nest_of(nests[op]), NestWork())
+            initial = found.setdefault(initial_nest_of(nests[op]), NestWork())
             cost = self.near.store_cost_of(value, tiled.result)
-            filled.add_instruction(cost, self._cycles_of_cost(cost))
+            initial.add_instruction(cost, self._cycles_of_cost(cost))
 
     def _first_stage_share(self, tiling: GroupTiling) -> float:
         """
-        The part that one nearer piece is of one for this level, if it fills the array.
+        Return the fraction of a reduction tile of this level that fills the array once.
         """
         (loop,) = tiling.inner_loops.values()
         return min(1, self.columns / loop.tile)
@@ -157,7 +163,7 @@ class OuterModel:
     def _add_operand_reloads(
         self, tiling: GroupTiling, nests: Nests, found: dict[int, NestWork]
     ) -> None:
-        """Add the moves of factors that come near more than once."""
+        """Add the moves of factors that are loaded more than once."""
         for op, tiled in tiling.tiles.items():
             if not tiled.facts.is_product:
                 continue
@@ -179,18 +185,20 @@ class OuterModel:
         self, tiling: GroupTiling, tiled: TiledOperation
     ) -> Iterator[Cost]:
         """
-        The moves of the factors of a product. Of square tiles, one factor is moved for
-        each tile of a row, the other once for all of them.
+        Yield the costs of loading the factors of a product. With square tiles, one
+        factor is loaded for each tile of a row, the other once per row.
         """
         if not isinstance(tiled.op, ContractionInterface):
             return
         for operand in dict.fromkeys(tiled.op.inputs):
-            number = tiled.op.operands.index(operand)
-            if (box := _read_box_of(tiling, tiled, number)) is not None:
+            index = tiled.op.operands.index(operand)
+            if (box := _read_box_of(tiling, tiled, index)) is not None:
                 yield self.near.load_cost_of(operand, box)
 
     def _cycles_of_cost(self, cost: Cost) -> float:
-        """The cycles of an instruction, in the cores or at a port that they share."""
+        """
+        Return the cycles of an instruction, in the cores or at a port that they share.
+        """
         share = cost.cycles / self.costs.machine.cores
         for _, cycles in cost.shared:
             share = max(share, cycles)
@@ -201,41 +209,43 @@ class OuterModel:
     ) -> Iterator[Cost]:
         """
         Yield the costs of a tile: its instructions, and its moves to and from the
-        nearest memory.
+        innermost memory.
         """
         tiled = tiling.tiles[exchange.op]
         if exchange.computes:
             yield from work.costs_of(tiled)
-        for operand, number in exchange.loads:
-            if (box := _read_box_of(tiling, tiled, number)) is not None:
+        for operand, index in exchange.loads:
+            if (box := _read_box_of(tiling, tiled, index)) is not None:
                 yield self.near.load_cost_of(operand, box)
         for result in exchange.stores:
             yield self.near.store_cost_of(result, tiled.result)
 
 
 def _lead_by_nest(tiling: GroupTiling, nests: Nests) -> dict[int, int]:
-    """By how many iterations each nest over nearer tiles is ahead."""
-    found: dict[int, int] = {}
+    """Return the prefetch distance of each nest over inner tiles, in iterations."""
+    distances: dict[int, int] = {}
     for op in tiling.tiles:
-        number, ahead = nests[op], tiling.prefetch_distances.get(op, 0)
-        found[number] = max(ahead, found.get(number, 0))
-    return found
+        number, distance = nests[op], tiling.prefetch_distances.get(op, 0)
+        distances[number] = max(distance, distances.get(number, 0))
+    return distances
 
 
 def _read_box_of(
     tiling: GroupTiling, tiled: TiledOperation, operand: int
 ) -> Box | None:
-    """The part that an operation reads of the tile of an operand that is there."""
+    """
+    Return the box of an operand that an operation reads, or `None` if there is none.
+    """
     if (available := _available_box_of(tiling, tiled.op.operands[operand])) is None:
         return None
     return tiled.reads[operand] or available
 
 
 def _available_box_of(tiling: GroupTiling, value: SSAValue) -> Box | None:
-    """The tile of a value that is there."""
+    """Return the available tile of a value, or `None` if there is none."""
     owner = value.owner
-    if isinstance(owner, Operation) and (made := tiling.tiles.get(owner)) is not None:
-        return made.result
+    if isinstance(owner, Operation) and (tiled := tiling.tiles.get(owner)) is not None:
+        return tiled.result
     for scope in LoopLevel:
         if boxes := tiling.reads.get((value, scope)):
             return boxes[0]

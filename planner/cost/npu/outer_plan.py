@@ -15,32 +15,32 @@ Sizes: TypeAlias = tuple[int, ...]
 
 PlanKey: TypeAlias = "tuple[Sizes, int | None, int, bool]"
 """
-Tile sizes, the axis along which tiles roll, iterations in flight, and whether what is
-computed for windows leads.
+Tile sizes, the sliding axis, iterations in flight, and whether values read by windows
+are computed an iteration early.
 """
 
 TRAFFIC = 3
-"""A cycle of the channel counts for one part in so many where nothing waits for it."""
+"""Weight of a hidden channel cycle in the rank: 1 / TRAFFIC."""
 
 ENOUGH = 1.02
-"""A plan so near to what no tiling beats is good enough."""
+"""Maximum ratio to the lower bound of a near-optimal plan."""
 
 
 @dataclass(frozen=True)
 class OuterPlan:
-    """Tiling of a group, and its cost."""
+    """Tiling of a group and its cost."""
 
     tile: Sizes
     sliding: int | None
     stages: int
-    """Iterations in flight: over pieces of a reduction, or over tiles."""
+    """Iterations in flight: of reduction tiles, or of tiles."""
     cost: OuterCost
     required_bytes: int
-    """Bytes of the level."""
+    """Bytes required in the level."""
     reduce: Sizes = ()
-    """The sizes of the pieces of a reduction, if it does not run whole."""
+    """Sizes of the reduction tiles; empty if the reduction is whole."""
     has_prefetch: bool = False
-    """True if the values that windows read are computed an iteration ahead."""
+    """True if the values that windows read are computed an iteration early."""
 
     @property
     def key(self) -> PlanKey:
@@ -49,15 +49,15 @@ class OuterPlan:
 
     @property
     def min_rank(self) -> int:
-        """The first number of its rank, if nothing but moves took time."""
+        """Lower bound of the first component of the rank, from the moves."""
         moved = round(self.cost.channel_cycles)
         return moved + moved // TRAFFIC
 
     @cached_property
     def rank(self) -> tuple[int, int, int]:
         """
-        Plans are better the faster they are, and a part of that the less they move;
-        then the less memory they need.
+        Sort key: cycles plus a fraction of the channel cycles, then bytes moved, then
+        memory required.
         """
         moved = round(self.cost.channel_cycles)
         return (
@@ -74,8 +74,9 @@ class OuterPlan:
         reload: Sequence[int] = (),
     ) -> graph.PlanAttr:
         """
-        The plan of a group of which some results stay in the level, and some operands
-        lie there whole, brought anew where earlier groups held them.
+        Return the plan as an attribute: the results `keep` are retained in the level,
+        the operands `hold` are resident there, and of these, `reload` are loaded again
+        although they were resident in earlier groups.
         """
         return graph.PlanAttr(
             level,
@@ -92,16 +93,16 @@ class OuterPlan:
 
 
 KnownPlans: TypeAlias = "dict[PlanKey, OuterPlan | None]"
-"""Plans by what tells them apart."""
+"""Plans by key."""
 
 KnownFootprints: TypeAlias = "dict[PlanKey, tuple[Footprint, int] | None]"
-"""Memory that such plans take: the buffers, and their bytes."""
+"""Footprints of plans by key, with the required bytes."""
 
 
 def min_cycles_of(only: OuterCost | None) -> float:
     """
-    Return a lower bound of the cycles of any tiling, from the cost with one tile; 0
-    where that is not known.
+    Return a lower bound of the cycles of any tiling, from the cost of a single tile; 0
+    if that cost is unknown.
     """
     if only is None:
         return 0
@@ -109,7 +110,7 @@ def min_cycles_of(only: OuterCost | None) -> float:
 
 
 def is_near_optimal(plan: OuterPlan, only: OuterCost) -> bool:
-    """Return `True` if a plan can hardly be beaten, neither in traffic nor in time."""
+    """Return `True` if a plan is close to the lower bounds of traffic and of time."""
     cost = plan.cost
     return (
         cost.total_cycles <= min_cycles_of(only) * ENOUGH

@@ -14,12 +14,14 @@ from tlf.planner.cost.npu.tile_search import STAGES, TileSearch
 
 POOR = 1.25
 """
-Only a plan that takes more than this times of what no tiles beat may gain by a
-reduction in pieces, whose sums are moved for each.
+Ratio to the lower bound above which a plan may gain from staged reductions, whose
+accumulators are moved in each stage.
 """
 
 PATIENCE = 2
-"""So many sizes of pieces in a row that are no better end the search for others."""
+"""
+Number of consecutive reduction tile sizes without improvement that ends the search.
+"""
 
 
 @dataclass
@@ -29,23 +31,23 @@ class OuterSearch(TileSearch):
     _staged: dict[Sizes, OuterSearch] = field(
         default_factory=dict[Sizes, "OuterSearch"]
     )
-    """The searches for plans with pieces of some sizes."""
+    """Searches by reduction tile sizes."""
     _staged_by_residency: dict[Residency, dict[Sizes, OuterSearch]] = field(
         default_factory=dict[Residency, "dict[Sizes, OuterSearch]"]
     )
 
     def with_residency(self, keeping: Residency, room: int) -> Self:
-        made = super().with_residency(keeping, room)
-        made._staged = self._staged_by_residency.setdefault(keeping, {})
-        return made
+        search = super().with_residency(keeping, room)
+        search._staged = self._staged_by_residency.setdefault(keeping, {})
+        return search
 
     def find_best(self) -> OuterPlan | None:
         best = super().find_best()
-        pieces = [] if self.reduce else self._candidate_stage_sizes()
-        if not pieces or (best is not None and not self._is_poor(best)):
+        stage_sizes = [] if self.reduce else self._candidate_stage_sizes()
+        if not stage_sizes or (best is not None and not self._is_poor(best)):
             return best
         worse = 0
-        for reduce in pieces:
+        for reduce in stage_sizes:
             plan = self._search_stages(reduce).find_best()
             if plan is not None and (best is None or plan.rank < best.rank):
                 best, worse = plan, 0
@@ -55,8 +57,9 @@ class OuterSearch(TileSearch):
 
     def rank_plans(self, count: int) -> list[OuterPlan]:
         """
-        The best few of the plans that are on the way to the best one, of those near the
-        best with tiles in flight, and of those that compute products anew.
+        Return the best `count` plans of those evaluated on the way to the best one, of
+        the neighbours of the best one with tiles in flight, and of those that recompute
+        products.
         """
         for roll in (None, *self._sliding_axes()):
             for stages in self.search_space.restrict_stages((STAGES, 1)):
@@ -74,7 +77,7 @@ class OuterSearch(TileSearch):
         return sorted(plans, key=_rank_of)[:count]
 
     def _evaluated_plans(self) -> Iterator[OuterPlan]:
-        """The plans that were priced and fit, but for those that lead."""
+        """Yield the evaluated plans that fit, except those with prefetch."""
         for plan in self.known.values():
             if (
                 plan is not None
@@ -98,8 +101,8 @@ class OuterSearch(TileSearch):
         if self.reduce or (least is not None and least <= self.capacity):
             return least
         *_, smallest = self._candidate_stage_sizes() or [None]
-        cut = None if smallest is None else self._search_stages(smallest).min_bytes()
-        return min((each for each in (least, cut) if each is not None), default=None)
+        staged = None if smallest is None else self._search_stages(smallest).min_bytes()
+        return min((each for each in (least, staged) if each is not None), default=None)
 
     def plan_for(
         self,
@@ -109,8 +112,8 @@ class OuterSearch(TileSearch):
         leads: bool = False,
     ) -> OuterPlan | None:
         """
-        The plan with some sizes, those of pieces behind those of tiles, or None where
-        it is illegal or does not fit.
+        Return the plan with the given tile sizes, followed by reduction tile sizes, or
+        `None` if it is illegal or does not fit.
         """
         count = len(self.axes.parallel)
         if len(sizes) == count:
@@ -128,9 +131,12 @@ class OuterSearch(TileSearch):
         )
 
     def _candidate_stage_sizes(self) -> list[Sizes]:
-        """Pieces along the longest axis of the reduction that is free, long first."""
+        """
+        Return reduction tiles along the longest free axis of the reduction, largest
+        first.
+        """
         axes = self.axes
-        free = [at for at, is_free in enumerate(axes.reduction_free) if is_free]
+        free = [axis for axis, is_free in enumerate(axes.reduction_free) if is_free]
         if not free:
             return []
         longest = max(free, key=axes.reduction.__getitem__)
@@ -140,13 +146,18 @@ class OuterSearch(TileSearch):
         ]
 
     def _search_stages(self, reduce: Sizes) -> OuterSearch:
-        """The search for plans with pieces of some sizes."""
+        """Return the search for plans with the given reduction tile sizes."""
         if reduce not in self._staged:
-            made = self._staged[reduce] = copy(self)
-            made.reduce, made.known, made._footprints, made._staged = reduce, {}, {}, {}
-        found = self._staged[reduce]
-        found.capacity = self.capacity
-        return found
+            created = self._staged[reduce] = copy(self)
+            created.reduce, created.known, created._footprints, created._staged = (
+                reduce,
+                {},
+                {},
+                {},
+            )
+        search = self._staged[reduce]
+        search.capacity = self.capacity
+        return search
 
 
 def _rank_of(plan: OuterPlan) -> tuple[int, int, int]:

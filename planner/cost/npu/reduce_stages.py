@@ -1,9 +1,9 @@
 """
-Stages of a reduction over its tiles: which inner nests run once per stage.
+Stages of a reduction over its tiles: inner nests that run once per stage.
 
-What is summed up lies in the level of the loop. A nest of its own fills it before the
-loop, that of the sum brings it nearer and back for each piece, and what follows comes
-in another nest.
+Accumulators are stored in the level of the loop. A nest fills them before the loop, the
+nest of the reduction loads and stores them in each stage, and the operations after the
+loop run in a third nest.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ def reduce_stage_count(tiling: GroupTiling) -> int:
 
 
 def is_accumulated_over_stages(tiling: GroupTiling, op: Operation) -> bool:
-    """Return `True` if an operation accumulates over the pieces of a reduction."""
+    """Return `True` if an operation accumulates over the stages of a reduction."""
     return bool(tiling.inner_loops) and (op is tiling.anchor or tiling.is_step(op))
 
 
 def split_nests(tiling: GroupTiling, nests: Nests) -> Nests:
-    """The nests before the loop, in it and behind it."""
-    found: dict[Operation, int] = {}
+    """Return the nests split into those before the loop, in the loop and after it."""
+    split: dict[Operation, int] = {}
     phase = BEFORE
     for op, tiled in tiling.tiles.items():
         if (
             is_accumulated_over_stages(tiling, op)
             or tiled.loop_level is LoopLevel.INNER
         ):
-            found[op] = nests[op] * PHASES + IN_LOOP
+            split[op] = nests[op] * PHASES + IN_LOOP
             phase = BEHIND
         else:
-            found[op] = nests[op] * PHASES + phase
-    return found
+            split[op] = nests[op] * PHASES + phase
+    return split
 
 
 def is_in_stage_loop(tiling: GroupTiling, number: int) -> bool:
-    """Return `True` if a nest runs for each piece."""
+    """Return `True` if a nest runs once per stage."""
     return bool(tiling.inner_loops) and number % PHASES == IN_LOOP
 
 
 def initial_nest_of(number: int) -> int:
-    """The nest that fills what another one adds to."""
+    """Return the nest that initializes the accumulators of a nest."""
     return number - IN_LOOP + BEFORE

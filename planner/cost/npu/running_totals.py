@@ -13,10 +13,10 @@ from tlf.analysis.tiling.group_tiling import GroupTiling, elements_of_box
 from tlf.machine.instruction_costs import Cost, InstructionCosts
 
 SLOW = ("exp", "div")
-"""Operations of formulae that take an engine longer."""
+"""Operations of formulae that take multiple steps."""
 
 RESTARTS = ("compare", "compare", "or", "select")
-"""Operations that keep a total as long as its extreme is unchanged."""
+"""Operations that preserve a total while its extreme is unchanged."""
 
 
 @dataclass
@@ -34,8 +34,8 @@ class RunningTotalCosts:
 
     def correction_costs_of(self, op: Operation) -> Iterator[Cost]:
         """
-        Yield the costs of correcting a total for the current values that its terms
-        depend on.
+        Yield the costs of correcting a total for the current values of its terms'
+        operands.
         """
         if self.tiling.restart_of(op) is not None:
             for _ in RESTARTS:
@@ -50,7 +50,7 @@ class RunningTotalCosts:
         yield self.costs.cost_of_elementwise(self._element_count(op.results[0]))
 
     def _new_operations_of(self, formula: Formula) -> Iterator[str]:
-        """The operations of a formula that has not been computed already."""
+        """Yield the operations of a formula that have not been computed already."""
         if not isinstance(formula, Apply) or formula in self._known:
             return
         self._known.add(formula)

@@ -10,12 +10,12 @@ from typing import TypeAlias
 from tlf.planner.cost.npu.iterations_in_flight import IterationsInFlight
 
 Sizes: TypeAlias = tuple[int, ...]
-"""Of the parallel axes, then of the reduction if it has a loop."""
+"""Tile sizes of the parallel axes, then of the reduction if it has a loop."""
 
 
 @dataclass(frozen=True)
 class TileCandidate:
-    """Tile sizes, and what they cost."""
+    """Tile sizes and their cost."""
 
     tile: Sizes
     reduce: Sizes
@@ -25,7 +25,7 @@ class TileCandidate:
 
 
 class Shortlist:
-    """Keeps so many choices for each number of iterations in flight."""
+    """The best `count` candidates for each number of iterations in flight."""
 
     def __init__(self, kinds: Iterable[IterationsInFlight], count: int) -> None:
         self._count = count
@@ -34,17 +34,17 @@ class Shortlist:
         }
 
     def __iter__(self) -> Iterator[TileCandidate]:
-        for choices in self._best.values():
-            yield from choices
+        for candidates in self._best.values():
+            yield from candidates
 
     def add_candidate(self, choice: TileCandidate) -> None:
-        """Keep a choice, if it is one of the best so far."""
+        """Insert a candidate if it is one of the best so far."""
         known = self._best[choice.stages]
         insort(known, choice, key=rank_of_candidate)
         del known[self._count :]
 
     def is_beaten(self, cycles: float) -> bool:
-        """Return `True` if no choice of `cycles` would be kept."""
+        """Return `True` if no candidate of `cycles` would be inserted."""
         return all(
             len(known) == self._count and known[-1].cycles < cycles
             for known in self._best.values()
@@ -52,5 +52,5 @@ class Shortlist:
 
 
 def rank_of_candidate(choice: TileCandidate) -> tuple[int, int]:
-    """By which choices are compared: less is better."""
+    """Return the sort key of candidates: cycles, then bytes."""
     return choice.cycles, choice.bytes

@@ -5,24 +5,29 @@ from __future__ import annotations
 from math import ceil
 
 SHORT = 8
-"""Any size of an axis of so many elements is worth a closer look."""
+"""Maximum extent of an axis whose sizes are all evaluated near the best plan."""
 
 
 def size_options(extent: int) -> tuple[int, ...]:
-    """The tile sizes worth a try: whole parts of an axis, and powers of two."""
-    parts = {ceil(extent / count) for count in range(1, 9)}
-    parts |= {ceil(extent / (1 << power)) for power in range(extent.bit_length())}
-    parts |= {1 << power for power in range(extent.bit_length())}
-    return tuple(sorted(parts))
+    """
+    Return the tile sizes to evaluate: integer fractions of an axis and powers of two.
+    """
+    sizes = {ceil(extent / count) for count in range(1, 9)}
+    sizes |= {ceil(extent / (1 << power)) for power in range(extent.bit_length())}
+    sizes |= {1 << power for power in range(extent.bit_length())}
+    return tuple(sorted(sizes))
 
 
 def nearby_sizes(extent: int) -> tuple[int, ...]:
-    """The sizes worth a closer look: those worth a try, and any of a short axis."""
+    """
+    Return the tile sizes to evaluate near the best plan: any size of a short axis,
+    otherwise those of `size_options`.
+    """
     return tuple(range(1, extent + 1)) if extent <= SHORT else size_options(extent)
 
 
 def halving_sizes(extent: int, floor: int) -> tuple[int, ...]:
-    """A whole axis, its half, and so on down to `floor`; the smallest first."""
+    """Return an extent and its successive halves down to `floor`, smallest first."""
     sizes = [extent]
     while sizes[-1] >= 2 * floor:
         sizes.append((sizes[-1] + 1) // 2)
@@ -30,10 +35,13 @@ def halving_sizes(extent: int, floor: int) -> tuple[int, ...]:
 
 
 def stepping_sizes(extent: int, floor: int) -> tuple[int, ...]:
-    """Halves, and powers of two down to `floor`: several axes may fill an array."""
+    """
+    Return the halves of an extent and powers of two, down to `floor`: several axes
+    together may fill an array.
+    """
     powers = (1 << power for power in range(extent.bit_length()))
-    found = {*halving_sizes(extent, floor), *(each for each in powers if each >= floor)}
-    return tuple(sorted(found))
+    sizes = {*halving_sizes(extent, floor), *(each for each in powers if each >= floor)}
+    return tuple(sorted(sizes))
 
 
 def divisor_sizes(sizes: tuple[int, ...]) -> tuple[int, ...]:

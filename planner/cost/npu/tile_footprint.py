@@ -1,4 +1,4 @@
-"""Peak bytes of a memory level that the live tiles of a group take."""
+"""Peak bytes of a memory level occupied by the live tiles of a group."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tlf.support.allocation import Buffer, align
 from tlf.support.allocation.peak_bounds import max_prefix_sum
 
 BEFORE = -1
-"""The step before a loop in which windows roll, where the first ones are made."""
+"""Step before a sliding-window loop, in which the initial windows are computed."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,9 @@ class FootprintBuffer:
     value: SSAValue
     buffer: Buffer
     box: Box
-    """The tile that is there."""
+    """The stored tile."""
     ahead: int = 0
-    """The bytes of it that are for further iterations in flight."""
+    """Bytes of the buffer for further iterations in flight."""
 
 
 class BufferRow(NamedTuple):
@@ -58,15 +58,15 @@ class BufferRow(NamedTuple):
     kind: str
     value: SSAValue
     size: int
-    """Bytes, with those for further iterations."""
+    """Bytes, including those for further iterations."""
     start: int
     end: int
-    """It is live in the steps [start, end)."""
+    """End of the live range `[start, end)`."""
     box: Box
     ahead: int = 0
-    """The bytes of it that are for further iterations in flight."""
+    """Bytes of the buffer for further iterations in flight."""
     is_reduce_stage: bool = False
-    """True if those are iterations over the pieces of a reduction."""
+    """True if the further iterations are stages of a reduction."""
 
     def with_iterations(self, further: int) -> BufferRow:
         """Return the buffer extended by some further iterations in flight."""
@@ -75,27 +75,25 @@ class BufferRow(NamedTuple):
 
     @property
     def to_buffer(self) -> FootprintBuffer:
-        """The part."""
+        """The row as a buffer."""
         buffer = Buffer.live_during(self.size, self.start, self.end, 1)
         return FootprintBuffer(self.kind, self.value, buffer, self.box, self.ahead)
 
 
 @dataclass(frozen=True)
 class Footprint:
-    """
-    The buffers of a group's tiles in one level, with the steps they are live at.
-    """
+    """Buffers of a group's tiles in one level, with their live ranges in steps."""
 
     rows: tuple[BufferRow, ...]
 
     @cached_property
     def buffers(self) -> tuple[FootprintBuffer, ...]:
-        """The part of each buffer."""
+        """The rows as buffers."""
         return tuple(row.to_buffer for row in self.rows)
 
     @cached_property
     def peak_bytes(self) -> int:
-        """The most bytes that are live at once."""
+        """Maximum number of live bytes over all steps."""
         changes: list[tuple[int, int]] = []
         for row in self.rows:
             changes += (row.start, row.size), (row.end, -row.size)
@@ -103,14 +101,12 @@ class Footprint:
 
     @property
     def total_bytes(self) -> int:
-        """Total bytes of all buffers if none shared its bytes."""
+        """Total bytes of all buffers, without sharing."""
         return sum(row.size for row in self.rows)
 
 
 class TileBuffers:
-    """
-    The buffers that the tiles of a group take, however many iterations are in flight.
-    """
+    """Buffers of a group's tiles, for any number of iterations in flight."""
 
     def __init__(
         self,
@@ -121,13 +117,13 @@ class TileBuffers:
         steps: ExecutionSteps | None = None,
     ) -> None:
         """
-        Inputs that lie `apart` are in the level already, and are not counted; inputs
-        and results that are `held` lie there whole.
+        Inputs in `apart` are already in the level and are not counted; inputs and
+        results in `held` are resident as a whole.
 
-        In the nearest level, where there are no `nests`, every operation computes:
-        elementwise ones in place where they may. In others only what one nest over
-        nearer tiles leaves for the next is there. `steps` are those of all operations,
-        if known.
+        In the innermost level, where `nests` is `None`, every operation computes,
+        elementwise operations in place if possible. In outer levels, only values passed
+        from one nest over inner tiles to the next are stored. `steps` are those of all
+        operations, if known.
         """
         if steps is None or len(steps.of) != len(tiling.tiles):
             steps = ExecutionSteps(tiling.tiles, nests)
@@ -136,29 +132,29 @@ class TileBuffers:
         self.tiling = tiling
         self.nearest = nests is None
         self.one_by_one = nests is not None and bool(tiling.inner_loops)
-        """True if tiles run one after the other, as loops in them are in flight."""
+        """True if tiles run sequentially, because loops in them are in flight."""
         self.steps = steps
         self.step = steps.of
         self.end = steps.end
         self.results = set(tiling.results)
         self.in_place = InPlaceBuffers(tiling, steps) if self.nearest else None
-        parts = ConcatSlices(tiling, (*apart, *held)) if nests is not None else None
-        self.joined = parts
+        slices = ConcatSlices(tiling, (*apart, *held)) if nests is not None else None
+        self.joined = slices
         self.rows = tuple(self._collect_rows())
         """
-        The buffers of one iteration, with the bytes that each further one adds in
-        `ahead`.
+        Buffers of one iteration; `ahead` is the bytes that each further iteration adds.
         """
 
     def footprint_of(self, in_flight: IterationsInFlight) -> Footprint:
         """
-        Return the footprint of `in_flight` iterations, or of all where there are fewer.
+        Return the footprint of `in_flight` iterations, or of all iterations if there
+        are fewer.
         """
         tiles = _max_in_flight(self.tiling.loops, in_flight.tiles) - 1
-        pieces = _max_in_flight(self.tiling.inner_loops, in_flight.reduce_stages) - 1
+        stages = _max_in_flight(self.tiling.inner_loops, in_flight.reduce_stages) - 1
         return Footprint(
             tuple(
-                row.with_iterations(pieces if row.is_reduce_stage else tiles)
+                row.with_iterations(stages if row.is_reduce_stage else tiles)
                 if row.ahead
                 else row
                 for row in self.rows
@@ -184,18 +180,18 @@ class TileBuffers:
         for (value, scope), boxes in self.tiling.reads.items():
             if value in self.apart or not self._has_own_buffer(value):
                 continue
-            of_pieces = scope is LoopLevel.INNER
+            is_staged = scope is LoopLevel.INNER
             if value in self.held:
                 yield self._whole_value_row(value)
                 continue
-            for number, box in enumerate(boxes):
-                window = self.tiling.windows.get((value, number))
+            for index, box in enumerate(boxes):
+                window = self.tiling.windows.get((value, index))
                 size = self._bytes_of_box(value, box)
                 if window is not None:
                     ahead = self._bytes_of_box(value, window.new_part)
                     row = self._permanent_row("window", value, size, box, ahead)
-                    yield row._replace(is_reduce_stage=True) if of_pieces else row
-                elif of_pieces and _is_loop_variant(box):
+                    yield row._replace(is_reduce_stage=True) if is_staged else row
+                elif is_staged and _is_loop_variant(box):
                     row = self._permanent_row("input", value, size, box, size)
                     yield self._limit_to_loop(row._replace(is_reduce_stage=True))
                 elif self.one_by_one and self._is_sliced_each_iteration(box):
@@ -208,7 +204,7 @@ class TileBuffers:
 
     def _is_live_before(self, row: BufferRow) -> bool:
         """
-        Return `True` if a buffer is also live when the first windows are computed.
+        Return `True` if a buffer is also live when the initial windows are computed.
         """
         if self.tiling.rolling_loop is None or row.start:
             return False
@@ -219,23 +215,25 @@ class TileBuffers:
 
     def _initial_window_rows(self) -> Iterator[BufferRow]:
         """
-        Yield the buffers read and computed for the initial windows. What is cut outside
-        of a loop around the one they roll along stays there, as every iteration of that
-        starts with it; all else is there before the windows roll.
+        Yield the buffers read and computed for the initial windows. A tile loaded
+        outside of a loop around the sliding loop is live throughout, as every iteration
+        of that loop starts with it; other tiles are live only before the windows slide.
         """
-        start, rolled = self.tiling.prologue, self.tiling.rolling_loop
+        start, sliding = self.tiling.prologue, self.tiling.rolling_loop
         if start is None:
             return
-        around = [loop for loop in self.tiling.loops.values() if loop is not rolled]
+        outer_loops = [
+            loop for loop in self.tiling.loops.values() if loop is not sliding
+        ]
         for (value, scope), boxes in start.reads.items():
             if scope is LoopLevel.INNER or value in self.apart or value in self.held:
                 continue
-            there = self._loop_boxes(value, scope)
+            loop_boxes = self._loop_boxes(value, scope)
             for box in boxes:
-                if any(is_same_box(box, each) for each in there):
+                if any(is_same_box(box, each) for each in loop_boxes):
                     continue
                 size = self._bytes_of_box(value, box)
-                if around and not is_moved_by(box, around[-1:]):
+                if outer_loops and not is_moved_by(box, outer_loops[-1:]):
                     yield self._permanent_row("window", value, size, box)
                 elif not self._is_initial_window(value, box):
                     yield BufferRow("window", value, size, BEFORE, 0, box)
@@ -243,7 +241,7 @@ class TileBuffers:
 
     def _window_producer_rows(self, start: GroupTiling) -> Iterator[BufferRow]:
         """
-        Yield the values that are computed for the initial windows, and are no windows.
+        Yield the values that are computed for the initial windows and are not windows.
         """
         for op, tiled in start.tiles.items():
             for value in self._buffered_results(op):
@@ -252,41 +250,41 @@ class TileBuffers:
                     yield BufferRow("value", value, size, BEFORE, 0, tiled.result)
 
     def _loop_boxes(self, value: SSAValue, scope: LoopLevel) -> list[Box]:
-        """Return the boxes of an input that the loop reads and does not roll."""
+        """Return the boxes of an input that the loop reads without a sliding window."""
         windows, boxes = self.tiling.windows, self.tiling.reads.get((value, scope), ())
-        return [
-            box for number, box in enumerate(boxes) if (value, number) not in windows
-        ]
+        return [box for index, box in enumerate(boxes) if (value, index) not in windows]
 
     def _is_initial_window(self, value: SSAValue, box: Box) -> bool:
         """
-        Return `True` if a box is the initial tile of a window of an input, in its
+        Return `True` if a box is the initial tile of an input's window, stored in its
         buffer.
         """
         return any(
-            of is value and is_same_box(box, window.initial_tile)
-            for (of, _), window in self.tiling.windows.items()
+            windowed is value and is_same_box(box, window.initial_tile)
+            for (windowed, _), window in self.tiling.windows.items()
         )
 
     def _whole_value_row(self, value: SSAValue) -> BufferRow:
-        """A buffer of all of a value, whatever its tiles."""
+        """Return a buffer of a whole value, independent of its tiles."""
         shape = tensor_type(value).get_shape()
         box = tuple(Interval.whole(extent) for extent in shape)
         return self._permanent_row("held", value, self._bytes_of_box(value, box), box)
 
     def _is_sliced_each_iteration(self, box: Box) -> bool:
-        """Return `True` if a tile moves in each iteration of the innermost loop."""
+        """Return `True` if a tile changes in each iteration of the innermost loop."""
         return is_moved_by(box, list(self.tiling.loops.values())[-1:])
 
     def _transient_row(self, value: SSAValue, size: int, box: Box) -> BufferRow:
-        """A buffer that is there from shortly before its first use to its last."""
+        """
+        Return a buffer that is live from the step before its first use to its last use.
+        """
         uses = self.steps.use_steps_of(value)
         return BufferRow(
             "input", value, size, max(0, min(uses) - 1), max(uses) + 1, box
         )
 
     def _limit_to_loop(self, row: BufferRow) -> BufferRow:
-        """A buffer that is live in the loop over the pieces of a reduction alone."""
+        """Return a buffer that is live only in the loop over reduction tiles."""
         if self.nearest:
             return row
         uses = self.steps.use_steps_of(row.value)
@@ -295,7 +293,7 @@ class TileBuffers:
     def _permanent_row(
         self, kind: str, value: SSAValue, size: int, box: Box, ahead: int = 0
     ) -> BufferRow:
-        """A buffer that is live all the time."""
+        """Return a buffer that is live in all steps."""
         return BufferRow(kind, value, size, 0, self.end + 1, box, ahead)
 
     def _row_of_value(self, value: SSAValue) -> BufferRow:
@@ -313,10 +311,10 @@ class TileBuffers:
         first, last = self.step[owner], self._last_use(value)
         if any(each in self.results for each in self._values_in_buffer(value)):
             row = self._permanent_row("output", value, size, box, size)
-            is_once = self.one_by_one or not (self.nearest or self.tiling.loops)
+            is_single = self.one_by_one or not (self.nearest or self.tiling.loops)
             return (
                 self._extend_over_subviews(row._replace(start=first))
-                if is_once
+                if is_single
                 else row
             )
         if self.nearest and isinstance(owner, ContractionInterface):
@@ -331,29 +329,33 @@ class TileBuffers:
         )
 
     def _extend_over_subviews(self, row: BufferRow) -> BufferRow:
-        """A buffer that is there as long as what is made or loaded in parts of it."""
-        for part in () if self.joined is None else self.joined.operands_of(row.value):
-            made = (
-                self.step.get(part.owner) if isinstance(part.owner, Operation) else None
+        """Return a buffer that is live as long as the values in its subviews."""
+        for subview in (
+            () if self.joined is None else self.joined.operands_of(row.value)
+        ):
+            definition = (
+                self.step.get(subview.owner)
+                if isinstance(subview.owner, Operation)
+                else None
             )
-            if made is None:
+            if definition is None:
                 return self._permanent_row(
                     row.kind, row.value, row.size, row.box, row.size
                 )
-            end = max(row.end, self._last_use(part) + 1)
-            row = row._replace(start=min(row.start, made), end=end)
+            end = max(row.end, self._last_use(subview) + 1)
+            row = row._replace(start=min(row.start, definition), end=end)
         return row
 
     def _buffered_results(self, op: Operation) -> Iterator[SSAValue]:
-        """Yield the results of an operation that have buffers of their own."""
+        """Yield the results of an operation that have their own buffers."""
         for value in op.results:
             if self._has_own_buffer(value) and self._is_stored(value, op):
                 yield value
 
     def _has_own_buffer(self, value: SSAValue) -> bool:
         """
-        Return `True` if a value has a buffer of its own: it is neither computed in
-        place of another one nor in a slice of one.
+        Return `True` if a value has its own buffer: it is neither computed in place of
+        another value nor in a slice of one.
         """
         if self.joined is not None:
             return value not in self.joined.parts
@@ -382,7 +384,9 @@ class TileBuffers:
         return self.in_place.last_use_of_buffer(value)
 
     def _temporary_rows(self, op: Operation) -> Iterator[BufferRow]:
-        """The values between the scalar operations of an elementwise one."""
+        """
+        Yield the temporaries between the scalar operations of an elementwise operation.
+        """
         if not isinstance(op, ElementwiseInterface):
             return
         if count := self.tiling.op_facts.of(op).temporary_count:
@@ -399,7 +403,9 @@ class TileBuffers:
         return self._align(size)
 
     def _item_bytes(self, value: SSAValue) -> int:
-        """The bytes of an element: rounded ones, where a product rounds them."""
+        """
+        Return the bytes per element, after rounding if a product rounds the value.
+        """
         if self.in_place is not None:
             for cast, product in self.in_place.rounded.items():
                 if value is product.results[0]:
@@ -417,7 +423,7 @@ def _is_loop_variant(box: Box) -> bool:
 
 def _max_in_flight(loops: Mapping[int, TileLoop], stages: int) -> int:
     """
-    Return the number of iterations of some loops in flight: `stages`, or all where
-    there are fewer.
+    Return the number of iterations of some loops in flight: `stages`, or all iterations
+    if there are fewer.
     """
     return min(stages, prod(loop.trips for loop in loops.values()))

@@ -27,12 +27,12 @@ from tlf.support.affine.index_access import Box
 
 
 class TileInstructions:
-    """
-    Cost of computing tiles on a machine whose engines are named `matrix` and `vector`.
-    """
+    """Cost of computing tiles on a machine with engines named `matrix` and `vector`."""
 
     def __init__(self, costs: InstructionCosts, cut: RetiledWork | None = None) -> None:
-        """Tiles may be cut again, for a nearer memory."""
+        """
+        `cut` computes the work of products that are tiled again for an inner memory.
+        """
         self.costs = costs
         self._bodies: dict[tuple[str, str, str], tuple[bool, ...]] = {}
         self._costs: dict[tuple[int, bool], Cost] = {}
@@ -42,23 +42,27 @@ class TileInstructions:
         self._array = SystolicArray.of(costs.machine)
 
     def costs_of(self, tiled: TiledOperation) -> Iterator[Cost]:
-        """Return the instructions of a tile, in order, without an initial fill."""
-        op, form = tiled.op, tiled.facts
-        if form.is_buffer_view:
+        """
+        Yield the costs of a tile's instructions, in order, without an initial fill.
+        """
+        op, facts = tiled.op, tiled.facts
+        if facts.is_buffer_view:
             return
         if isinstance(op, ContractionInterface):
             yield self._product_costs(op, tiled)
-        elif form.is_accumulating:
+        elif facts.is_accumulating:
             yield self._elementwise_costs(_element_count(tiled.box))
         elif isinstance(op, ElementwiseInterface):
             count = self._compute_costs_of(tiled)
-            for slow in self._slow_operations(op, form):
+            for slow in self._slow_operations(op, facts):
                 yield self._elementwise_costs(count, slow)
         else:
             yield self._elementwise_costs(self._compute_costs_of(tiled))
 
     def fill_costs_of(self, tiled: TiledOperation) -> Iterator[Cost]:
-        """Yield the cost of filling a tile of a constant that leaves a group."""
+        """
+        Yield the cost of filling the tile of a constant that is a result of a group.
+        """
         yield self._elementwise_costs(elements_of_box(tiled.result))
 
     def _compute_costs_of(self, tiled: TiledOperation) -> int:
@@ -71,7 +75,10 @@ class TileInstructions:
         return known
 
     def _product_costs(self, op: ContractionInterface, tiled: TiledOperation) -> Cost:
-        """A product; iterators have roles by which operands and results they move."""
+        """
+        Return the cost of a product; the roles of its iterators follow from the
+        operands and results that they index.
+        """
         extents = tuple([interval.tile_extent for interval in tiled.box])
         windows = banded_windows_of(op, tiled.box, tiled.facts)
         key = tiled.facts, extents, windows is None
@@ -83,8 +90,8 @@ class TileInstructions:
 
     def _kind_of(self, op: ContractionInterface) -> str:
         """
-        The kind of a product, by the type of its elements; the slowest for a type that
-        the matrix engine does not have, which is refused later.
+        Return the kind of a product by its element type; the slowest kind for a type
+        that the matrix engine lacks, which is rejected later.
         """
         element = str(tensor_type(op.operands[0]).element_type)
         unit = self.costs.machine.engines["matrix"]
@@ -95,7 +102,7 @@ class TileInstructions:
     def _matmul_work_of(
         self, roles: Sequence[str], extents: Sequence[int], windows: Windows | None
     ) -> MatmulWork:
-        """The product that a tile is, with neighbours as columns where that helps."""
+        """Return the matrix product of a tile, as a banded matmul if that is faster."""
         if (array := self._array) is None:
             return MatmulWork.of(roles, extents)
         if self._cut is not None:
@@ -106,7 +113,7 @@ class TileInstructions:
     def _slow_operations(
         self, op: ElementwiseInterface, form: OpFacts
     ) -> tuple[bool, ...]:
-        """For each scalar operation of a body, whether it is slow."""
+        """Return a flag for each scalar operation of a body, `True` if it is slow."""
         if (known := self._known.get(form)) is not None:
             return known
         types = [tensor_type(each).element_type for each in op.operands]

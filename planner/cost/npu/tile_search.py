@@ -41,23 +41,25 @@ from tlf.planner.cost.npu.tiled_group import OuterCost, TiledGroup
 from tlf.planner.search_space import UNRESTRICTED, SearchSpace
 
 TilingKey: TypeAlias = "tuple[Sizes, Sizes, RollingPolicy | None]"
-"""Sizes, those of pieces of a reduction, and how tiles roll, if they do."""
+"""Tile sizes, reduction tile sizes, and the rolling policy, if tiles slide."""
 
 Tilings: TypeAlias = "dict[TilingKey, GroupTiling | None]"
 
 LITTLE = 1
-"""Work of so many latencies of the farther memory leaves nothing to hide."""
+"""Maximum work, in latencies of the outer memory, that is not worth overlapping."""
 
 CLOSE = 1.1
-"""Plans that are so near to the best are looked at more closely."""
+"""Maximum ratio to the fastest plan of plans that are refined."""
 
 STAGES = 2
-"""Iterations in flight, where they overlap: one is moved while another is computed."""
+"""Iterations in flight if they overlap: one is moved while another is computed."""
 
 
 @dataclass
 class TileSearch:
-    """Hill climb for the fastest plan whose reductions run whole or in given stages."""
+    """
+    Hill climb for the fastest plan whose reductions are whole or have the given stages.
+    """
 
     members: GroupMembers
     nests: Nests
@@ -66,10 +68,10 @@ class TileSearch:
     residency: Residency = field(default_factory=Residency)
     search_space: SearchSpace = UNRESTRICTED
     reduce: Sizes = ()
-    """The sizes of the pieces of a reduction, if it does not run whole."""
+    """Sizes of the reduction tiles; empty if the reduction is whole."""
     known: KnownPlans = field(default_factory=dict[PlanKey, "OuterPlan | None"])
     tilings: Tilings = field(default_factory=dict[TilingKey, "GroupTiling | None"])
-    """The tiles of the group, by their sizes and what rolls."""
+    """Tilings of the group by key."""
     _footprints: KnownFootprints = field(
         default_factory=dict[PlanKey, "tuple[Footprint, int] | None"]
     )
@@ -92,50 +94,56 @@ class TileSearch:
         ]
 
     def single_tile_plan(self) -> OuterPlan | None:
-        """The plan with one tile, or None where it does not fit."""
+        """Return the plan with a single tile, or `None` if it does not fit."""
         return self.plan_for(self.axes.parallel, None, 1)
 
     def with_residency(self, keeping: Residency, room: int) -> Self:
-        """The search for a plan that fits so much room, with values in the level."""
-        # What bounds the group holds for any values that are in the level.
+        """
+        Return the search for plans that fit `room` bytes, with values resident in the
+        level.
+        """
+        # The lower bounds are valid for any residency.
         _ = self.lower_bounds
-        made = copy(self)
-        made.residency, made.capacity = keeping, room
+        search = copy(self)
+        search.residency, search.capacity = keeping, room
         if keeping.retained:
-            made.chains = [divisor_sizes(each) for each in self.chains]
-        made.known, made._footprints = self._by_residency.setdefault(keeping, ({}, {}))
-        return made
+            search.chains = [divisor_sizes(each) for each in self.chains]
+        search.known, search._footprints = self._by_residency.setdefault(
+            keeping, ({}, {})
+        )
+        return search
 
     def find_best(self) -> OuterPlan | None:
-        """The best plan, or None where not even the smallest tiles fit."""
-        whole = self.single_tile_plan()
-        if whole is not None and self._is_optimal(whole):
-            return whole
-        only = self._single_tile_cost() if whole is None else whole.cost
-        floor = min_cycles_of(only)
-        if whole is not None and floor <= LITTLE * self.model.latency:
-            return whole
-        found = [whole] if whole is not None else []
+        """Return the best plan, or `None` if not even the smallest tiles fit."""
+        single = self.single_tile_plan()
+        if single is not None and self._is_optimal(single):
+            return single
+        single_cost = self._single_tile_cost() if single is None else single.cost
+        floor = min_cycles_of(single_cost)
+        if single is not None and floor <= LITTLE * self.model.latency:
+            return single
+        plans = [single] if single is not None else []
         for roll in (None, *self._sliding_axes()):
             for stages in self.search_space.restrict_stages((STAGES, 1)):
                 for start in self._start_plans(roll, stages):
-                    found.append(self._hill_climb(start))
-                    if only is not None and is_near_optimal(found[-1], only):
-                        return found[-1]
-                if found and found[-1].stages == STAGES:
+                    plans.append(self._hill_climb(start))
+                    if single_cost is not None and is_near_optimal(
+                        plans[-1], single_cost
+                    ):
+                        return plans[-1]
+                if plans and plans[-1].stages == STAGES:
                     break
-        least = min((plan.cost.total_cycles for plan in found), default=0)
-        near = (plan for plan in found if plan.cost.total_cycles <= least * CLOSE)
+        least = min((plan.cost.total_cycles for plan in plans), default=0)
+        close = (plan for plan in plans if plan.cost.total_cycles <= least * CLOSE)
         best = min(
-            map(self._refine_plan, near), key=lambda plan: plan.rank, default=None
+            map(self._refine_plan, close), key=lambda plan: plan.rank, default=None
         )
         return best and self._deepen_pipeline(best)
 
     @cached_property
     def lower_bounds(self) -> OuterBound | None:
         """
-        Lower bounds over all tiles; `None` where the largest or the smallest are
-        illegal.
+        Lower bounds over all tilings; `None` if the largest or the smallest is illegal.
         """
         largest = self._tiled_group_for(self.axes.parallel, None)
         smallest = self._tiled_group_for(tuple(chain[0] for chain in self.chains), None)
@@ -145,7 +153,8 @@ class TileSearch:
 
     def _is_optimal(self, plan: OuterPlan) -> bool:
         """
-        Return `True` if no other plan can take less time, or move fewer bytes as fast.
+        Return `True` if no other plan can take less time, or the same time with fewer
+        bytes.
         """
         if self.lower_bounds is None:
             return False
@@ -156,7 +165,10 @@ class TileSearch:
         return plan.rank[:2] <= (cycles, least.bytes)
 
     def streamable_cycles(self, values: AbstractSet[SSAValue]) -> int:
-        """The cycles in which loops of small tiles could load some of the inputs."""
+        """
+        Return the channel cycles of the inputs among `values` that loops of small tiles
+        load.
+        """
         return (
             0
             if self.lower_bounds is None
@@ -171,8 +183,8 @@ class TileSearch:
 
     def min_bytes(self) -> int | None:
         """
-        The bytes that the smallest tiles take, or the only one where smaller ones are
-        illegal; None where there are none.
+        Return the minimum bytes required by the smallest tiles or a single tile; `None`
+        if all are illegal.
         """
         sizes = tuple(chain[0] for chain in self.chains)
         rolls = (None, *self._sliding_axes())
@@ -186,15 +198,15 @@ class TileSearch:
 
     def _single_tile_cost(self) -> OuterCost | None:
         """
-        Return the cost with one tile, whether or not it fits; `None` where it is
+        Return the cost of a single tile, even if it does not fit; `None` if it is
         illegal.
         """
-        if (only := self._tiled_group_for(self.axes.parallel, None)) is None:
+        if (single := self._tiled_group_for(self.axes.parallel, None)) is None:
             return None
-        return only.cost_of(1, only.footprint_of(1, self.residency), self.residency)
+        return single.cost_of(1, single.footprint_of(1, self.residency), self.residency)
 
     def _sliding_axes(self) -> Iterator[int]:
-        """The axes along which tiles overlap."""
+        """Yield the axes along which tiles overlap."""
         if not self.search_space.sliding:
             return
         for axis, extent in enumerate(self.axes.parallel):
@@ -218,18 +230,18 @@ class TileSearch:
         if roll is None:
             orders = [axes[::-1], axes]
         else:
-            # Many strips of one image after the other, or strips of many images.
-            rolled = _move_to_end(axes[::-1], roll)
-            orders = [_move_to_end(rolled, 0), rolled]
-        seen = set[Sizes]()
+            # Strips of one image in sequence, or strips of many images.
+            sliding_last = _move_to_end(axes[::-1], roll)
+            orders = [_move_to_end(sliding_last, 0), sliding_last]
+        visited = set[Sizes]()
         for order in orders:
             sizes = tuple(each[0] for each in self.chains)
             if self._footprint_for(sizes, roll, stages) is None:
                 continue
             for axis in order:
                 sizes = self._expand_axis(sizes, axis, roll, stages)
-            if sizes not in seen and (plan := self.plan_for(sizes, roll, stages)):
-                seen.add(sizes)
+            if sizes not in visited and (plan := self.plan_for(sizes, roll, stages)):
+                visited.add(sizes)
                 yield plan
 
     def _expand_axis(
@@ -237,7 +249,7 @@ class TileSearch:
     ) -> Sizes:
         """Return the sizes with the largest option along an axis that fits."""
         chain = self._fine_sizes(axis)
-        # A tile of the whole axis does not roll.
+        # A tile of the whole axis does not slide.
         low, high = 0, max(0, len(chain) - 1 - (axis == roll))
         while low < high:
             middle = (low + high + 1) // 2
@@ -249,7 +261,7 @@ class TileSearch:
         return (*sizes[:axis], chain[low], *sizes[axis + 1 :])
 
     def _hill_climb(self, best: OuterPlan) -> OuterPlan:
-        """The plan that no neighbour is better than, nor an exchange, on the way up."""
+        """Return the local optimum: no neighbour and no exchange is better."""
         while True:
             better = _select_best(self._neighbour_plans(best), best)
             if better is best:
@@ -259,7 +271,7 @@ class TileSearch:
             best = better
 
     def _refine_plan(self, best: OuterPlan) -> OuterPlan:
-        """The plan, or a better one with tiles of about its sizes."""
+        """Return the plan, or a better one with similar tile sizes."""
         if best.stages == 1:
             return best
         while (better := _select_best(self._nearby_plans(best), best)) is not best:
@@ -267,7 +279,7 @@ class TileSearch:
         return best
 
     def _deepen_pipeline(self, plan: OuterPlan) -> OuterPlan:
-        """Return the plan with as many stages as fit and make it faster."""
+        """Return the plan with the most stages that fit and make it faster."""
         if plan.stages < STAGES or not self.search_space.restrict_stages(
             (plan.stages + 1,)
         ):
@@ -280,7 +292,7 @@ class TileSearch:
         return self._deepen_pipeline(deeper)
 
     def _nearby_plans(self, plan: OuterPlan) -> Iterator[OuterPlan | None]:
-        """The plans with any size worth a try along an axis."""
+        """Yield the plans with any size to evaluate along an axis."""
         for axis, size in enumerate(plan.tile):
             for other in self._fine_sizes(axis, nearby_sizes):
                 if other != size:
@@ -289,7 +301,10 @@ class TileSearch:
     def _fine_sizes(
         self, axis: int, sizes: Callable[[int], Sizes] = size_options
     ) -> Sizes:
-        """All sizes worth a try along an axis, of those of an extent."""
+        """
+        Return all sizes to evaluate along an axis; `sizes` computes them from an
+        extent.
+        """
         chain = self.chains[axis]
         if self.residency.retained or len(chain) < 2:
             return chain
@@ -297,8 +312,9 @@ class TileSearch:
 
     def _neighbour_plans(self, plan: OuterPlan) -> Iterator[OuterPlan | None]:
         """
-        The plans with the next size up or down along an axis, and any along that where
-        tiles roll: whether strips fill the array changes from one size to the next.
+        Yield the plans with the next size up or down along an axis, and with any size
+        along the sliding axis: whether strips fill the array changes from one size to
+        the next.
         """
         for axis in range(len(self.chains)):
             below, above = self._adjacent_sizes(plan.tile, axis)
@@ -308,19 +324,22 @@ class TileSearch:
                 yield self._resize_plan(plan, {axis: size})
 
     def _traded_plans(self, plan: OuterPlan) -> Iterator[OuterPlan | None]:
-        """The plans with the next size up along one axis, room made along another."""
-        for grown, cut in permutations(range(len(self.chains)), 2):
+        """
+        Yield the plans with the next size up along one axis and a smaller size along
+        another.
+        """
+        for grown, shrunk in permutations(range(len(self.chains)), 2):
             _, above = self._adjacent_sizes(plan.tile, grown)
-            below, _ = self._adjacent_sizes(plan.tile, cut)
+            below, _ = self._adjacent_sizes(plan.tile, shrunk)
             for size in above[:1]:
                 smaller = (
-                    self._resize_plan(plan, {grown: size, cut: other})
+                    self._resize_plan(plan, {grown: size, shrunk: other})
                     for other in reversed(below)
                 )
                 yield next((each for each in smaller if each is not None), None)
 
     def _adjacent_sizes(self, sizes: Sizes, axis: int) -> tuple[Sizes, Sizes]:
-        """The smaller and the larger sizes along an axis."""
+        """Return the smaller and the larger sizes along an axis."""
         size, chain = sizes[axis], self.chains[axis]
         below = tuple(each for each in chain if each < size)
         return below, tuple(each for each in chain if each > size)
@@ -338,7 +357,10 @@ class TileSearch:
         stages: int,
         leads: bool = False,
     ) -> OuterPlan | None:
-        """The plan with some sizes, or None where it is illegal or does not fit."""
+        """
+        Return the plan with the given sizes, or `None` if it is illegal or does not
+        fit.
+        """
         key = tuple(sizes), roll, stages, leads
         if self._footprint_for(*key) is None:
             return None
@@ -350,17 +372,19 @@ class TileSearch:
         self, sizes: Sizes, roll: int | None, stages: int, leads: bool
     ) -> OuterPlan | None:
         tiled = self._tiled_group_for(sizes, roll, leads)
-        room = self._footprint_for(sizes, roll, stages, leads)
-        if tiled is None or room is None:
+        memory = self._footprint_for(sizes, roll, stages, leads)
+        if tiled is None or memory is None:
             return None
-        footprint, needed = room
+        footprint, required = memory
         cost = tiled.cost_of(stages, footprint, self.residency)
-        return OuterPlan(sizes, roll, stages, cost, needed, self.reduce, leads)
+        return OuterPlan(sizes, roll, stages, cost, required, self.reduce, leads)
 
     def _footprint_for(
         self, sizes: Sizes, roll: int | None, stages: int, leads: bool = False
     ) -> tuple[Footprint, int] | None:
-        """The buffers of legal sizes and their bytes, or None where they do not fit."""
+        """
+        Return the buffers of legal sizes and their bytes, or `None` if they do not fit.
+        """
         key = sizes, roll, stages, leads
         if key not in self._footprints:
             self._footprints[key] = self._compute_footprint(*key)
@@ -381,13 +405,15 @@ class TileSearch:
         if not tiled.is_legal(self.residency):
             return None
         footprint = tiled.footprint_of(stages, self.residency)
-        needed = footprint.peak_bytes
-        return None if needed > self.limit else (footprint, needed)
+        required = footprint.peak_bytes
+        return None if required > self.limit else (footprint, required)
 
     def _tiled_group_for(
         self, sizes: Sizes, roll: int | None, leads: bool = False
     ) -> TiledGroup | None:
-        """The group with tiles of some sizes, or None where these are illegal."""
+        """
+        Return the group with tiles of the given sizes, or `None` if these are illegal.
+        """
         rolling = (
             None
             if roll is None
@@ -416,9 +442,9 @@ class TileSearch:
 
 
 def _select_best(plans: Iterable[OuterPlan | None], best: OuterPlan) -> OuterPlan:
-    """The best of some plans, the given one where none is better."""
+    """Return the best of some plans, or `best` if none is better."""
     for plan in plans:
-        # What is computed in tiles is priced only where moves leave a chance.
+        # Skip the cost of computation if the moves alone exceed the best rank.
         if plan is None or plan.min_rank > best.rank[0]:
             continue
         if plan.rank < best.rank:
@@ -427,5 +453,5 @@ def _select_best(plans: Iterable[OuterPlan | None], best: OuterPlan) -> OuterPla
 
 
 def _move_to_end(axes: Sequence[int], axis: int) -> list[int]:
-    """Axes with one of them at the end."""
+    """Return the axes with `axis` moved to the end."""
     return [*(each for each in axes if each != axis), axis]

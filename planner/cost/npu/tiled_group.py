@@ -1,13 +1,13 @@
 """
-Cost of a group whose tiles are moved to an outer level and computed further in.
+Cost of a group whose tiles are moved to an outer level and computed in inner ones.
 
-The moves of all tiles share the channel of the farther memory; while one tile is
-computed, the next one comes in. With `tL`, `tC` and `tS` for a tile that is loaded,
+The moves of all tiles share the channel of the outer memory; while one tile is
+computed, the next one is loaded. With `tL`, `tC` and `tS` for a tile that is loaded,
 computed and stored, `n` tiles take `tL + (n - 1) max(tL + tS, tC) + tC + tS`, or longer
-where slots are not free in time. There is one for each of `s` iterations in flight; a
-tile is loaded into it, which takes a latency `w` more, and computed from it, so that
-the tiles of one slot take `tL + w + tC` each, and where they are stored from, `tC + tS
-+ w`: `(n - 1) / s` times, of which the greatest whole number below counts.
+if slots are not free in time. There is one slot for each of `s` iterations in flight. A
+tile is loaded into its slot, with an additional latency `w`, and computed from it, so
+that the tiles of one slot take `tL + w + tC` each, and `tC + tS + w` each where they
+are stored from it: `floor((n - 1) / s)` times.
 """
 
 from __future__ import annotations
@@ -44,20 +44,22 @@ from tlf.support.affine.index_access import Box, Interval
 @dataclass(frozen=True)
 class OuterCost:
     """
-    Cost of running a group. Its moves are known before its time, which is found on
+    Cost of a group. The traffic is known at construction; the time is computed on
     demand.
     """
 
     loads: ChannelTraffic
     ahead: ChannelTraffic
-    """Early loads among them."""
+    """Early loads, which `loads` includes."""
     in_loops: bool
-    """True if loops load tiles, which loads for later groups do not pass."""
+    """True if loops load tiles; loads of later groups cannot precede these."""
     stores: ChannelTraffic
     footprint: Footprint
     _find_compute: Callable[[], float] = field(repr=False, compare=False)
     _find_time: Callable[[], float] = field(repr=False, compare=False)
-    """Cycles if early loads are over before, for moves that overlap as they can."""
+    """
+    Cycles if early loads are complete before, and moves overlap as far as possible.
+    """
 
     @property
     def early_cycles(self) -> int:
@@ -66,7 +68,7 @@ class OuterCost:
 
     @property
     def payload_bytes(self) -> int:
-        """Payload of the farther memory."""
+        """Payload of the outer memory."""
         return self.loads.bytes + self.stores.bytes
 
     @property
@@ -76,7 +78,7 @@ class OuterCost:
 
     @cached_property
     def total_cycles(self) -> int:
-        """At least those of all moves."""
+        """Total cycles, at least those of all moves."""
         return round(max(self._exact_cycles, self.channel_cycles))
 
     @cached_property
@@ -86,7 +88,7 @@ class OuterCost:
 
     @cached_property
     def compute_cycles(self) -> float:
-        """Cycles of all computation, were nothing to wait for."""
+        """Cycles of all computation without stalls."""
         return self._find_compute()
 
     @cached_property
@@ -95,7 +97,7 @@ class OuterCost:
 
     @property
     def idle_cycles(self) -> int:
-        """Cycles in which the channel has nothing to do, with early loads done."""
+        """Cycles in which the channel is idle, with early loads complete."""
         return max(
             0,
             round(
@@ -106,8 +108,8 @@ class OuterCost:
 
 class TiledGroup:
     """
-    A group with tiles, to be priced for any number of iterations in flight, and for any
-    values that are in the level around it.
+    A tiled group, with cost estimates for any number of iterations in flight and any
+    residency.
     """
 
     def __init__(
@@ -118,8 +120,8 @@ class TiledGroup:
         steps: ExecutionSteps | None = None,
     ) -> None:
         """
-        `nests` over nearer tiles are inside. The `steps` of all operations, if they are
-        known, are not found out again.
+        `nests` are the nests over inner tiles. `steps` are the steps of all operations,
+        computed unless given.
         """
         self.model = model
         self.tiling = tiling
@@ -134,17 +136,17 @@ class TiledGroup:
         self._whole_loads: dict[SSAValue, ChannelTraffic] = {}
 
     def footprint_of(self, stages: int, keeping: Residency = NO_RESIDENCY) -> Footprint:
-        """The buffers of the level that it takes."""
-        held = keeping.loaded | keeping.retained
+        """Return the buffers of the group in the level."""
+        whole = keeping.loaded | keeping.retained
         buffers = TileBuffers(
-            self.tiling, self.nests, keeping.resident, held, self.steps
+            self.tiling, self.nests, keeping.resident, whole, self.steps
         )
         return buffers.footprint_of(iterations_in_flight(self.tiling, stages))
 
     def is_legal(self, keeping: Residency) -> bool:
         """
-        Return `True` if tiles of the results that are kept can be computed in place,
-        and all that is read by indices is in the outer memory.
+        Return `True` if tiles of retained results can be computed in place, and all
+        operands read by indices are in the outer memory.
         """
         tiling = self.tiling
         if any(
@@ -153,44 +155,44 @@ class TiledGroup:
             return False
         pairs = zip(tiling.results, tiling.result_tiles, strict=True)
         return not tiling.loops or all(
-            _is_exact_cover(tiling, value, piece)
-            for value, piece in pairs
+            _is_exact_cover(tiling, value, box)
+            for value, box in pairs
             if value in keeping.retained
         )
 
     def cost_of(
         self, stages: int, footprint: Footprint, keeping: Residency = NO_RESIDENCY
     ) -> OuterCost:
-        """Return the cost of the group with these buffers."""
-        ahead, inside = ChannelTraffic(), dict[int, ChannelTraffic]()
-        once: dict[SSAValue, ChannelTraffic] = {}
-        for value, depth, moved in self.loads_with_residency(keeping):
+        """Return the cost of the group with the given buffers."""
+        early, in_loops = ChannelTraffic(), dict[int, ChannelTraffic]()
+        outside: dict[SSAValue, ChannelTraffic] = {}
+        for value, depth, traffic in self.loads_with_residency(keeping):
             if depth:
-                inside[depth] = inside.get(depth, ChannelTraffic()) + moved
+                in_loops[depth] = in_loops.get(depth, ChannelTraffic()) + traffic
             elif value in keeping.early:
-                ahead += moved
+                early += traffic
             else:
-                once[value] = once.get(value, ChannelTraffic()) + moved
-        back = {v: each for v, each in self.stores if v not in keeping.unstored}
-        stores = sum(back.values(), ChannelTraffic())
+                outside[value] = outside.get(value, ChannelTraffic()) + traffic
+        stored = {v: each for v, each in self.stores if v not in keeping.unstored}
+        stores = sum(stored.values(), ChannelTraffic())
         return OuterCost(
-            sum((*once.values(), *inside.values()), ahead),
-            ahead,
-            any(each.bytes for each in inside.values()),
+            sum((*outside.values(), *in_loops.values()), early),
+            early,
+            any(each.bytes for each in in_loops.values()),
             stores,
             footprint,
             lambda: self.compute_cycles,
-            lambda: self.time_from_first_load(stages, once, inside, back),
+            lambda: self.time_from_first_load(stages, outside, in_loops, stored),
         )
 
     def loads_with_residency(
         self, keeping: Residency = NO_RESIDENCY
     ) -> Iterator[tuple[SSAValue, int, ChannelTraffic]]:
-        """Yield the loads of each input, with the depth of the loops around them."""
-        near = keeping.inner_inputs
-        for value, depth, moved in self._loads:
-            if value not in near:
-                yield value, depth, moved
+        """Yield the loads of each input, with the depth of the surrounding loops."""
+        resident = keeping.inner_inputs
+        for value, depth, traffic in self._loads:
+            if value not in resident:
+                yield value, depth, traffic
         for value in keeping.loaded:
             yield value, 0, self._load_whole(value)
 
@@ -209,7 +211,7 @@ class TiledGroup:
 
     @cached_property
     def compute_cycles(self) -> float:
-        """The cycles of all computation."""
+        """Cycles of all computation."""
         tiling, before, starts = self.tiling, 0.0, 0
         if tiling.prefetch_distances:
             body = self._serial_tile_cycles(tiling)
@@ -221,40 +223,38 @@ class TiledGroup:
         return body * self.tile_count + before * starts
 
     def _serial_tile_cycles(self, tiling: GroupTiling) -> float:
-        """The cycles in which tiles are computed one after the other."""
-        done = self.steps.transfers_of(tiling.tiles)
-        return self.model.compute_cycles(tiling, self.nests, done)
+        """Return the cycles of tiles that are computed sequentially."""
+        transfers = self.steps.transfers_of(tiling.tiles)
+        return self.model.compute_cycles(tiling, self.nests, transfers)
 
     @cached_property
     def _cycles_by_nest(self) -> dict[int, float]:
-        """The cycles of each nest over nearer tiles, for a tile."""
-        done = self.steps.transfers_of(self.tiling.tiles)
-        each = self.model.cycles_by_nest(self.tiling, self.nests, done)
+        """Cycles of each nest over inner tiles, for a tile."""
+        transfers = self.steps.transfers_of(self.tiling.tiles)
+        each = self.model.cycles_by_nest(self.tiling, self.nests, transfers)
         return {
-            number: cycles
-            * (self.pieces if is_in_stage_loop(self.tiling, number) else 1)
-            for number, cycles in each.items()
+            nest: cycles * (self.pieces if is_in_stage_loop(self.tiling, nest) else 1)
+            for nest, cycles in each.items()
         }
 
     @cached_property
     def stores(self) -> tuple[tuple[SSAValue, ChannelTraffic], ...]:
-        """The stores of each result."""
+        """Stores of each result."""
         pairs = zip(self.tiling.results, self.tiling.result_tiles, strict=True)
         return tuple(
-            (value, self._movements.store_traffic(value, piece))
-            for value, piece in pairs
+            (value, self._movements.store_traffic(value, box)) for value, box in pairs
         )
 
     @cached_property
     def _loads(self) -> tuple[tuple[SSAValue, int, ChannelTraffic], ...]:
-        """The loads of each input, with the depth of the loops around them."""
+        """Loads of each input, with the depth of the surrounding loops."""
         return tuple(self._find_loads())
 
     def _find_loads(self) -> Iterator[tuple[SSAValue, int, ChannelTraffic]]:
         tiling, movements = self.tiling, self._movements
         for (value, _), boxes in tiling.reads.items():
-            for number, box in enumerate(boxes):
-                window = tiling.windows.get((value, number))
+            for index, box in enumerate(boxes):
+                window = tiling.windows.get((value, index))
                 if window is None:
                     yield (
                         value,
@@ -274,12 +274,12 @@ class TiledGroup:
 
     def _initial_window_loads(self) -> Iterator[tuple[SSAValue, int, ChannelTraffic]]:
         """Yield the loads for the initial windows, before the first iteration."""
-        tiling, rolled = self.tiling, self.tiling.rolling_loop
-        if tiling.prologue is None or rolled is None:
+        tiling, sliding = self.tiling, self.tiling.rolling_loop
+        if tiling.prologue is None or sliding is None:
             return
         for key, boxes in tiling.prologue.reads.items():
             later = tiling.reads.get(key, boxes)
-            if later is boxes or any(is_moved_by(each, (rolled,)) for each in later):
+            if later is boxes or any(is_moved_by(each, (sliding,)) for each in later):
                 for box in boxes:
                     depth = len(self._movements.loops)
                     yield key[0], depth, self._movements.load_traffic(key[0], box)
@@ -293,31 +293,46 @@ class TiledGroup:
     ) -> float:
         """Return the cycles from the first load that no earlier group can issue."""
         tiles = self.tile_count
-        first = sum(each.cycles for each in once.values())
+        initial = sum(each.cycles for each in once.values())
         load = sum(each.cycles for each in loads.values()) / tiles
         store = sum(each.cycles for each in stores.values()) / tiles
-        coming = self.model.latency if once or load else 0
-        going = self.model.latency if stores else 0
+        load_latency = self.model.latency if once or load else 0
+        store_latency = self.model.latency if stores else 0
         if self.tiling.inner_loops:
             return (
-                coming
-                + first
+                load_latency
+                + initial
                 + tiles * (self._staged_reduction_cycles(stages, load) + store)
-                + going
+                + store_latency
             )
         if tiles == 1:
-            return coming + going + self._single_tile_cycles(once, stores)
+            return load_latency + store_latency + self._single_tile_cycles(once, stores)
         work = self.compute_cycles / tiles
         if stages == 1:
-            wait = self.model.latency if load else going
-            return first + coming + going + tiles * (load + work + store + wait) - wait
-        arrives = load + self.model.latency if load else 0
-        slots = work + max(arrives, store + going)
+            wait = self.model.latency if load else store_latency
+            return (
+                initial
+                + load_latency
+                + store_latency
+                + tiles * (load + work + store + wait)
+                - wait
+            )
+        load_time = load + self.model.latency if load else 0
+        slots = work + max(load_time, store + store_latency)
         steady = max(
             (tiles - 1) * max(load + store, work), (tiles - 1) // stages * slots
         )
-        again = self._restart_cycles(stages, loads, store)
-        return coming + first + load + steady + work + store + going + again
+        restart = self._restart_cycles(stages, loads, store)
+        return (
+            load_latency
+            + initial
+            + load
+            + steady
+            + work
+            + store
+            + store_latency
+            + restart
+        )
 
     def _restart_cycles(
         self, stages: int, loads: Mapping[int, ChannelTraffic], store: float
@@ -328,29 +343,30 @@ class TiledGroup:
         if not outer:
             return 0
         times = prod(loop.trips for loop in loops[:outer])
-        kept = sum(n.cycles for depth, n in loads.items() if depth <= outer) / times
+        hoisted = sum(n.cycles for depth, n in loads.items() if depth <= outer) / times
         load = sum(n.cycles for depth, n in loads.items() if depth > outer)
-        turn = self.model.latency + load / self.tile_count + store
-        return (times - 1) * turn + (min(stages, times) - 1) * kept
+        iteration = self.model.latency + load / self.tile_count + store
+        return (times - 1) * iteration + (min(stages, times) - 1) * hoisted
 
     def _staged_reduction_cycles(self, stages: int, load: float) -> float:
         """
-        The cycles of a tile whose reduction comes in pieces, which `load` is moved for:
-        the next one while one is added. Nothing of other tiles overlaps them.
+        Return the cycles of a tile with a staged reduction: the next reduction tile is
+        loaded while one is accumulated. `load` is the channel cycles of all stages.
+        Other tiles do not overlap.
         """
         work = sum(
             cycles
-            for number, cycles in self._cycles_by_nest.items()
-            if is_in_stage_loop(self.tiling, number)
+            for nest, cycles in self._cycles_by_nest.items()
+            if is_in_stage_loop(self.tiling, nest)
         )
         latency, pieces = self.model.latency, self.pieces
-        around = sum(self._cycles_by_nest.values()) - work
+        outside = sum(self._cycles_by_nest.values()) - work
         work, load = work / pieces, load / pieces
-        turn = latency + load + work
+        stage = latency + load + work
         if stages == 1:
-            return around + pieces * turn
-        steady = max((pieces - 1) * max(load, work), (pieces - 1) // stages * turn)
-        return around + turn + steady
+            return outside + pieces * stage
+        steady = max((pieces - 1) * max(load, work), (pieces - 1) // stages * stage)
+        return outside + stage + steady
 
     def _single_tile_cycles(
         self,
@@ -358,30 +374,31 @@ class TiledGroup:
         stores: Mapping[SSAValue, ChannelTraffic],
     ) -> float:
         """
-        The cycles of the only tile: each nest waits for the one before, and for what it
-        and they read, which is loaded in this order; results are stored as they come.
+        Return the cycles of a single tile: each nest waits for the previous one, and
+        for the operands of both, which are loaded in this order; results are stored as
+        they are computed.
         """
-        needed: dict[int, float] = {}
-        for value, moved in loads.items():
+        operands: dict[int, float] = {}
+        for value, traffic in loads.items():
             first = self.steps.first_use_of(value)
-            needed[first] = needed.get(first, 0.0) + moved.cycles
-        made: dict[int, float] = {}
-        for value, moved in stores.items():
+            operands[first] = operands.get(first, 0.0) + traffic.cycles
+        results: dict[int, float] = {}
+        for value, traffic in stores.items():
             owner = value.owner
-            number = self.nests[owner] if isinstance(owner, Operation) else 0
-            made[number] = made.get(number, 0.0) + moved.cycles
+            nest = self.nests[owner] if isinstance(owner, Operation) else 0
+            results[nest] = results.get(nest, 0.0) + traffic.cycles
         work = self._cycles_by_nest
         time = loaded = stored = 0.0
-        for number in sorted({*work, *needed, *made}):
-            loaded += needed.get(number, 0.0)
-            time = max(time, loaded) + work.get(number, 0.0)
-            if number in made:
-                stored = max(time, stored) + made[number]
+        for nest in sorted({*work, *operands, *results}):
+            loaded += operands.get(nest, 0.0)
+            time = max(time, loaded) + work.get(nest, 0.0)
+            if nest in results:
+                stored = max(time, stored) + results[nest]
         return max(time, stored)
 
 
 def _is_exact_cover(tiling: GroupTiling, value: SSAValue, piece: Box) -> bool:
-    """Return `True` if tiles make up a result, each with no more than its piece."""
+    """Return `True` if the tiles partition a result, each equal to its `piece`."""
     owner = value.owner
     if not isinstance(owner, Operation) or (value, 0) in tiling.windows:
         return False

@@ -21,14 +21,14 @@ from tlf.support.allocation.buffer import align
 Sizes: TypeAlias = tuple[int, ...]
 
 MoveKey: TypeAlias = tuple[str, Sizes, Sizes, int, Sizes, Sizes]
-"""An engine; the shapes of a tensor and of a box; bytes of an element; axes; phases."""
+"""Engine, tensor shape, box shape, bytes per element, axis order, and start phases."""
 
 
 class TransferCosts:
     """
-    Cost of moving boxes between two memory levels. The axes of a tensor lie in the
-    outer one in the order of its layout; so do those of a box in the inner one, where
-    tiles are `ordered`. Both are walked in this order.
+    Cost of moving boxes between two memory levels. In the outer level, the axes of a
+    tensor are in the order of its layout; in the inner level, those of a box are as
+    well, if tiles are `ordered`. Both are traversed in this order.
     """
 
     def __init__(
@@ -38,16 +38,16 @@ class TransferCosts:
         self.near, self.far = near, far
         self.ordered = ordered
         self.layouts: Mapping[SSAValue, Sequence[int]] = {}
-        """The layouts of values that are not to be those of their types."""
+        """Layouts of values that override those of their types."""
         self.free: AbstractSet[SSAValue] = frozenset()
-        """Values that may lie in any order: each box is moved in the best one."""
+        """Values of any axis order: each box is moved in the best order."""
         self.phased = False
-        """True if the offsets of moves in a burst count; otherwise all start at one."""
+        """True if offsets within a burst count; otherwise moves start at a burst."""
         self.burst = costs.machine.levels[far].burst
         levels = [costs.machine.levels[name] for name in (near, far)]
         shared = [level.bandwidth for level in levels if level.shared]
         self.bandwidth = min(shared) if shared else max(e.bandwidth for e in levels)
-        """The most bytes per cycle of what moves share with others."""
+        """Bytes per cycle of the bandwidth that moves share with others."""
         self.load = dma_engine(far, near)
         self.store = dma_engine(near, far)
         self._known: dict[MoveKey, Cost] = {}
@@ -63,13 +63,13 @@ class TransferCosts:
         return self._cheapest_move(self.store, value, box, inward=False)
 
     def min_channel_cycles(self, payload: int) -> float:
-        """The cycles of the channel that bytes take in whole bursts, at least."""
+        """Return a lower bound of the channel cycles of a payload in whole bursts."""
         farther = self.costs.machine.levels[self.far]
         bursts = align(payload, self.burst)
         return max(payload / self.bandwidth, bursts / farther.bandwidth)
 
     def storage_of(self, value: SSAValue) -> tuple[Sizes, int, Sizes]:
-        """The shape of a tensor, the bytes of an element, and its layout."""
+        """Return the shape of a tensor, the bytes per element, and its layout."""
         if (known := self._measures.get(value)) is None:
             type_ = tensor_type(value)
             item = dtype_of(type_.element_type).itemsize
@@ -82,12 +82,12 @@ class TransferCosts:
         self, engine: str, value: SSAValue, box: Box, *, inward: bool
     ) -> Cost:
         whole, item, layout = self.storage_of(value)
-        rooms = [interval.tile_extent for interval in box]
-        shape = tuple(map(min, rooms, whole))
-        tried = self._candidate_orders(value, whole, layout)
+        extents = [interval.tile_extent for interval in box]
+        shape = tuple(map(min, extents, whole))
+        orders = self._candidate_orders(value, whole, layout)
         starts: Sizes = (0,)
         costs: list[Cost] = []
-        for axes in tried:
+        for axes in orders:
             if self.phased and self.burst > item:
                 plain = range(len(whole))
                 starts = burst_phases_of(
@@ -102,10 +102,10 @@ class TransferCosts:
     def _candidate_orders(
         self, value: SSAValue, whole: Sizes, layout: Sizes
     ) -> Sequence[Sizes]:
-        """The orders in which the axes of a tensor may lie."""
+        """Return the possible orders of the axes of a tensor."""
         if not self.free or value not in self.free:
-            given = self.layouts.get(value) if self.layouts else None
-            return (tuple(given or layout),)
+            override = self.layouts.get(value) if self.layouts else None
+            return (tuple(override or layout),)
         if whole not in self._orders:
             self._orders[whole] = tuple(candidate_orders(whole))
         return self._orders[whole]
@@ -121,7 +121,9 @@ class TransferCosts:
         *,
         inward: bool,
     ) -> Cost:
-        """A move of a box of some shape, on average over where it starts in a burst."""
+        """
+        Return the cost of moving a box of some shape, averaged over its start phases.
+        """
         walked = tuple(shape[axis] for axis in axes)
         inner = axes if self.ordered else tuple(range(len(whole)))
         near = TransferEnd(0, walked, _strides_of(shape, item, inner, axes))
@@ -134,16 +136,19 @@ class TransferCosts:
 
 
 def _channel_cycles(cost: Cost) -> int:
-    """The cycles that a move takes of what it shares with others, or by itself."""
+    """
+    Return the cycles of a move on shared resources, or its own cycles if there are
+    none.
+    """
     return max((busy for _, busy in cost.shared), default=cost.cycles)
 
 
 def _mean_cost(costs: Sequence[Cost]) -> Cost:
-    """A move that takes as long as some moves by one engine do on average."""
+    """Return the mean cost of some moves by one engine."""
     first, count = costs[0], len(costs)
     shared = tuple(
-        (channel, round(sum(each.shared[number][1] for each in costs) / count))
-        for number, (channel, _) in enumerate(first.shared)
+        (channel, round(sum(each.shared[index][1] for each in costs) / count))
+        for index, (channel, _) in enumerate(first.shared)
     )
     cycles = round(sum(each.cycles for each in costs) / count)
     return replace(first, cycles=cycles, shared=shared) if count > 1 else first
@@ -152,7 +157,10 @@ def _mean_cost(costs: Sequence[Cost]) -> Cost:
 def _strides_of(
     shape: Sequence[int], item: int, axes: Sequence[int], walked: Sequence[int]
 ) -> tuple[int, ...]:
-    """The strides of a contiguous array whose axes lie in an order, as it is walked."""
+    """
+    Return the byte strides, in the order `walked`, of a contiguous array with the axis
+    order `axes`.
+    """
     strides: dict[int, int] = {}
     for axis in reversed(axes):
         strides[axis] = item

@@ -21,20 +21,20 @@ from tlf.support.affine.mixed_offsets import Index
 
 
 class UnpredictableTimeError(PassFailedException):
-    """A program whose time cannot be told from its tiles."""
+    """A tile program whose time cannot be estimated."""
 
     def __init__(self, op: Operation, message: str) -> None:
         super().__init__(f"{op.name}: {message}")
 
 
 class AffineIndices:
-    """Index values as affine functions of loop variables."""
+    """Index values as affine functions of loop counters."""
 
     def __init__(self) -> None:
         self.known: dict[SSAValue, AffineSum] = {}
 
     def bind_counter(self, value: SSAValue, variable: LoopCounter) -> None:
-        """Let a value be the counter of a loop."""
+        """Bind a value to the counter of a loop."""
         if variable.trips == 1:
             self.known[value] = AffineSum(variable.lower)
         else:
@@ -48,15 +48,17 @@ class AffineIndices:
             self.record_operation(owner)
         if (known := self.known.get(index)) is None:
             user = next(iter(index.uses)).operation
-            raise UnpredictableTimeError(user, "expected an index that loops count")
+            raise UnpredictableTimeError(
+                user, "expected an affine index of loop counters"
+            )
         return known
 
     def to_affine_all(self, indices: Sequence[Index]) -> tuple[AffineSum, ...]:
-        """Several indices."""
+        """Return indices as affine functions of loop counters."""
         return tuple(self.to_affine(index) for index in indices)
 
     def record_operation(self, op: ApplyOp) -> None:
-        """Note what an operation computes."""
+        """Record the affine function that an operation computes."""
         operands = [self.to_affine(each) for each in op.mapOperands]
         (expression,) = op.map.data.results
         self.known[op.result] = _substitute_affine(op, expression, operands)

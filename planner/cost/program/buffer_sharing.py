@@ -19,25 +19,30 @@ from tlf.support.allocation import (
 from tlf.support.allocation import Buffer as Live
 
 Sharing = Mapping[Buffer, Sequence[Buffer]]
-"""The buffers that lie on bytes of another one."""
+"""Buffers whose bytes overlap those of each buffer."""
 
 
 def find_shared_buffers(items: Sequence[Item], target: TargetSpec) -> Sharing:
     """
-    Return the buffers of a target's levels that share bytes; the outermost has room.
+    Return the buffers that share bytes in the levels of a target. The outermost level
+    is excluded, as its capacity is sufficient.
     """
-    spans = LiveRanges.of(items)
-    found: dict[Buffer, list[Buffer]] = {}
+    live_ranges = LiveRanges.of(items)
+    shared: dict[Buffer, list[Buffer]] = {}
     for level in target.levels.values():
         if level is not target.outermost:
             _find_shared_in_level(
-                buffers_in_level(spans, level), level, spans, list(target.levels), found
+                buffers_in_level(live_ranges, level),
+                level,
+                live_ranges,
+                list(target.levels),
+                shared,
             )
-    return found
+    return shared
 
 
 def buffers_in_level(spans: LiveRanges, level: Level) -> list[Buffer]:
-    """The buffers of a level, in the order of the program."""
+    """Return the buffers of a level in program order."""
     buffers = [each for each in spans.buffers if each.level == level.name]
     return sorted(buffers, key=lambda each: each.order)
 
@@ -52,7 +57,7 @@ def to_allocation_buffers(
 def allocate_buffers(
     lives: Sequence[Live], level: Level, uses: Sequence[Use] | None = None
 ) -> Allocation:
-    """Return the planner's placement of buffers."""
+    """Return the offsets that the static allocator assigns to buffers."""
     return allocate_program(lives, level.capacity, uses)
 
 
@@ -65,10 +70,10 @@ def _find_shared_in_level(
 ) -> None:
     lives = to_allocation_buffers(buffers, level, spans)
     uses = [_use_of_buffer(each, spans, levels) for each in buffers]
-    placement = allocate_buffers(lives, level, uses)
+    allocation = allocate_buffers(lives, level, uses)
     ranges = [
         (buffer, offset, offset + live.size)
-        for buffer, live, offset in zip(buffers, lives, placement.offsets, strict=True)
+        for buffer, live, offset in zip(buffers, lives, allocation.offsets, strict=True)
     ]
     for (one, low, high), (other, start, end) in combinations(ranges, 2):
         if low < end and start < high:
@@ -77,7 +82,7 @@ def _find_shared_in_level(
 
 
 def _use_of_buffer(buffer: Buffer, spans: LiveRanges, levels: Sequence[str]) -> Use:
-    """By which instructions a buffer is used."""
+    """Return the uses of a buffer as input of the static allocator."""
     first, last = spans.uses[buffer]
     return Use(
         spans.steps[first],
@@ -97,18 +102,18 @@ def _engine_stage(step: Instruction, levels: Sequence[str]) -> int:
 
 
 def _loop_ranges(buffer: Buffer, spans: LiveRanges) -> Loops:
-    """Return the live ranges of the nests around a buffer, the outermost first."""
+    """Return the live ranges of the nests around a buffer, outermost first."""
     nest = (
         buffer.home
         if buffer.multibuffer_nest is None
         else buffer.multibuffer_nest.around
     )
-    found: list[tuple[int, int]] = []
+    ranges: list[tuple[int, int]] = []
     while nest is not None:
         first, last = spans.nests[nest]
-        found.append((first, last + 1))
+        ranges.append((first, last + 1))
         nest = nest.around
-    return found[::-1]
+    return ranges[::-1]
 
 
 def _to_allocation_buffer(buffer: Buffer, level: Level, spans: LiveRanges) -> Live:

@@ -19,40 +19,40 @@ ZERO = AffineSum()
 
 @dataclass(frozen=True)
 class RingWindow:
-    """The slices of a ring that a place shows, along one axis."""
+    """Slices of a ring buffer that a view covers, along one axis."""
 
     axis: int
     start: AffineSum
     extent: int
     unit: int = 1
-    """The elements of a slice, where axes of it are seen as one with this axis."""
+    """Elements per slice, if other axes are collapsed into this axis."""
 
 
 @dataclass(frozen=True)
 class BufferView:
-    """Buffer, or a subview of it, in the shape of a tile."""
+    """A buffer, or a subview of it, in the shape of a tile."""
 
     buffer: Buffer
     shape: Shape
     strides: Shape
-    """Bytes along each axis."""
+    """Strides in bytes by axis."""
     item: int
-    """Bytes of an element."""
+    """Bytes per element."""
     base: AffineSum = ZERO
-    """Bytes from the start of the buffer; a ring's slices are not counted."""
+    """Byte offset from the start of the buffer, without the slices of a ring."""
     window: RingWindow | None = None
     region: BufferRegion = field(default_factory=BufferRegion)
-    """The part of the buffer, in bytes."""
+    """Region of the buffer, in bytes."""
 
     @property
     def to_access(self) -> BufferAccess:
-        """The access of an instruction that touches this place."""
+        """Access of an instruction that uses this view."""
         if self.window is None:
             return BufferAccess(self.buffer, sections=self.region.sections)
         return BufferAccess(self.buffer, self.window.start, self.window.extent)
 
     def subview(self, offsets: Sequence[AffineSum], shape: Shape) -> BufferView:
-        """A box of this."""
+        """Return the view of a box."""
         base, window = self.base, self.window
         for axis, (offset, stride) in enumerate(
             zip(offsets, self.strides, strict=True)
@@ -69,14 +69,17 @@ class BufferView:
     def _subview_region(
         self, offsets: Sequence[AffineSum], shape: Shape
     ) -> BufferRegion:
-        """The part of the buffer that a box of this is."""
+        """Return the region of the buffer that a box covers."""
         if self.window is not None:
             return self.region.with_unknown_start()
-        known = [None if each.terms else each.constant for each in offsets]
-        return self.region.subview(self.shape, self.strides, known, shape)
+        starts = [None if each.terms else each.constant for each in offsets]
+        return self.region.subview(self.shape, self.strides, starts, shape)
 
     def reshape(self, shape: Shape) -> BufferView | None:
-        """The same elements under another shape, where strides reach them."""
+        """
+        Return a view of the same elements with another shape, or `None` if no strides
+        describe it.
+        """
         if shape == self.shape:
             return self
         if self.window is not None:
@@ -85,7 +88,10 @@ class BufferView:
         return None if strides is None else replace(self, shape=shape, strides=strides)
 
     def _reshape_window(self, window: RingWindow, shape: Shape) -> BufferView | None:
-        """The same slices of a ring with two axes as one, or again as two."""
+        """
+        Return a view of the same ring slices with two axes collapsed, or one axis
+        expanded into two; `None` if no strides describe it.
+        """
         strides = list(self.strides)
         if (axis := collapsed_axis(self.shape, shape)) is not None:
             row, unit = self.shape[axis + 1], window.unit * self.shape[axis + 1]
@@ -105,6 +111,6 @@ class BufferView:
 
     @property
     def is_contiguous(self) -> bool:
-        """True if it is a whole buffer in row-major order."""
+        """True for a whole buffer in row-major order."""
         plain = tuple(each * self.item for each in row_major_strides(self.shape))
         return self.base == AffineSum() and self.strides == plain and not self.window

@@ -1,4 +1,4 @@
-"""Split loads that nests consume chunk by chunk, as `mem-chunk-loads` does."""
+"""Splitting of loads that nests consume chunk by chunk, as in `mem-chunk-loads`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tlf.support.affine.index_access import AffineSum
 
 @dataclass(frozen=True)
 class ChunkedLoad:
-    """Load of a box and the only move that reads it in a later nest."""
+    """Load of a box and the only move that reads it, in a later nest."""
 
     load: Instruction
     loading: MoveCost
@@ -43,19 +43,19 @@ class ChunkedLoad:
 
 @dataclass(frozen=True)
 class ConsumeRate:
-    """Rate at which a move in nests uses chunks."""
+    """Rate at which a move in nests consumes chunks."""
 
     loops: tuple[Nest, ...]
     period: int
 
     @property
     def depth(self) -> int:
-        """In how many nests chunks are used."""
+        """Number of nests around the move that consumes chunks."""
         return len(self.loops)
 
 
 def load_in_chunks(items: list[Item], far: Level) -> None:
-    """Split loads that their user need not wait for as a whole."""
+    """Split loads whose user can start before the whole load is complete."""
     for nest in [item for item in items if isinstance(item, Nest)]:
         for use in list(_chunkable_loads(items, nest, far)):
             load = use.loading
@@ -67,25 +67,25 @@ def load_in_chunks(items: list[Item], far: Level) -> None:
 def _chunkable_loads(
     items: Sequence[Item], nest: Nest, far: Level
 ) -> Iterator[ChunkedLoad]:
-    """The loads right before a nest that may be cut, in order."""
+    """Yield the loads right before a nest that may be split, in order."""
 
     def is_load(_: Buffer, destination: Buffer) -> bool:
         return destination.level != far.name
 
-    first = at = items.index(nest)
+    first = end = items.index(nest)
     while first and is_wait_or_move(items[first - 1], is_load):
         first -= 1
-    for number, load in enumerate(items[first:at], first + 1):
+    for index, load in enumerate(items[first:end], first + 1):
         if not isinstance(load, Instruction) or not _is_load_from(load, far):
             continue
-        if not isinstance(price := load.cost, MoveCost) or not _has_fixed_target(
-            load, price
+        if not isinstance(cost := load.cost, MoveCost) or not _has_fixed_target(
+            load, cost
         ):
             continue
-        if (user := _find_reader(load, items, number, at)) is None:
+        if (user := _find_reader(load, items, index, end)) is None:
             continue
         move, reading = user
-        yield ChunkedLoad(load, _clip_to_source(price), move, reading, nest)
+        yield ChunkedLoad(load, _clip_to_source(cost), move, reading, nest)
 
 
 def _is_load_from(load: Instruction, far: Level) -> bool:
@@ -104,7 +104,11 @@ def _has_fixed_target(load: Instruction, price: MoveCost) -> bool:
 def _find_reader(
     load: Instruction, items: Sequence[Item], behind: int, nest: int
 ) -> tuple[Instruction, MoveCost] | None:
-    """The one move that reads what a load filled, behind it and up to a nest."""
+    """
+    Return the only move that reads the destination of a load, if it is in the nest at
+    position `nest` and nothing after position `behind` uses the buffer before that
+    nest.
+    """
     assert load.moves is not None
     users = users_of(load.moves[1], items[behind:])
     if len(inside := [step for item, step in users if item is items[nest]]) != 1:
@@ -113,32 +117,32 @@ def _find_reader(
         return None
     if users_of(load.moves[1], items[: behind - 1]):
         return None
-    (found,) = inside
-    return (found, found.cost) if isinstance(found.cost, MoveCost) else None
+    (reader,) = inside
+    return (reader, reader.cost) if isinstance(reader.cost, MoveCost) else None
 
 
 def _clip_to_source(price: MoveCost) -> MoveCost:
-    """A load, without what lies before its source begins."""
-    left = [max(0, -each.constant) for each in price.source.offsets]
-    if not any(left):
+    """Return the cost of a load without the elements before the start of its source."""
+    excess = [max(0, -each.constant) for each in price.source.offsets]
+    if not any(excess):
         return price
     sides = [
-        MoveSide(side.place, tuple(map(add, side.offsets, map(AffineSum, left))))
+        MoveSide(side.place, tuple(map(add, side.offsets, map(AffineSum, excess))))
         for side in (price.source, price.destination)
     ]
-    box = tuple(size - cut for size, cut in zip(price.box, left, strict=True))
+    box = tuple(size - cut for size, cut in zip(price.box, excess, strict=True))
     return MoveCost(price.costs, price.engine, sides[0], sides[1], box)
 
 
 def _is_covering(load: MoveCost, cut: Chunking[ConsumeRate]) -> bool:
-    """Return `True` if chunks fill no more than the load does."""
+    """Return `True` if chunks write no more than the load writes."""
     size, axis = load.box[cut.axis], cut.axis
     end = load.destination.offsets[axis].constant + size
     return size % cut.size == 0 or end >= load.destination.place.shape[axis]
 
 
 def _consume_rates(use: ChunkedLoad) -> Callable[[int, range], ConsumeRate | None]:
-    """Return a function for the rate at which chunks along an axis are used."""
+    """Return a function for the rate at which chunks along an axis are consumed."""
     path = _nests_around(use)
 
     def rate_along(axis: int, starts: range) -> ConsumeRate | None:
@@ -156,8 +160,10 @@ def _consume_rates(use: ChunkedLoad) -> Callable[[int, range], ConsumeRate | Non
                 return None
             if any(symbol not in nest.variables for symbol, _ in offset.terms):
                 continue
-            found = [evaluate_index(offset, values) for values in counter_values(nest)]
-            period = consume_period_of(found, size, chunks)
+            positions = [
+                evaluate_index(offset, values) for values in counter_values(nest)
+            ]
+            period = consume_period_of(positions, size, chunks)
             return None if period is None else ConsumeRate(path[:depth], period)
         return None
 
@@ -165,7 +171,7 @@ def _consume_rates(use: ChunkedLoad) -> Callable[[int, range], ConsumeRate | Non
 
 
 def _nests_around(use: ChunkedLoad) -> tuple[Nest, ...]:
-    """The nests around the move of a use, from the outermost one on."""
+    """Return the nests around the move of a use, outermost first."""
     path, body = [use.nest], use.nest.body
     while use.move not in body:
         inner = next(
@@ -181,46 +187,46 @@ def _nests_around(use: ChunkedLoad) -> tuple[Nest, ...]:
 def _insert_chunk_nest(
     items: list[Item], use: ChunkedLoad, cut: Chunking[ConsumeRate]
 ) -> None:
-    """Put a nest over chunks of a load right before the one that uses it."""
-    made, step = chunk_move(use.load, use.loading, cut.axis, cut.size, None)
+    """Insert a nest over the chunks of a load right before the nest that uses it."""
+    chunks, step = chunk_move(use.load, use.loading, cut.axis, cut.size, None)
     buffer = use.loading.destination.place.buffer
     queues = {s.queue for s in use.nest.body if isinstance(s, Instruction) and s.ahead}
     if queues <= {use.load.queue}:
-        made.opens = use.nest
-    with_chunk_access(step, buffer, ChunkBox(use.load, made, 1, made.trips))
+        chunks.opens = use.nest
+    with_chunk_access(step, buffer, ChunkBox(use.load, chunks, 1, chunks.trips))
     with_chunk_access(
         use.move,
         buffer,
-        ChunkBox(use.load, cut.rate.loops[-1], cut.rate.period, made.trips),
+        ChunkBox(use.load, cut.rate.loops[-1], cut.rate.period, chunks.trips),
     )
-    at = _insert_position(items, use)
+    position = _insert_position(items, use)
     items[:] = [
-        *drop_move(items[:at], use.load),
-        made,
-        *drop_move(items[at:], use.load),
+        *drop_move(items[:position], use.load),
+        chunks,
+        *drop_move(items[position:], use.load),
     ]
 
 
 def _insert_position(items: Sequence[Item], use: ChunkedLoad) -> int:
     """
-    Return the position of chunks: after other loads for a nest, before those for later
-    ones.
+    Return the position of the chunks: after other loads for the nest, before loads for
+    later nests.
     """
-    at, nest = items.index(use.load), items.index(use.nest)
+    first, nest_position = items.index(use.load), items.index(use.nest)
     needed = {
         access.buffer
         for step in use.nest.instructions()
         for access in step.reads_and_writes
     }
-    for item in items[nest - 1 : at : -1]:
+    for item in items[nest_position - 1 : first : -1]:
         if (ends := _endpoints_of(item)) is not None and ends[1] in needed:
             needed.add(ends[0])
-    for number, item in enumerate(items[at + 1 : nest], at + 1):
+    for position, item in enumerate(items[first + 1 : nest_position], first + 1):
         if (ends := _endpoints_of(item)) is not None and ends[1] not in needed:
-            return number
-    return nest
+            return position
+    return nest_position
 
 
 def _endpoints_of(item: Item) -> tuple[Buffer, Buffer] | None:
-    """Between which buffers an item moves boxes."""
+    """Return the buffers between which an item moves boxes, or `None`."""
     return None if isinstance(item, Nest) or item.indexed else item.moves

@@ -1,4 +1,7 @@
-"""Split stores that begin before all is computed, as `mem-chunk-stores` does."""
+"""
+Splitting of stores that start before the whole buffer is computed, as in
+`mem-chunk-stores`.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ from tlf.planner.cost.program.move_cost import MoveCost
 
 @dataclass(frozen=True)
 class ChunkedStore:
-    """Store of a whole buffer and the only move that fills it in an earlier nest."""
+    """Store of a whole buffer and the only move that fills it, in an earlier nest."""
 
     store: Instruction
     storing: MoveCost
@@ -42,57 +45,57 @@ class ChunkedStore:
 
 @dataclass(frozen=True)
 class ProduceRate:
-    """Number of iterations that compute a chunk."""
+    """Number of iterations that produce a chunk."""
 
     period: int
     depth: int = 1
 
 
 def store_in_chunks(items: list[Item], far: Level, around: Nest | None = None) -> None:
-    """Split stores whose first part is computed early, in nests, too."""
+    """Split stores whose first chunks are computed early, including those in nests."""
     for nest in [item for item in items if isinstance(item, Nest)]:
         store_in_chunks(nest.body, far, nest)
-        for made in list(_chunkable_stores(items, nest, far)):
-            if made.storing.source.place.buffer.home is not around:
+        for chunked in list(_chunkable_stores(items, nest, far)):
+            if chunked.storing.source.place.buffer.home is not around:
                 continue
-            store = made.storing
-            cut = find_best_cut(store.destination, store.box, far, _produce_rates(made))
+            store = chunked.storing
+            cut = find_best_cut(
+                store.destination, store.box, far, _produce_rates(chunked)
+            )
             if cut is not None:
-                _replace_by_chunk_nest(items, made, cut, around)
+                _replace_by_chunk_nest(items, chunked, cut, around)
 
 
 def _chunkable_stores(
     items: Sequence[Item], nest: Nest, far: Level
 ) -> Iterator[ChunkedStore]:
-    """The stores right behind a nest that may be cut, in order."""
+    """Yield the stores right after a nest that may be split, in order."""
 
     def is_store(_: Buffer, destination: Buffer) -> bool:
         return destination.level == far.name
 
-    at = items.index(nest) + 1
-    while at < len(items) and is_wait_or_move(item := items[at], is_store):
-        at += 1
+    position = items.index(nest) + 1
+    while position < len(items) and is_wait_or_move(item := items[position], is_store):
+        position += 1
         if not isinstance(item, Instruction) or item.moves is None:
             continue
-        if not isinstance(price := item.cost, MoveCost) or not _is_whole_buffer(price):
+        if not isinstance(cost := item.cost, MoveCost) or not _is_whole_buffer(cost):
             continue
-        if (maker := find_other_move(item, item.moves[0], nest, items)) is None:
+        if (producer := find_other_move(item, item.moves[0], nest, items)) is None:
             continue
-        move, making = maker
-        yield ChunkedStore(item, price, move, making, nest)
+        move, making = producer
+        yield ChunkedStore(item, cost, move, making, nest)
 
 
 def _is_whole_buffer(price: MoveCost) -> bool:
-    """Return `True` if a store reads all of a buffer."""
-    place = price.source.place
-    return (
-        place.window is None and place.shape == price.box and is_at_start(price.source)
-    )
+    """Return `True` if a store reads a whole buffer."""
+    view = price.source.place
+    return view.window is None and view.shape == price.box and is_at_start(price.source)
 
 
 def _produce_rates(made: ChunkedStore) -> Callable[[int, range], ProduceRate | None]:
     """
-    Return a function for the number of iterations that compute a chunk along an axis.
+    Return a function for the number of iterations that produce a chunk along an axis.
     """
 
     def rate_along(axis: int, starts: range) -> ProduceRate | None:
@@ -103,8 +106,8 @@ def _produce_rates(made: ChunkedStore) -> Callable[[int, range], ProduceRate | N
         nest = made.nest
         if any(symbol not in nest.variables for symbol, _ in offset.terms):
             return None
-        found = [evaluate_index(offset, values) for values in counter_values(nest)]
-        period = produce_period_of(found, size, starts)
+        positions = [evaluate_index(offset, values) for values in counter_values(nest)]
+        period = produce_period_of(positions, size, starts)
         return None if period is None else ProduceRate(period)
 
     return rate_along
@@ -116,7 +119,7 @@ def _replace_by_chunk_nest(
     cut: Chunking[ProduceRate],
     around: Nest | None,
 ) -> None:
-    """Put a nest over chunks in place of a store."""
+    """Replace a store by a nest over its chunks."""
     chunks, step = chunk_move(
         made.store, made.storing, cut.axis, cut.size, around, clipped=True
     )
@@ -127,5 +130,5 @@ def _replace_by_chunk_nest(
         buffer,
         ChunkBox(made.store, made.nest, cut.rate.period, chunks.trips),
     )
-    at = items.index(made.store)
-    items[:] = [*items[:at], chunks, *drop_move(items[at:], made.store)]
+    position = items.index(made.store)
+    items[:] = [*items[:position], chunks, *drop_move(items[position:], made.store)]

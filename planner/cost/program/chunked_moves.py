@@ -24,7 +24,9 @@ from tlf.support.affine.index_access import AffineSum
 
 
 def users_of(buffer: Buffer, items: Sequence[Item]) -> list[tuple[Item, Instruction]]:
-    """Return the instructions that touch a buffer, with the items that hold them."""
+    """
+    Return the instructions that access a buffer, with the items that contain them.
+    """
     return [
         (item, step)
         for item in items
@@ -36,12 +38,15 @@ def users_of(buffer: Buffer, items: Sequence[Item]) -> list[tuple[Item, Instruct
 def find_other_move(
     move: Instruction, buffer: Buffer, nest: Nest, items: Sequence[Item]
 ) -> tuple[Instruction, MoveCost] | None:
-    """The one other step that touches a buffer of a move, if it is a move in a nest."""
+    """
+    Return the only other instruction that accesses a buffer of a move, if it is a move
+    in a nest.
+    """
     others = [each for each in users_of(buffer, items) if each[1] is not move]
     if len(others) != 1 or others[0][0] is not nest:
         return None
-    found = others[0][1]
-    return (found, found.cost) if isinstance(found.cost, MoveCost) else None
+    other = others[0][1]
+    return (other, other.cost) if isinstance(other.cost, MoveCost) else None
 
 
 def find_best_cut(
@@ -51,11 +56,11 @@ def find_best_cut(
     pace_of: Callable[[int, range], RateT | None],
 ) -> Chunking[RateT] | None:
     """
-    Return the best cut of a move of a box into chunks, with one side in a level; see
+    Return the best chunking of a move of a box, with one side in a level; see
     `select_chunking`.
     """
-    place, start = side.place, gcd_of_index(side.address())
-    return select_chunking(box, place.strides, place.item, start, far, pace_of)
+    view, start = side.place, gcd_of_index(side.address())
+    return select_chunking(box, view.strides, view.item, start, far, pace_of)
 
 
 def is_wait_or_move(item: Item, is_move: Callable[[Buffer, Buffer], bool]) -> bool:
@@ -69,15 +74,14 @@ def is_wait_or_move(item: Item, is_move: Callable[[Buffer, Buffer], bool]) -> bo
 
 
 def is_at_start(side: MoveSide) -> bool:
-    """Return `True` if all offsets of a side in its place are 0."""
+    """Return `True` if all offsets of a side within its view are 0."""
     return all(each == AffineSum() for each in side.offsets)
 
 
 def offset_between(one: BufferView, other: BufferView, axis: int) -> int | None:
     """
-    Return the offset of the first element of one place from that of another one along
-    an axis; None if that is not known, or if the axis is not the same one of their
-    buffer.
+    Return the offset of the first element of one view from that of another along an
+    axis; `None` if it is unknown, or if the axis is not the same axis of their buffer.
     """
     if one == other:
         return 0
@@ -95,8 +99,8 @@ def offset_between(one: BufferView, other: BufferView, axis: int) -> int | None:
         return None if distance.terms else distance.constant
     if one.base.terms or other.base.terms:
         return 0 if one.base == other.base else None
-    places = one.base.constant, other.base.constant
-    return stride_steps_between(*places, stride, (*one.strides, *other.strides))
+    bases = one.base.constant, other.base.constant
+    return stride_steps_between(*bases, stride, (*one.strides, *other.strides))
 
 
 def chunk_move(
@@ -107,28 +111,31 @@ def chunk_move(
     around: Nest | None,
     clipped: bool = False,
 ) -> tuple[Nest, Instruction]:
-    """A nest that makes a move in chunks of a size along an axis, and its one step."""
+    """
+    Return a nest that executes a move in chunks of `size` along an axis, and its only
+    step.
+    """
     count = -(-price.box[axis] // size)
     variable = LoopCounter(0, size, count)
-    box = [size if at == axis else each for at, each in enumerate(price.box)]
+    box = [size if index == axis else each for index, each in enumerate(price.box)]
     sides = [
         MoveSide(
             side.place,
             tuple(
-                each + AffineSum.of(variable) if at == axis else each
-                for at, each in enumerate(side.offsets)
+                each + AffineSum.of(variable) if index == axis else each
+                for index, each in enumerate(side.offsets)
             ),
         )
         for side in (price.source, price.destination)
     ]
-    cut = MoveCost(price.costs, price.engine, sides[0], sides[1], tuple(box), clipped)
-    made = Nest((variable,), around)
-    made.body.append(step := replace(move, cost=cut))
-    return made, step
+    cost = MoveCost(price.costs, price.engine, sides[0], sides[1], tuple(box), clipped)
+    nest = Nest((variable,), around)
+    nest.body.append(step := replace(move, cost=cost))
+    return nest, step
 
 
 def drop_move(items: Sequence[Item], move: Instruction) -> Iterator[Item]:
-    """Items without a move, and without waits for nothing else."""
+    """Yield the items without a move, and without waits for only this move."""
     for item in items:
         if isinstance(item, Instruction) and move in item.finishes:
             item.finishes = tuple(each for each in item.finishes if each is not move)

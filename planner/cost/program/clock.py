@@ -1,9 +1,9 @@
 """
-Run a schedule on the event model of the machine.
+Execution of a schedule on the event model of the machine.
 
-Instructions of different engines are ordered where they touch the same slot or slices
-of a buffer and one writes. A nest waits as a whole for what is done before it, as the
-semaphores of the compiled program make it.
+Instructions of different engines are ordered if they access the same slot or slices of
+a buffer and one of them writes. A nest waits as a whole for preceding instructions, as
+the semaphores of the compiled program do.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ from tlf.planner.cost.program.timestamp_layout import TimestampAccess, Timestamp
 
 
 class TooManyInstructionsError(Exception):
-    """A schedule that takes more instructions than are to be run."""
+    """A schedule exceeds the maximum number of executed instructions."""
 
 
 @dataclass
 class Clock:
-    """The time of a machine that runs a schedule."""
+    """State of a machine that runs a schedule."""
 
     costs: InstructionCosts
     layout: TimestampLayout
     lines: IssueSlots
     most: int | None = None
-    """The instructions that are to be run, not only counted, at most."""
+    """Maximum number of executed instructions; extrapolated ones do not count."""
     model: EventModel = field(init=False)
     values: dict[LoopCounter, int] = field(
         init=False, default_factory=dict[LoopCounter, int]
     )
     slot: dict[Nest, int] = field(init=False, default_factory=dict[Nest, int])
-    """The slot that the iteration of a nest takes."""
+    """Slot of the current iteration of each nest."""
     first: dict[Nest, int] = field(init=False, default_factory=dict[Nest, int])
-    """The slot of the next execution's first iteration."""
+    """Slot of the first iteration of the next execution of each nest."""
     totals: list[int] = field(init=False)
-    """Sums of the instructions' tallies, by `keys`."""
+    """Sums of the instructions' tallies, indexed by `keys`."""
     keys: dict[Key, int] = field(init=False, default_factory=dict[Key, int])
     steps: int = field(init=False, default=0)
-    """The instructions that were run, not only counted."""
+    """Number of executed instructions; extrapolated ones do not count."""
 
     def __post_init__(self) -> None:
         self.model = EventModel.of(self.costs, 0)
@@ -62,7 +62,7 @@ class Clock:
         self._opened: set[Nest] = set()
 
     def run_items(self, items: Sequence[Item]) -> None:
-        """Run items one after the other."""
+        """Run items in sequence."""
         for item in items:
             if isinstance(item, Nest):
                 if item.opens is not None:
@@ -88,43 +88,43 @@ class Clock:
         self._record_completion(touch, model.done[queue])
 
     def _record_completion(self, touch: TimestampAccess, done: int) -> None:
-        """Keep when something is done."""
+        """Record the completion time of an instruction."""
         times = self.times
-        for place in touch.marks:
-            times[place] = done
+        for index in touch.marks:
+            times[index] = done
         for marks in touch.moving_marks:
-            for place in marks.positions_at(self.values, self.slot):
-                times[place] = done
+            for index in marks.positions_at(self.values, self.slot):
+                times[index] = done
 
     def _ready_time(self, touch: TimestampAccess) -> int:
-        """Return the time at which all that an instruction depends on is complete."""
+        """Return the time at which all dependences of an instruction are complete."""
         ready, times = 0, self.times
-        for place in touch.waits:
-            if times[place] > ready:
-                ready = times[place]
+        for index in touch.waits:
+            if times[index] > ready:
+                ready = times[index]
         for marks in touch.moving_waits:
-            for place in marks.positions_at(self.values, self.slot):
-                if times[place] > ready:
-                    ready = times[place]
+            for index in marks.positions_at(self.values, self.slot):
+                if times[index] > ready:
+                    ready = times[index]
         return ready
 
     def _add_tally(self, tally: Sequence[tuple[Key, int]]) -> None:
-        for key, number in tally:
-            if (at := self.keys.get(key)) is None:
-                at = self.keys[key] = len(self.totals)
+        for key, count in tally:
+            if (index := self.keys.get(key)) is None:
+                index = self.keys[key] = len(self.totals)
                 self.totals.append(0)
-            self.totals[at] += number
+            self.totals[index] += count
 
     def _run_prologue(self, nest: Nest) -> None:
-        """Issue the work before the first iteration of a nest: its prologue."""
+        """Issue the prologue of a nest: the instructions before its first iteration."""
         if nest in self._opened:
             return
         self._opened.add(nest)
         self._wait_before_nest(self.layout.entries[nest])
         first = self.first.get(nest, 0)
         for ahead in self.layout.ahead[nest]:
-            for number in range(min(ahead, nest.trips)):
-                self._issue_ahead(nest, first, number, ahead)
+            for iteration in range(min(ahead, nest.trips)):
+                self._issue_ahead(nest, first, iteration, ahead)
 
     def _run_nest(self, nest: Nest) -> None:
         self._run_prologue(nest)
@@ -138,7 +138,7 @@ class Clock:
             self._record_completion(touch, self.model.done[queue])
 
     def _wait_before_nest(self, waiting: Sequence[tuple[int, TimestampAccess]]) -> None:
-        """Let engines wait for what stands before a nest."""
+        """Make engines wait for conflicting accesses before a nest."""
         free = self.model.free
         for queue, touch in waiting:
             free[queue] = max(free[queue], self._ready_time(touch))
@@ -149,43 +149,41 @@ class Clock:
         return self._sweeps[nest]
 
     def run_iteration(self, nest: Nest, first: int, number: int) -> None:
-        """One iteration of a nest whose slots start at `first`."""
+        """Run one iteration of a nest whose slots start at `first`."""
         if self.most is not None and self.steps > self.most:
             raise TooManyInstructionsError
         self.model.time += self._issue * ADVANCE * len(self.layout.ahead[nest])
-        turned, trips = -1, nest.trips
+        bound, trips = -1, nest.trips
         for item in nest.body:
-            at = number + (item.ahead if isinstance(item, Instruction) else 0)
-            if at >= trips:
+            iteration = number + (item.ahead if isinstance(item, Instruction) else 0)
+            if iteration >= trips:
                 continue
-            if at != turned:
-                self._bind_iteration(nest, first, turned := at)
+            if iteration != bound:
+                self._bind_iteration(nest, first, bound := iteration)
             if isinstance(item, Nest):
                 self._run_nest(item)
             else:
                 self._run_instruction(item)
 
     def _issue_ahead(self, nest: Nest, first: int, number: int, ahead: int) -> None:
-        """
-        Issue the steps of an iteration that come `ahead` iterations before its own.
-        """
+        """Issue the instructions of an iteration with prefetch distance `ahead`."""
         self._bind_iteration(nest, first, number)
         for item in nest.body:
             if isinstance(item, Instruction) and item.ahead == ahead:
                 if ahead == 1:
-                    # Which iteration this is, is known.
+                    # The index of this iteration is a constant.
                     self.model.time -= self._issue * self.lines.folded[item]
                 self._run_instruction(item)
 
     def _bind_iteration(self, nest: Nest, first: int, number: int) -> None:
-        """Let counters and slots be those of an iteration."""
+        """Set the counters and slots of an iteration."""
         self.slot[nest] = (first + number) % nest.slots
         for variable in reversed(nest.variables):
-            number, place = divmod(number, variable.trips)
-            self.values[variable] = variable.lower + variable.step * place
+            number, index = divmod(number, variable.trips)
+            self.values[variable] = variable.lower + variable.step * index
 
     def save_state(self) -> list[int]:
-        """All times and totals."""
+        """Return all times and totals."""
         model = self.model
         return [
             model.time,
@@ -197,16 +195,16 @@ class Clock:
         ]
 
     def restore_state(self, state: Sequence[int]) -> None:
-        """Go back, or ahead, to a state."""
-        model, rest = self.model, iter(state)
-        model.time = next(rest)
+        """Set all times and totals."""
+        model, values = self.model, iter(state)
+        model.time = next(values)
         for group in (model.free, model.done, model.channels, self.times, self.totals):
-            for number in range(len(group)):
-                group[number] = next(rest, 0)
+            for index in range(len(group)):
+                group[index] = next(values, 0)
 
     def totals_by_key(self) -> dict[Key, int]:
         """Return the sums of the instructions' tallies."""
-        return {key: self.totals[at] for key, at in self.keys.items()}
+        return {key: self.totals[index] for key, index in self.keys.items()}
 
 
 def run_schedule(
@@ -216,8 +214,8 @@ def run_schedule(
     most: int | None = None,
 ) -> Clock:
     """
-    Run a schedule from rest, whose buffers share bytes. Raises
-    `TooManyInstructionsError` where that takes more instructions than `most`.
+    Run a schedule from an idle machine; `sharing` are the buffers that share bytes.
+    Raises `TooManyInstructionsError` if more than `most` instructions are executed.
     """
     clock = Clock(costs, TimestampLayout.of(items, sharing), IssueSlots.of(items), most)
     clock.run_items(items)

@@ -20,14 +20,20 @@ from tlf.planner.cost.program.affine_indices import UnpredictableTimeError
 
 
 def product_cost(op: ContractionInterface, costs: InstructionCosts) -> Cost:
-    """A product of tiles; an iterator's role is told by the operands it moves."""
-    form = OpFacts(op)
-    work = MatmulWork.of(form.roles, form.extents)
+    """
+    Return the cost of a product of tiles; the roles of its iterators follow from the
+    operands that they index.
+    """
+    facts = OpFacts(op)
+    work = MatmulWork.of(facts.roles, facts.extents)
     return costs.cost_of_fastest_matmul(*work, kind=_kind_of(op, costs))
 
 
 def _kind_of(op: ContractionInterface, costs: InstructionCosts) -> str:
-    """The name of the rate of the array for a product, which has to have one."""
+    """
+    Return the name of the array's rate for a product. Raises `UnpredictableTimeError`
+    if the array has none.
+    """
     unit = costs.machine.engines["matrix"]
     assert isinstance(unit, MatrixEngine)
     element = tensor_type(op.operands[0]).element_type
@@ -40,7 +46,7 @@ def _kind_of(op: ContractionInterface, costs: InstructionCosts) -> str:
 
 
 def reduction_cost(op: ReductionInterface, costs: InstructionCosts) -> Cost:
-    """A reduction of a tile."""
+    """Return the cost of a reduction of a tile."""
     return costs.cost_of_elementwise(_element_count(op))
 
 

@@ -15,15 +15,15 @@ from tlf.planner.cost.program.instruction_nests import (
 )
 
 Stream: TypeAlias = tuple[int, int]
-"""An engine, and how many iterations ahead it is."""
+"""An engine, and a prefetch distance in iterations."""
 
 Uses: TypeAlias = dict[Stream, dict[Buffer, list[tuple[BufferAccess, bool]]]]
-"""Accesses of each stream, by buffers, with `True` for writes."""
+"""Accesses of each stream by buffer, with `True` for writes."""
 
 Done: TypeAlias = dict[Stream, int]
 """
-Up to which item of a body every other stream is known to be done; items of earlier
-iterations are negative.
+Position of the last item of a body that each other stream is known to have completed;
+items of earlier iterations are negative.
 """
 
 
@@ -33,22 +33,22 @@ class Credits:
 
     nest: Nest
     total: int = 0
-    """The signals for all of that."""
+    """Number of initial signals."""
     _items: list[Uses] = field(default_factory=list[Uses])
     _known: dict[Stream, Done] = field(default_factory=dict[Stream, Done])
-    """The items that every stream knows to be done."""
+    """Items that each stream knows to be complete."""
     _after: dict[tuple[int, Stream], Done] = field(
         default_factory=dict[tuple[int, Stream], Done]
     )
-    """The items that a stream knows to be done once it is past an item."""
+    """Items that a stream knows to be complete after an item."""
     _edges: dict[tuple[int, Stream], list[tuple[int, Stream]]] = field(
         default_factory=dict[tuple[int, Stream], list[tuple[int, Stream]]]
     )
-    """The items of the same iteration that an item waits for."""
+    """Items of the same iteration that an item waits for."""
 
     @staticmethod
     def of(nest: Nest) -> int:
-        """The signals for the iterations of a nest."""
+        """Return the number of initial signals for the iterations of a nest."""
         credits = Credits(nest)
         credits._items = [_uses_of(item) for item in nest.body]
         credits._propagate_order()
@@ -56,46 +56,46 @@ class Credits:
         return credits.total
 
     def _propagate_order(self) -> None:
-        """Find what an iteration puts in order."""
-        for number, uses in enumerate(self._items):
+        """Propagate the order of items within an iteration."""
+        for index, uses in enumerate(self._items):
             for waiting in uses:
                 done = self._known.setdefault(waiting, {})
-                for position, stream in self._earlier_items(number - 1, waiting):
+                for position, stream in self._earlier_items(index - 1, waiting):
                     if done.get(stream, -1) < position and _is_conflict(
                         self._items[position][stream], uses[waiting]
                     ):
                         edge = position, stream
-                        self._edges.setdefault((number, waiting), []).append(edge)
+                        self._edges.setdefault((index, waiting), []).append(edge)
                         _merge_known(done, self._after[edge], stream, position)
             for stream in uses:
-                self._after[number, stream] = dict(self._known[stream])
+                self._after[index, stream] = dict(self._known[stream])
 
     def _count_carried_waits(self) -> None:
-        """Count what later iterations wait for."""
+        """Count the waits of later iterations."""
         count = len(self._items)
         known = {
             stream: _shift_positions(done, count)
             for stream, done in self._known.items()
         }
         after: dict[tuple[int, Stream], Done] = {}
-        for number, uses in enumerate(self._items):
+        for index, uses in enumerate(self._items):
             for waiting in uses:
                 done = known[waiting]
-                for position, stream in self._edges.get((number, waiting), ()):
+                for position, stream in self._edges.get((index, waiting), ()):
                     _merge_known(done, after[position, stream], stream, position)
                 for iterations in range(1, self.nest.slots + 1):
-                    self._add_wait(number, waiting, done, iterations)
+                    self._add_wait(index, waiting, done, iterations)
             for stream in uses:
-                after[number, stream] = dict(known[stream])
+                after[index, stream] = dict(known[stream])
 
     def _add_wait(
         self, number: int, waiting: Stream, done: Done, iterations: int
     ) -> None:
-        """Count what an item waits for of so many iterations before."""
+        """Count the waits of an item for items `iterations` iterations earlier."""
         count = len(self._items)
         own = {
-            buffer: found
-            for buffer, found in self._items[number][waiting].items()
+            buffer: accesses
+            for buffer, accesses in self._items[number][waiting].items()
             if buffer.home is self.nest and buffer.multibuffer_count == iterations
         }
         for position, stream in self._earlier_items(count - 1, waiting) if own else ():
@@ -112,7 +112,10 @@ class Credits:
     def _earlier_items(
         self, last: int, waiting: Stream
     ) -> Iterator[tuple[int, Stream]]:
-        """The items up to one, and what of them another engine does, the last first."""
+        """
+        Yield the items up to `last`, last first, with the streams of other engines in
+        them.
+        """
         for position in range(last, -1, -1):
             for stream in self._items[position]:
                 if stream[0] != waiting[0]:
@@ -133,7 +136,8 @@ def _is_conflict(
     later: dict[Buffer, list[tuple[BufferAccess, bool]]],
 ) -> bool:
     """
-    Return `True` if two uses conflict: one of them writes what the other one touches.
+    Return `True` if two uses conflict: one of them writes a buffer that the other
+    accesses.
     """
     return any(
         (writes or wrote) and access.can_alias(other)
@@ -144,7 +148,7 @@ def _is_conflict(
 
 
 def _merge_known(done: Done, other: Done, stream: Stream, position: int) -> None:
-    """Add what another stream knows once it is past an item."""
+    """Add the items that another stream knows to be complete after an item."""
     for each, known in other.items():
         done[each] = max(done.get(each, known), known)
     done[stream] = max(done.get(stream, position), position)
@@ -156,5 +160,5 @@ def _shift_positions(done: Done, count: int) -> Done:
 
 
 def credits_of(nests: Iterable[Nest]) -> int:
-    """The signals for the iterations of nests."""
+    """Return the number of initial signals for the iterations of nests."""
     return sum(map(Credits.of, nests))

@@ -1,4 +1,4 @@
-"""Estimate the cycles and the traffic of a function of tiles."""
+"""Estimated cycles and traffic of a tile function."""
 
 from __future__ import annotations
 
@@ -23,21 +23,23 @@ from tlf.planner.cost.program.schedule_reader import ScheduleReader
 
 @dataclass(frozen=True)
 class CycleEstimate:
-    """Predicted time and traffic of a program."""
+    """Estimated time and traffic of a program."""
 
     cycles: int
     totals: dict[Key, int]
-    """Sums of its instructions' tallies, as `tlf.machine.instruction_costs` counts."""
+    """
+    Sums of the instructions' tallies, as counted by `tlf.machine.instruction_costs`.
+    """
     bytes: int
     """Payload from and to the outermost memory."""
     steps: int
-    """The instructions that were run to tell this."""
+    """Number of instructions executed for the estimate."""
 
 
 def read_schedule(
     function: func.FuncOp, target: TargetSpec
 ) -> tuple[list[Item], ScheduleReader]:
-    """The schedule of a function of tiles: nests, moves and computation."""
+    """Return the schedule of a tile function: nests, moves and computation."""
     reader = ScheduleReader(function, target, read_operation)
     items = reader.read_function()
     fold_fills(items)
@@ -54,16 +56,18 @@ def estimate_function(
     function: func.FuncOp, target: TargetSpec, most: int | None = None
 ) -> CycleEstimate:
     """
-    The time of a function of tiles, on the event model of the target's machine.
-    Raises `TooManyInstructionsError` where that takes more instructions than `most`.
+    Return the estimate of a tile function on the event model of the target's machine.
+    Raises `TooManyInstructionsError` if more than `most` instructions are executed.
     """
     items, reader = read_schedule(function, target)
     clock = run_schedule(items, reader.costs, find_shared_buffers(items, target), most)
     totals = clock.totals_by_key()
-    far = target.outermost.name
-    moved = 0
+    outermost = target.outermost.name
+    payload = 0
     for name, engine in reader.costs.machine.engines.items():
         if isinstance(engine, DmaEngine):
-            moved += totals.get(("read", name), 0) * (engine.source == far)
-            moved += totals.get(("wrote", name), 0) * (engine.destination == far)
-    return CycleEstimate(clock.model.end, totals, moved, clock.steps)
+            payload += totals.get(("read", name), 0) * (engine.source == outermost)
+            payload += totals.get(("wrote", name), 0) * (
+                engine.destination == outermost
+            )
+    return CycleEstimate(clock.model.end, totals, payload, clock.steps)

@@ -1,4 +1,4 @@
-"""Prove that the boxes a nest accesses are disjoint across its iterations."""
+"""Proof that the boxes a nest accesses are disjoint across its iterations."""
 
 from __future__ import annotations
 

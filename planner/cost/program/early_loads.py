@@ -1,4 +1,4 @@
-"""Prefetch loads outside of loops during earlier work, as `mem-prefetch` does."""
+"""Prefetching of loads outside of loops during earlier work, as in `mem-prefetch`."""
 
 from __future__ import annotations
 
@@ -28,23 +28,25 @@ from tlf.support.allocation.allocation_limits import CAPACITY_SHARES, FEASIBILIT
 
 def prefetch_loads(items: list[Item], levels: Sequence[Level]) -> None:
     """
-    Move loads of a schedule up as far as `mem-prefetch` does. The levels are the
-    nearest first.
+    Hoist loads of a schedule as `mem-prefetch` does. `levels` are in order, innermost
+    level first.
     """
-    for near, far in pairwise(levels):
-        line = LoadSequence(list(items), near, far)
-        if not line.loads:
+    for inner, outer in pairwise(levels):
+        sequence = LoadSequence(list(items), inner, outer)
+        if not sequence.loads:
             continue
-        for goals in line.target_positions():
-            items[:] = line.reorder_items(goals)
-            if _is_allocatable(items, near):
+        for targets in sequence.target_positions():
+            items[:] = sequence.reorder_items(targets)
+            if _is_allocatable(items, inner):
                 break
         else:
-            items[:] = line.items
+            items[:] = sequence.items
 
 
 def _is_allocatable(items: Sequence[Item], level: Level) -> bool:
-    """Return `True` if the planner finds offsets for all buffers of a level."""
+    """
+    Return `True` if the static allocator finds offsets for all buffers of a level.
+    """
     spans = LiveRanges.of(items)
     lives = to_allocation_buffers(buffers_in_level(spans, level), level, spans)
     return allocate_buffers(lives, level).peak <= level.capacity
@@ -58,7 +60,7 @@ class LoadSequence:
     near: Level
     far: Level
     loads: list[int] = field(init=False)
-    """Positions of loads."""
+    """Positions of the loads."""
 
     def __post_init__(self) -> None:
         self.spans = LiveRanges.of(self.items)
@@ -68,16 +70,15 @@ class LoadSequence:
             for item in self.items
         ]
         self.loads = [
-            number
-            for number, item in enumerate(self.items)
+            index
+            for index, item in enumerate(self.items)
             if isinstance(item, Instruction)
             and self._is_load(item)
             and _is_independent(item)
         ]
         self.fences = [
-            number not in self.loads
-            and any(map(self._is_load, instructions_in([item])))
-            for number, item in enumerate(self.items)
+            index not in self.loads and any(map(self._is_load, instructions_in([item])))
+            for index, item in enumerate(self.items)
         ]
         self.buffers = buffers_in_level(self.spans, self.near)
         self.planned = to_allocation_buffers(self.buffers, self.near, self.spans)
@@ -109,38 +110,35 @@ class LoadSequence:
 
     def target_positions(self) -> Iterator[dict[int, int]]:
         """
-        Yield target positions of loads: as early as there is room, then with less of it
-        taken. Loads that stay are left out.
+        Yield target positions of loads: as early as capacity allows, then with smaller
+        shares of the capacity. Loads that stay are omitted.
         """
         for share in CAPACITY_SHARES:
-            goals = self._targets_within(int(self.near.capacity * share))
-            if goals and self._is_likely_allocatable(goals):
-                yield goals
+            targets = self._targets_within(int(self.near.capacity * share))
+            if targets and self._is_likely_allocatable(targets):
+                yield targets
 
     def _targets_within(self, limit: int) -> dict[int, int]:
-        """
-        Return the target positions of loads with no more than `limit` bytes live at
-        once.
-        """
+        """Return the target positions of loads with at most `limit` live bytes."""
         live, first = self._live_bytes(), 0
-        goals: dict[int, int] = {}
+        targets: dict[int, int] = {}
         for load in self.loads:
-            goal = load
+            target = load
             size = align(self._endpoints_of(load)[1].bytes, self.near.alignment)
             while (
-                goal > first
-                and live[goal - 1] + size <= limit
-                and not self._is_barrier(load, goal - 1)
+                target > first
+                and live[target - 1] + size <= limit
+                and not self._is_barrier(load, target - 1)
             ):
-                goal -= 1
-                live[goal] += size
-            first = goal + 1
-            if goal < load:
-                first, goals[load] = goal, goal
-        return goals
+                target -= 1
+                live[target] += size
+            first = target + 1
+            if target < load:
+                first, targets[load] = target, target
+        return targets
 
     def _live_bytes(self) -> list[int]:
-        """The most bytes that are live during each item."""
+        """Return the maximum live bytes during each item."""
         spans = [self._live_range(item) for item in self.items]
         changes = [0] * (3 + max((last for _, last in spans), default=0))
         for live in self.planned:
@@ -157,16 +155,16 @@ class LoadSequence:
 
     def _is_likely_allocatable(self, goals: dict[int, int]) -> bool:
         """
-        Return `True` if offsets are likely to be found with loads at their target
-        positions.
+        Return `True` if the allocator is likely to find offsets with loads at their
+        target positions.
         """
-        number = {buffer: at for at, buffer in enumerate(self.buffers)}
+        indices = {buffer: index for index, buffer in enumerate(self.buffers)}
         moved = list(self.planned)
         for load, goal in goals.items():
-            at = number[self._endpoints_of(load)[1]]
-            live = moved[at]
+            index = indices[self._endpoints_of(load)[1]]
+            live = moved[index]
             first = min(live.spans[0].start, self._live_range(self.items[goal])[0])
-            moved[at] = Live.live_during(
+            moved[index] = Live.live_during(
                 live.size, first, live.spans[0].end, live.alignment
             )
         lives = rank_lifetimes(moved)
@@ -175,15 +173,15 @@ class LoadSequence:
         return pack_within(lives, self.near.capacity, FEASIBILITY_VISITS) is not None
 
     def reorder_items(self, goals: dict[int, int]) -> list[Item]:
-        """The items in the order that loads make which go to other positions."""
-        arriving: dict[int, list[int]] = {}
-        for load, goal in goals.items():
-            arriving.setdefault(goal, []).append(load)
+        """Return the items with loads at their target positions."""
+        loads_by_target: dict[int, list[int]] = {}
+        for load, target in goals.items():
+            loads_by_target.setdefault(target, []).append(load)
         order: dict[int, None] = {}
-        for number in range(len(self.items)):
-            order.update(dict.fromkeys(arriving.get(number, ())))
-            order[number] = None
-        return [self.items[number] for number in order]
+        for position in range(len(self.items)):
+            order.update(dict.fromkeys(loads_by_target.get(position, ())))
+            order[position] = None
+        return [self.items[position] for position in order]
 
 
 def _accesses_of(item: Item) -> Iterator[BufferAccess]:
@@ -192,7 +190,7 @@ def _accesses_of(item: Item) -> Iterator[BufferAccess]:
 
 
 def _is_independent(step: Instruction) -> bool:
-    """Return `True` if a load fills a buffer of its own, outside of loops."""
+    """Return `True` if a load fills its own buffer, outside of loops."""
     assert step.moves is not None
     destination = step.moves[1]
     return destination.home is None and destination.multibuffer_nest is None

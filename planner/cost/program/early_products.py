@@ -1,4 +1,4 @@
-"""Select the products that start iterations ahead, as `mem-pipeline` does."""
+"""Selection of products that start iterations early, as in `mem-pipeline`."""
 
 from __future__ import annotations
 
@@ -10,23 +10,26 @@ from tlf.planner.cost.program.instruction_nests import Buffer, Instruction, Nest
 def select_early_products(
     nest: Nest, loads: Sequence[Instruction], slotted: Sequence[Buffer]
 ) -> list[Instruction]:
-    """Select the products that others wait for and that depend on early loads only."""
+    """
+    Select the products that other products depend on and that depend on early loads
+    only.
+    """
     steps = [item for item in nest.body if isinstance(item, Instruction)]
     if len(steps) < len(nest.body):
         return []
     return [
         step
-        for number, step in enumerate(steps)
+        for index, step in enumerate(steps)
         if step.product
         and step.sums in slotted
         and _is_independent(step, steps, loads)
-        and _has_dependent_product(step, steps[number + 1 :])
+        and _has_dependent_product(step, steps[index + 1 :])
     ]
 
 
 def with_waits(products: Sequence[Instruction], nest: Nest) -> list[Instruction]:
-    """Products, with the waits before them for what they read, in order."""
-    found: list[Instruction] = []
+    """Return products with the preceding waits for their operands, in order."""
+    selected: list[Instruction] = []
     waits: list[Instruction] = []
     for item in nest.body:
         if not isinstance(item, Instruction):
@@ -35,17 +38,17 @@ def with_waits(products: Sequence[Instruction], nest: Nest) -> list[Instruction]
             waits.append(item)
         elif item in products:
             read = {access.buffer for access in item.reads}
-            found += [
+            selected += [
                 wait
                 for wait in waits
-                if wait not in found and not read.isdisjoint(_filled_buffers(wait))
+                if wait not in selected and not read.isdisjoint(_filled_buffers(wait))
             ]
-            found.append(item)
-    return found
+            selected.append(item)
+    return selected
 
 
 def _filled_buffers(wait: Instruction) -> Iterator[Buffer]:
-    """The buffers that moves have filled when a wait is over."""
+    """Yield the buffers that are filled once a wait is complete."""
     for move in wait.finishes:
         yield from (access.buffer for access in move.writes)
 
@@ -53,7 +56,9 @@ def _filled_buffers(wait: Instruction) -> Iterator[Buffer]:
 def _is_independent(
     product: Instruction, steps: Sequence[Instruction], loads: Sequence[Instruction]
 ) -> bool:
-    """Return `True` if a product depends on no earlier step of the body but loads."""
+    """
+    Return `True` if a product depends on no earlier step of the body except loads.
+    """
     read = {access.buffer for access in product.reads}
     if product.sums in read:
         return False
@@ -77,12 +82,14 @@ def _is_independent(
 
 
 def _has_dependent_product(product: Instruction, later: Sequence[Instruction]) -> bool:
-    """Return `True` if a later product depends on its result, through others."""
-    made = {access.buffer for access in product.writes}
+    """
+    Return `True` if a later product depends on the result, directly or transitively.
+    """
+    written = {access.buffer for access in product.writes}
     for step in later:
-        if made.isdisjoint(access.buffer for access in step.reads_and_writes):
+        if written.isdisjoint(access.buffer for access in step.reads_and_writes):
             continue
         if step.product:
             return True
-        made.update(access.buffer for access in step.writes)
+        written.update(access.buffer for access in step.writes)
     return False

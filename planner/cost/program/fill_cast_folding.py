@@ -1,4 +1,4 @@
-"""Fold fills and casts into the accumulations that make them redundant."""
+"""Folding of fills and casts into the accumulations that make them redundant."""
 
 from __future__ import annotations
 
@@ -15,18 +15,23 @@ from tlf.planner.cost.program.instruction_nests import (
 
 
 def fold_fills(items: list[Item]) -> None:
-    """Drop the fills of what a sum then overwrites, as `mem-fold-fills` does."""
-    for number, item in reversed(list(enumerate(items))):
+    """
+    Drop fills of buffers that an accumulation then overwrites, as `mem-fold-fills`
+    does.
+    """
+    for index, item in reversed(list(enumerate(items))):
         if isinstance(item, Nest):
             fold_fills(item.body)
         elif item.fills:
             buffer = item.writes[0].buffer
-            if _is_first_overwritten(items[number + 1 :], buffer):
-                del items[number]
+            if _is_first_overwritten(items[index + 1 :], buffer):
+                del items[index]
 
 
 def _is_first_overwritten(items: Sequence[Item], buffer: Buffer) -> bool:
-    """Return `True` if the first access of a buffer is a sum into all of it."""
+    """
+    Return `True` if the first access of a buffer is an accumulation that overwrites it.
+    """
     for item in items:
         if not any(_has_access_to(step, buffer) for step in instructions_in([item])):
             continue
@@ -43,7 +48,9 @@ def _has_access_to(step: Instruction, buffer: Buffer) -> bool:
 
 
 def fold_casts(items: list[Item]) -> None:
-    """Let products write what is only rounded then, as `mem-fold-casts` does."""
+    """
+    Fold casts that round the results of products into these, as `mem-fold-casts` does.
+    """
     used = Counter(
         buffer
         for step in instructions_in(items)
@@ -68,20 +75,20 @@ def _find_cast(
     product: Instruction, items: Sequence[Item], used: Mapping[Buffer, int]
 ) -> Instruction | None:
     """
-    Return the cast that rounds all that a product writes and is its only user; `None`
-    if there is none.
+    Return the cast that rounds the whole result of a product and is its only user;
+    `None` if there is none.
     """
     total = product.sums
     if total is None or used[total] != 2:
         return None
     if any(access.buffer is total for access in product.reads):
         return None
-    behind = items[items.index(product) + 1 :]
-    for number, item in enumerate(behind):
+    following = items[items.index(product) + 1 :]
+    for index, item in enumerate(following):
         if not isinstance(item, Instruction) or not _has_access_to(item, total):
             continue
         (written,) = item.writes
-        between = instructions_in(behind[:number])
+        between = instructions_in(following[:index])
         is_free = not any(_has_access_to(step, written.buffer) for step in between)
         if item.product or item.half != product.half or written.buffer.slices > 1:
             return None

@@ -47,8 +47,8 @@ class IndexedMoveCost:
     def __post_init__(self) -> None:
         levels = self.costs.machine.levels
         self._offsets = [
-            offset + place.constant
-            for offset, place in zip(
+            offset + access.constant
+            for offset, access in zip(
                 self.table.offsets, access_functions(self.maps[0]), strict=True
             )
         ]
@@ -57,8 +57,8 @@ class IndexedMoveCost:
             base += offset * stride
         self._base = base
         self._named = self.indices.base + sum(
-            place.constant * stride
-            for place, stride in zip(
+            access.constant * stride
+            for access, stride in zip(
                 access_functions(self.maps[1]), self.indices.strides, strict=True
             )
         )
@@ -80,28 +80,30 @@ class IndexedMoveCost:
 
     @property
     def _clipped_axes(self) -> list[tuple[int, int, int]]:
-        """The axes along which the table may end, their dimensions and extents."""
-        found = list[tuple[int, int, int]]()
+        """
+        Axes of the table that may clip the box, with their dimensions and extents.
+        """
+        axes = list[tuple[int, int, int]]()
         shape = self.table.place.shape
-        for axis, place in enumerate(access_functions(self.maps[0])):
-            if axis != self.axis and place.dimension is not None:
-                found.append((axis, place.dimension, shape[axis]))
-        return found
+        for axis, access in enumerate(access_functions(self.maps[0])):
+            if axis != self.axis and access.dimension is not None:
+                axes.append((axis, access.dimension, shape[axis]))
+        return axes
 
     def costs_at(self, values: Values) -> Sequence[Cost]:
-        """The instruction."""
+        """Return the cost of the instruction."""
         read, start = list(self.box), evaluate_index(self._base, values)
-        named = evaluate_index(self._named, values)
-        along = _strides_along(self.maps[0], self.table.place.strides)
-        indices = _strides_along(self.maps[1], self.indices.strides)
+        index_start = evaluate_index(self._named, values)
+        table_strides = _strides_along(self.maps[0], self.table.place.strides)
+        index_strides = _strides_along(self.maps[1], self.indices.strides)
         for axis, dimension, bound in self._clipped_axes:
             first = evaluate_index(self._offsets[axis], values)
             low = max(0, -first)
             read[dimension] = max(0, min(self.box[dimension], bound - first) - low)
-            start += low * along[dimension]
-            named += low * indices[dimension]
+            start += low * table_strides[dimension]
+            index_start += low * index_strides[dimension]
         shape = tuple(read)
-        table = TransferEnd(start, shape, along)
+        table = TransferEnd(start, shape, table_strides)
         written = shape if self.scatter else self.box
         moved = TransferEnd(
             evaluate_index(self.moved.base, values), written, self.moved.strides
@@ -112,7 +114,7 @@ class IndexedMoveCost:
             *ends,
             self.moved.item,
             Indices(
-                TransferEnd(named, shape, indices),
+                TransferEnd(index_start, shape, index_strides),
                 self.indices.item,
                 self.indices.buffer.level,
                 self.table.place.strides[self.axis],
@@ -124,43 +126,43 @@ class IndexedMoveCost:
 
 
 def _strides_along(map_: AffineMap, strides: Sequence[int]) -> tuple[int, ...]:
-    """The bytes between neighbours along each dimension of a box."""
-    places = list(zip(access_functions(map_), strides, strict=True))
+    """Return the byte strides along each dimension of a box."""
+    accesses = list(zip(access_functions(map_), strides, strict=True))
     return tuple(
-        sum(place.coefficients[dimension] * stride for place, stride in places)
+        sum(access.coefficients[dimension] * stride for access, stride in accesses)
         for dimension in range(map_.num_dims)
     )
 
 
 def read_gather(reader: ScheduleReader, op: tile.GatherOp) -> None:
-    """A move of the elements that indices name."""
+    """Add a move that gathers elements by indices."""
     source, indices = reader.view_of(op.source), reader.view_of(op.indices)
     offsets = reader.indices.to_affine_all(op.mixed_offsets)
     reader.wait_for_reads(op.source, op.indices)
-    place, storage = make_view(reader, op.result)
+    view, storage = make_view(reader, op.result)
     table = MoveSide(source, offsets)
-    price = _make_cost(reader, op, (source, place), table, indices, place)
-    step = _add_indexed_move(reader, price, source, place)
-    # What the move reads is in use.
-    around = reader.storages[op.source].outermost
-    reader.pending.read.setdefault(around, []).append(step)
-    reader.bind_view(op.result, place, storage)
+    cost = _make_cost(reader, op, (source, view), table, indices, view)
+    step = _add_indexed_move(reader, cost, source, view)
+    # The source is in use until the move is complete.
+    enclosing = reader.storages[op.source].outermost
+    reader.pending.read.setdefault(enclosing, []).append(step)
+    reader.bind_view(op.result, view, storage)
     reader.pending.add_move(step, reader.storages[op.indices], storage)
 
 
 def read_scatter(reader: ScheduleReader, op: tile.ScatterOp) -> None:
-    """A move of elements to where indices say, in the place of what it changes."""
-    place, storage = writable_view(reader, op, op.destination)
+    """Add a move that scatters elements by indices, in place of the updated tile."""
+    view, storage = writable_view(reader, op, op.destination)
     source, indices = reader.view_of(op.source), reader.view_of(op.indices)
     offsets = reader.indices.to_affine_all(op.mixed_offsets)
     reader.wait_for_reads(op.source, op.indices)
     reader.wait_for_conflicts(writes=[storage])
-    table = MoveSide(place, offsets)
-    price = _make_cost(reader, op, (source, place), table, indices, source)
-    step = _add_indexed_move(reader, price, source, place)
+    table = MoveSide(view, offsets)
+    cost = _make_cost(reader, op, (source, view), table, indices, source)
+    step = _add_indexed_move(reader, cost, source, view)
     for value in (op.source, op.indices):
         reader.pending.add_move(step, reader.storages[value], storage)
-    reader.bind_view(op.result, place, storage)
+    reader.bind_view(op.result, view, storage)
 
 
 def _make_cost(
@@ -171,10 +173,10 @@ def _make_cost(
     indices: BufferView,
     moved: BufferView,
 ) -> IndexedMoveCost:
-    """The price of a move between `ends`, of which one is the table."""
-    if any(place.window is not None for place in (indices, moved)):
+    """Return the cost of a move between `ends`, one of which is the table."""
+    if any(view.window is not None for view in (indices, moved)):
         raise UnpredictableTimeError(
-            op, "expected indices and elements that do not roll"
+            op, "expected indices and elements outside of ring buffers"
         )
     source, destination = (each.buffer.level for each in ends)
     return IndexedMoveCost(

@@ -17,7 +17,7 @@ from tlf.support.affine.index_access import AffineSum
 
 @dataclass(eq=False, frozen=True)
 class LoopCounter:
-    """The counter of a loop. It is the symbol of its value."""
+    """Counter of a loop, which is also the symbol of its value."""
 
     lower: int
     step: int
@@ -25,16 +25,16 @@ class LoopCounter:
 
     @property
     def last_value(self) -> int:
-        """Its value in the last iteration."""
+        """Value in the last iteration."""
         return self.lower + self.step * (self.trips - 1)
 
 
 Values: TypeAlias = Mapping[LoopCounter, int]
-"""Values of the loop variables around an instruction."""
+"""Values of the loop counters around an instruction."""
 
 
 def evaluate_index(index: AffineSum, values: Values) -> int:
-    """The value of an index whose symbols are all known."""
+    """Return the value of an index whose symbols are all known."""
     total = index.constant
     for symbol, factor in index.terms:
         assert isinstance(symbol, LoopCounter)
@@ -47,42 +47,41 @@ def gcd_of_index(index: AffineSum) -> int:
     Return the greatest common divisor of the values of an index over all iterations; 0
     for an index that is 0.
     """
-    found = index.constant
+    start = index.constant
     steps = list[int]()
     for symbol, factor in index.terms:
         assert isinstance(symbol, LoopCounter)
-        found += factor * symbol.lower
+        start += factor * symbol.lower
         if symbol.trips > 1:
             steps.append(factor * symbol.step)
-    return gcd(found, *steps)
+    return gcd(start, *steps)
 
 
 @dataclass(eq=False)
 class Buffer:
-    """A place in a memory level."""
+    """Buffer in a memory level."""
 
     level: str
     bytes: int
     home: Nest | None
-    """The loops in whose body it is allocated; None outside of all loops."""
+    """Nest in whose body the buffer is allocated; `None` outside of all loops."""
     slices: int = 1
-    """The slices of a ring; 1 for what is no ring."""
+    """Number of slices of a ring buffer; 1 for other buffers."""
     multibuffer_nest: Nest | None = None
-    """The loops whose iterations take its slots in turn."""
+    """Nest whose iterations rotate through the slots of the buffer."""
     order: tuple[int, ...] = ()
-    """Its place among those of its level, in the order of the program."""
+    """Position among the buffers of its level, in program order."""
 
     @property
     def multibuffer_count(self) -> int:
-        """As many copies as there are."""
+        """Number of copies."""
         return 1 if self.multibuffer_nest is None else self.multibuffer_nest.slots
 
 
 @dataclass(frozen=True)
 class DisjointBox:
     """
-    Box of a buffer that one iteration accesses, disjoint from all others. No two of
-    them have elements in common.
+    Box of a buffer that one iteration accesses, disjoint from those of all others.
     """
 
     nest: Nest
@@ -95,16 +94,16 @@ class DisjointBox:
         return self.nest.trips
 
     def box_index(self, values: Values) -> int:
-        """Return the number of the box."""
+        """Return the index of the box."""
         return iteration_index(self.nest, values)
 
     def is_same_box(self, other: DisjointBox | ChunkBox | None) -> bool:
-        """Return `True` if the other one is the same box of the same iteration."""
+        """Return `True` if `other` is the same box of the same iteration."""
         return self == other
 
 
 def counter_values(nest: Nest) -> Iterator[Values]:
-    """The counters of a nest, in each iteration."""
+    """Yield the counter values of each iteration of a nest."""
     counts = [
         range(each.lower, each.lower + each.step * each.trips, each.step)
         for each in nest.variables
@@ -114,53 +113,53 @@ def counter_values(nest: Nest) -> Iterator[Values]:
 
 
 def iteration_index(nest: Nest, values: Values) -> int:
-    """The number of an iteration of a nest."""
-    number = 0
+    """Return the index of an iteration of a nest."""
+    index = 0
     for each in nest.variables:
-        place = (values[each] - each.lower) // each.step
-        number = number * each.trips + place
-    return number
+        position = (values[each] - each.lower) // each.step
+        index = index * each.trips + position
+    return index
 
 
 @dataclass(frozen=True)
 class ChunkBox:
-    """Part of a buffer that `period` iterations of a nest consume or produce."""
+    """Chunk of a buffer that `period` iterations of a nest consume or produce."""
 
     move: Instruction
-    """The instruction that moves the whole part without chunks."""
+    """The unsplit move of all chunks."""
     nest: Nest
     period: int
     box_count: int
 
     def box_index(self, values: Values) -> int:
-        """Return the number of the chunk, at most that of the last one."""
+        """Return the index of the chunk, at most that of the last chunk."""
         return min(
             iteration_index(self.nest, values) // self.period, self.box_count - 1
         )
 
     def is_same_box(self, other: DisjointBox | ChunkBox | None) -> bool:
-        """Return `True` if the other one is a chunk of the same move."""
+        """Return `True` if `other` is a chunk of the same move."""
         return isinstance(other, ChunkBox) and self.move is other.move
 
 
 @dataclass(frozen=True)
 class BufferAccess:
     """
-    Memory access of an instruction: a buffer, a part of it, or some slices of a ring.
+    Memory access of an instruction: a buffer, a region of it, or slices of a ring.
     """
 
     buffer: Buffer
     start: AffineSum = field(default_factory=AffineSum)
-    """The first slice, modulo all of them."""
+    """First slice, modulo the number of slices."""
     extent: int = 1
     sections: tuple[Section, ...] = ()
-    """Sections that contain the part."""
+    """Sections that contain the region."""
     disjoint_box: DisjointBox | ChunkBox | None = None
-    """The box of an iteration, of those that all of them take in turn, or a chunk."""
+    """Disjoint box of an iteration, or a chunk."""
 
     def can_alias(self, other: BufferAccess) -> bool:
         """
-        Return `True` if both may touch the same bytes; slices of rings are not
+        Return `True` if both may access the same bytes; slices of rings are not
         distinguished.
         """
         if self.buffer is not other.buffer:
@@ -169,8 +168,8 @@ class BufferAccess:
 
     def can_alias_later(self, other: BufferAccess) -> bool:
         """
-        Return `True` if both may touch the same bytes in different iterations of the
-        nest around them.
+        Return `True` if both may access the same bytes in different iterations of the
+        surrounding nest.
         """
         is_same = (
             self.disjoint_box is not None and self.disjoint_box == other.disjoint_box
@@ -187,7 +186,7 @@ class AxisRange:
     bound: int
 
     def offset_if_outside(self, values: Values) -> int:
-        """Return the first element if not all of them are within the axis; else 0."""
+        """Return the offset if some elements are out of bounds, else 0."""
         start = evaluate_index(self.offset, values)
         return 0 if 0 <= start <= self.bound - self.size else start
 
@@ -202,17 +201,17 @@ class BurstPhase:
 
 class InstructionCost(Protocol):
     """
-    Cost of an instruction, which may depend on the iterations of the loops around it.
+    Cost of an instruction, which may depend on the iteration of surrounding loops.
     """
 
     @property
     def axis_ranges(self) -> Sequence[AxisRange]:
-        """Axis ranges that leave the cost unchanged while they stay in bounds."""
+        """Axis ranges; the cost is unchanged while they stay in bounds."""
         ...
 
     @property
     def phases(self) -> Sequence[BurstPhase]:
-        """Addresses that leave the cost unchanged while their phases stay the same."""
+        """Addresses; the cost is unchanged while their phases stay the same."""
         ...
 
     def costs_at(self, values: Values) -> Sequence[Cost]:
@@ -222,53 +221,53 @@ class InstructionCost(Protocol):
 
 @dataclass(frozen=True)
 class FixedCost:
-    """A price that is always the same."""
+    """Cost that does not depend on the iteration."""
 
     costs: tuple[Cost, ...]
     axis_ranges: tuple[AxisRange, ...] = ()
     phases: tuple[BurstPhase, ...] = ()
 
     def costs_at(self, values: Values) -> Sequence[Cost]:
-        """The instructions."""
+        """Return the costs of the instructions."""
         return self.costs
 
 
 @dataclass(eq=False)
 class Instruction:
-    """An instruction."""
+    """Instruction of an engine, or a wait."""
 
     cost: InstructionCost
     queue: int
     reads: tuple[BufferAccess, ...] = ()
     writes: tuple[BufferAccess, ...] = ()
     ahead: int = 0
-    """Number of iterations before its own in which it is issued."""
+    """Prefetch distance: the number of iterations by which it is issued early."""
     fills: bool = False
-    """True if it fills a buffer with a number that a sum may start from."""
+    """True if it fills a buffer with an initial value of an accumulation."""
     sums: Buffer | None = None
-    """The buffer that it adds to, all of it."""
+    """Buffer that it accumulates into, as a whole."""
     moves: tuple[Buffer, Buffer] | None = None
-    """For a move, from where to where."""
+    """Source and destination of a move."""
     indexed: bool = False
-    """True if the source of a move is given by indices."""
+    """True if indices address one side of a move."""
     product: bool = False
-    """True if the matrix engine computes it."""
+    """True if it is a matrix product."""
     half: Attribute | None = None
-    """The 16-bit type of the factors of a product, or of what only rounds to it."""
+    """16-bit type of the factors of a product, or of the result of a rounding cast."""
     spare: int = 0
-    """Bytes of what is computed in between."""
+    """Bytes of temporaries."""
     finishes: tuple[Instruction, ...] = ()
-    """The moves that have arrived here, for what is no instruction but a wait."""
+    """Moves that a wait completes; empty for instructions."""
 
     @property
     def reads_and_writes(self) -> Iterator[BufferAccess]:
-        """Its reads and writes."""
+        """Reads, then writes."""
         yield from self.reads
         yield from self.writes
 
     @property
     def accesses(self) -> Iterator[tuple[BufferAccess, bool]]:
-        """Its accesses, with `True` for writes."""
+        """Accesses, with `True` for writes."""
         yield from ((access, False) for access in self.reads)
         yield from ((access, True) for access in self.writes)
 
@@ -286,7 +285,7 @@ class Nest:
     order: int = 0
     """Position in the program."""
     opens: Nest | None = None
-    """A nest that issues what it does ahead before this one."""
+    """Nest whose early instructions are issued before this nest."""
 
     @property
     def trips(self) -> int:
@@ -294,14 +293,14 @@ class Nest:
         return prod(each.trips for each in self.variables)
 
     def is_within(self, other: Nest) -> bool:
-        """Return `True` if this is another nest, or inside of it."""
+        """Return `True` if this is `other`, or inside of it."""
         nest: Nest | None = self
         while nest is not None and nest is not other:
             nest = nest.around
         return nest is other
 
     def instructions(self) -> Iterator[Instruction]:
-        """All instructions inside."""
+        """Return all instructions of the nest."""
         return instructions_in(self.body)
 
 
@@ -309,7 +308,7 @@ Item: TypeAlias = Instruction | Nest
 
 
 def instructions_in(items: Sequence[Item]) -> Iterator[Instruction]:
-    """All instructions of some items."""
+    """Yield all instructions of some items."""
     for item in items:
         if isinstance(item, Nest):
             yield from item.instructions()
@@ -318,7 +317,7 @@ def instructions_in(items: Sequence[Item]) -> Iterator[Instruction]:
 
 
 def nests_in(items: Sequence[Item]) -> Iterator[Nest]:
-    """All nests of some items, outer ones first."""
+    """Yield all nests of some items, outer nests first."""
     for item in items:
         if isinstance(item, Nest):
             yield item

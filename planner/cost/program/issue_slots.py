@@ -1,11 +1,12 @@
 """
 Issue slots of the control processor around the instructions of a schedule.
 
-A line takes `issue_cycles`, and the processor runs ahead of the engines: so what it
-issues before the first instruction counts, and all of it only where instructions are so
-short that engines wait for it. Semaphores of loops are signalled at the start of the
-program, as often as iterations may be under way; an instruction that has to wait has a
-line for that, one that others wait for has another, and addresses take arithmetic.
+A slot takes `issue_cycles`, and the processor runs ahead of the engines: slots before
+the first instruction always count, other slots only if instructions are so short that
+engines wait for the processor. Semaphores of loops are signalled at the start of the
+program, once for each iteration that may be in flight. An instruction that waits has a
+slot for the wait, an instruction that others wait for has another slot, and addresses
+take scalar arithmetic.
 """
 
 from __future__ import annotations
@@ -25,37 +26,37 @@ from tlf.planner.cost.program.instruction_nests import (
 )
 
 ADVANCE = 3
-"""Lines of an iteration that find out what to issue ahead."""
+"""Slots per iteration that compute the index of an early iteration."""
 
 CHUNK = 10
-"""Lines that find out whether to wait for another chunk."""
+"""Slots that decide whether to wait for another chunk."""
 
 Use = tuple[Buffer, int, bool]
-"""A buffer, an engine, and whether it writes."""
+"""A buffer, an engine, and `True` for a write."""
 
 
 @dataclass
 class IssueSlots:
-    """Issue slots before an instruction, its own included, and after it."""
+    """Issue slots before an instruction, including its own, and after it."""
 
     before: dict[Instruction, int] = field(default_factory=dict[Instruction, int])
     after: dict[Instruction, int] = field(default_factory=dict[Instruction, int])
     folded: dict[Instruction, int] = field(default_factory=dict[Instruction, int])
-    """Those of `before` that a first iteration, whose counters are known, has not."""
+    """Slots of `before` that a first iteration with constant counters does not need."""
     start: int = 0
-    """At the start of the program."""
+    """Slots at the start of the program."""
 
     @staticmethod
     def of(items: Sequence[Item]) -> IssueSlots:
-        """Count the lines of a schedule."""
-        lines = IssueSlots()
+        """Return the issue slots of a schedule."""
+        slots = IssueSlots()
         users: dict[Buffer, set[int]] = {}
         for step in instructions_in(items):
             for access in step.reads_and_writes:
                 users.setdefault(access.buffer, set()).add(step.queue)
-        lines._count_items(items, None, set(), users)
-        lines.start = credits_of(nests_in(items))
-        return lines
+        slots._count_items(items, None, set(), users)
+        slots.start = credits_of(nests_in(items))
+        return slots
 
     def _count_items(
         self,
@@ -69,10 +70,10 @@ class IssueSlots:
             if isinstance(item, Nest):
                 self._count_items(item.body, item, seen, users)
                 continue
-            others = any(
+            has_other_users = any(
                 users[access.buffer] - {item.queue} for access in item.reads_and_writes
             )
-            waits = others if nest is not None else _is_conflicting(item, seen)
+            waits = has_other_users if nest is not None else _is_conflicting(item, seen)
             scalars = 0
             if nest is not None and not slotted and _needs_slot_index(item, nest):
                 scalars, slotted = 2, True
@@ -81,7 +82,7 @@ class IssueSlots:
             )
             self.folded[item] = _address_terms(item)
             self.before[item] = 1 + waits + scalars + self.folded[item]
-            self.after[item] = int(others)
+            self.after[item] = int(has_other_users)
             seen.update(_uses_of(item))
 
 
@@ -103,12 +104,14 @@ def _is_conflicting(step: Instruction, seen: set[Use]) -> bool:
 
 
 def _needs_slot_index(step: Instruction, nest: Nest) -> bool:
-    """Return `True` if an instruction has to find the slot of an iteration."""
+    """Return `True` if an instruction computes the slot of its iteration."""
     return nest.trips > nest.slots > 1 and any(
         access.buffer.multibuffer_nest is nest for access in step.reads_and_writes
     )
 
 
 def _address_terms(step: Instruction) -> int:
-    """The multiplications and additions of the addresses of a move."""
+    """
+    Return the number of multiplications with additions in the addresses of a move.
+    """
     return sum(len(phase.place.terms) for phase in step.cost.phases)

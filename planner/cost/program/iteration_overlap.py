@@ -1,4 +1,6 @@
-"""Select overlapping loops, multi-buffers and early loads, as `mem-pipeline` does."""
+"""
+Selection of overlapping loops, multi-buffers and early loads, as in `mem-pipeline`.
+"""
 
 from __future__ import annotations
 
@@ -18,19 +20,19 @@ from tlf.planner.cost.program.instruction_nests import (
 from tlf.planner.cost.program.multibuffer_capacity import LiveRanges, NestCapacity
 
 SLOTS = 2
-"""Of a tile that nests in a body use one is in use, and one on its way."""
+"""Slots of a tile that nests in a body use: one in use, one being loaded."""
 
 
 @dataclass
 class IterationOverlap:
-    """Lets iterations of the nests of a schedule overlap."""
+    """Overlap of the iterations of a schedule's nests."""
 
     items: Sequence[Item]
     levels: Sequence[Level]
-    """The nearest first."""
+    """Memory levels, innermost first."""
 
     def overlap_nests(self) -> None:
-        """Outer nests first."""
+        """Overlap the iterations of nests, outer nests first."""
         self._names = [level.name for level in self.levels]
         self._visit_items(self.items)
 
@@ -42,39 +44,46 @@ class IterationOverlap:
                 self._prefetch_around(item)
 
     def _prefetch_around(self, nest: Nest) -> None:
-        """Let what a nest loads for those in its body start an iteration ahead."""
+        """Issue the loads of a nest for nests in its body one iteration early."""
         if nest.stages > 1 or nest.trips == 1:
             return
         buffers: list[Buffer] = []
         for buffer in self._loaded_buffers(nest):
-            room = NestCapacity(
+            capacity = NestCapacity(
                 LiveRanges.of(self.items), nest, [*buffers, buffer], SLOTS
             )
-            if room.has_room_unshared(self.levels[0]):
+            if capacity.has_room_unshared(self.levels[0]):
                 buffers.append(buffer)
         early = self._prefetchable_loads(nest, buffers, SLOTS - 1)
-        moved = [step.moves[1] for step in early if step.moves is not None]
-        self._multibuffer(nest, [each for each in buffers if each in moved], SLOTS)
+        loaded = [step.moves[1] for step in early if step.moves is not None]
+        self._multibuffer(nest, [each for each in buffers if each in loaded], SLOTS)
         self._issue_ahead(nest, early, SLOTS - 1)
 
     def _loaded_buffers(self, nest: Nest) -> list[Buffer]:
-        """The buffers that a body fills in the nearest level, for overlapping nests."""
+        """
+        Return the buffers of the innermost level that a body loads for overlapping
+        nests.
+        """
         inner = [item for item in nest.body if isinstance(item, Nest)]
         if not any(each.stages > 1 for each in inner):
             return []
-        ends = (
+        destinations = (
             step.moves[1]
             for step in _direct_instructions(nest)
             if step.moves is not None
         )
-        nearest = self._names[0]
-        found = [each for each in ends if each.home is nest and each.level == nearest]
-        return list(dict.fromkeys(found))
+        innermost = self._names[0]
+        buffers = [
+            each
+            for each in destinations
+            if each.home is nest and each.level == innermost
+        ]
+        return list(dict.fromkeys(buffers))
 
     def _prefetchable_loads(
         self, nest: Nest, slotted: Sequence[Buffer], iterations: int
     ) -> list[Instruction]:
-        """The loads that may be issued so many iterations ahead."""
+        """Return the loads that may be issued `iterations` iterations early."""
         early: list[Instruction] = []
         for step in _direct_instructions(nest):
             if self._can_prefetch(nest, step, slotted, early, iterations):
@@ -86,13 +95,13 @@ class IterationOverlap:
         if not buffers:
             return
         nest.slots = slots
-        for number, buffer in enumerate(buffers):
+        for index, buffer in enumerate(buffers):
             buffer.multibuffer_nest = nest
-            buffer.order = (nest.order - 1, 1, number)
+            buffer.order = (nest.order - 1, 1, index)
 
     @staticmethod
     def _issue_ahead(nest: Nest, early: Sequence[Instruction], iterations: int) -> None:
-        """Issue loads so many iterations before their own."""
+        """Issue loads `iterations` iterations early."""
         for step in early:
             step.ahead = iterations
         nest.body = _place_early_loads(nest, early)
@@ -103,9 +112,9 @@ class IterationOverlap:
         fills = any(_is_ring_filled(each, nest) for each in _direct_instructions(nest))
         if slots < 2 or not (moved or fills):
             return
-        summed = _accumulator_buffers(nest, moved)
-        buffers = self._buffers_with_room(nest, [*moved, *summed], slots)
-        if summed and not buffers:
+        accumulators = _accumulator_buffers(nest, moved)
+        buffers = self._buffers_with_room(nest, [*moved, *accumulators], slots)
+        if accumulators and not buffers:
             buffers = self._buffers_with_room(nest, moved, slots)
         if not (buffers or fills):
             return
@@ -115,34 +124,36 @@ class IterationOverlap:
         products = select_early_products(nest, early, buffers)
         self._issue_ahead(nest, early, slots - 1)
         if products and self._has_unshared_buffers(nest):
-            first = with_waits(products, nest)
+            early_products = with_waits(products, nest)
             for step in products:
                 step.ahead = slots - 1
-            chosen = [*early, *first]
+            chosen = [*early, *early_products]
             nest.body = chosen + [each for each in nest.body if each not in chosen]
 
     def _has_unshared_buffers(self, nest: Nest) -> bool:
         """
-        Return `True` if no buffer that is live in a nest shares its bytes with another
-        one.
+        Return `True` if no buffer that is live in a nest shares bytes with another.
         """
-        room = NestCapacity(LiveRanges.of(self.items), nest, (), 1)
-        return room.has_room_unshared(self.levels[0])
+        capacity = NestCapacity(LiveRanges.of(self.items), nest, (), 1)
+        return capacity.has_room_unshared(self.levels[0])
 
     def _moved_buffers(self, nest: Nest) -> list[Buffer]:
-        """The buffers of a body that moves in it fill or empty: their near ends."""
-        found: dict[Buffer, None] = {}
+        """Return the buffers of a body that are the inner side of its moves."""
+        buffers: dict[Buffer, None] = {}
         for step in _direct_instructions(nest):
             if step.moves is not None:
-                near = min(step.moves, key=lambda each: self._names.index(each.level))
-                if near.home is nest:
-                    found[near] = None
-        return list(found)
+                inner = min(step.moves, key=lambda each: self._names.index(each.level))
+                if inner.home is nest:
+                    buffers[inner] = None
+        return list(buffers)
 
     def _buffers_with_room(
         self, nest: Nest, moved: Sequence[Buffer], slots: int
     ) -> list[Buffer]:
-        """Those in the farthest level, and nearer ones if the body has no loops."""
+        """
+        Return the buffers of the outermost level in use, and those of inner levels if
+        the body has no loops, as far as there is capacity.
+        """
         used = [
             (level, [each for each in moved if each.level == level.name])
             for level in self.levels
@@ -150,19 +161,19 @@ class IterationOverlap:
         used = [pair for pair in used if pair[1]]
         if not used:
             return []
-        room = NestCapacity(LiveRanges.of(self.items), nest, moved, slots)
-        *nearer, (farthest, kept) = used
-        if not room.has_room_shared(farthest):
+        capacity = NestCapacity(LiveRanges.of(self.items), nest, moved, slots)
+        *inner_levels, (outermost, outer_buffers) = used
+        if not capacity.has_room_shared(outermost):
             return []
         if any(isinstance(item, Nest) for item in nest.body):
-            return kept
-        near = [
+            return outer_buffers
+        inner_buffers = [
             each
-            for level, found in nearer
-            if room.has_room_unshared(level)
-            for each in found
+            for level, buffers in inner_levels
+            if capacity.has_room_unshared(level)
+            for each in buffers
         ]
-        return [*kept, *near]
+        return [*outer_buffers, *inner_buffers]
 
     def _can_prefetch(
         self,
@@ -172,7 +183,7 @@ class IterationOverlap:
         early: Sequence[Instruction],
         iterations: int,
     ) -> bool:
-        """Return `True` if a load may be issued iterations ahead."""
+        """Return `True` if a load may be issued `iterations` iterations early."""
         if step.moves is None:
             return False
         source, destination = step.moves
@@ -196,17 +207,18 @@ def _is_overwritten(
     nest: Nest, load: Instruction, early: Sequence[Instruction]
 ) -> bool:
     """
-    Return `True` if other iterations may write what a load reads, or its own may before
-    it, except for an equally early load of its indices in its queue.
+    Return `True` if other iterations may write the source of a load, or its own
+    iteration may write it before the load, except for an equally early load of its
+    indices in its queue.
     """
-    behind = False
+    is_after = False
     for item in nest.body:
-        behind |= item is load
+        is_after |= item is load
         if _is_index_load(item, load, early):
             continue
         for write in (each for step in instructions_in([item]) for each in step.writes):
             for read in load.reads:
-                if read.can_alias_later(write) if behind else read.can_alias(write):
+                if read.can_alias_later(write) if is_after else read.can_alias(write):
                     return True
     return False
 
@@ -225,40 +237,42 @@ def _direct_instructions(nest: Nest) -> list[Instruction]:
 
 
 def _place_early_loads(nest: Nest, early: Sequence[Instruction]) -> list[Item]:
-    """The body with early loads at its start, or behind nests they would hold up."""
-    rest = [item for item in nest.body if item not in early]
-    behind: dict[int, list[Item]] = {}
+    """
+    Return the body with early loads at its start, or after nests that they would delay.
+    """
+    remaining = [item for item in nest.body if item not in early]
+    early_by_position: dict[int, list[Item]] = {}
     for step in early:
         if nest.stages > 1:
-            place = _count_items_before(step, nest, rest)
+            position = _count_items_before(step, nest, remaining)
         else:
-            place = _count_to_queue_end(step, rest)
-        behind.setdefault(place, []).append(step)
-    body = behind.get(0, [])
-    for number, item in enumerate(rest, 1):
-        body += [item, *behind.get(number, ())]
+            position = _count_to_queue_end(step, remaining)
+        early_by_position.setdefault(position, []).append(step)
+    body = early_by_position.get(0, [])
+    for index, item in enumerate(remaining, 1):
+        body += [item, *early_by_position.get(index, ())]
     return body
 
 
 def _count_items_before(step: Instruction, nest: Nest, rest: Sequence[Item]) -> int:
     """
     Return the number of items of a body that stay before an early load: all up to the
-    last nest before its tile is used that loads in the same queue.
+    last nest with loads in the same queue before the first use of its tile.
     """
     assert step.moves is not None
-    found = 0
+    count = 0
     if _is_ring_filled(step, nest):
-        return found
-    for number, item in enumerate(rest, 1):
+        return count
+    for index, item in enumerate(rest, 1):
         if _has_access_to(item, step.moves[1]) or _is_awaited(step, item):
             break
         if isinstance(item, Nest) and _has_load_in_queue(item, step):
-            found = number
-    return found
+            count = index
+    return count
 
 
 def _is_awaited(step: Instruction, item: Item) -> bool:
-    """Return `True` if an item waits for a load and for other moves, too."""
+    """Return `True` if an item waits for a load together with other moves."""
     return (
         isinstance(item, Instruction)
         and len(item.finishes) > 1
@@ -268,11 +282,12 @@ def _is_awaited(step: Instruction, item: Item) -> bool:
 
 def _count_to_queue_end(step: Instruction, rest: Sequence[Item]) -> int:
     """
-    Return the number of items of a body up to the last nest that loads in a queue.
+    Return the number of items of a body up to the last nest with loads in the same
+    queue.
     """
     nests = [
-        number
-        for number, item in enumerate(rest, 1)
+        index
+        for index, item in enumerate(rest, 1)
         if isinstance(item, Nest) and _has_load_in_queue(item, step)
     ]
     return max(nests, default=0)
@@ -290,15 +305,15 @@ def _has_access_to(item: Item, buffer: Buffer) -> bool:
 
 
 def _accumulator_buffers(nest: Nest, moved: Sequence[Buffer]) -> list[Buffer]:
-    """The buffers of a body that products are summed up in."""
-    found = {
+    """Return the buffers of a body that products accumulate into."""
+    accumulators = {
         access.buffer: None
         for step in nest.instructions()
         if step.product
         for access in step.writes
         if access.buffer.home is nest
     }
-    return [each for each in found if each not in moved]
+    return [each for each in accumulators if each not in moved]
 
 
 def _is_ring_filled(step: Instruction, nest: Nest) -> bool:
@@ -311,9 +326,10 @@ def _is_ring_filled(step: Instruction, nest: Nest) -> bool:
 
 def _is_slot_free(move: Instruction, nest: Nest, iterations: int) -> bool:
     """
-    Return `True` if the destination of a move in a ring is free `iterations` ahead.
+    Return `True` if the ring slices that a move writes are free `iterations` iterations
+    early.
     """
-    (place,) = move.writes
+    (write,) = move.writes
     before = True
     for item in nest.body:
         if item is move:
@@ -322,11 +338,11 @@ def _is_slot_free(move: Instruction, nest: Nest, iterations: int) -> bool:
         steps = item.instructions() if isinstance(item, Nest) else [item]
         for step in steps:
             for read in step.reads_and_writes:
-                if read.buffer is not place.buffer:
+                if read.buffer is not write.buffer:
                     continue
                 first = 0 if before else 1
-                for earlier in range(first, iterations + 1):
-                    if _is_overlapping(read, place, nest, earlier):
+                for distance in range(first, iterations + 1):
+                    if _is_overlapping(read, write, nest, distance):
                         return False
     return True
 
@@ -339,12 +355,15 @@ def _is_overlapping(
     if forms[0] is None or forms[1] is None or forms[0][0] != forms[1][0]:
         return True
     factor, slices = forms[0][0], place.buffer.slices
-    apart = factor * iterations + forms[1][1] - forms[0][1]
-    return not read.extent <= apart % slices <= slices - place.extent
+    distance = factor * iterations + forms[1][1] - forms[0][1]
+    return not read.extent <= distance % slices <= slices - place.extent
 
 
 def _ring_access_form(access: BufferAccess, nest: Nest) -> tuple[int, int] | None:
-    """The slices that an access moves by in an iteration, and where it starts."""
+    """
+    Return the step of an access per iteration and its start, both in slices, or `None`
+    if other loops affect it.
+    """
     factor, constant = 0, access.start.constant
     for symbol, times in access.start.terms:
         if nest.variables != (symbol,):

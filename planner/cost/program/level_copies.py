@@ -17,7 +17,7 @@ from tlf.planner.cost.program.schedule_reader import ScheduleReader, whole_side
 from tlf.support.affine.index_access import AffineSum
 
 SHARE = 8
-"""A copy by way of a nearer level uses one part in so many of that level."""
+"""Fraction of an inner level that a copy through it may use: 1 / SHARE."""
 
 
 def copy_tile(
@@ -26,7 +26,7 @@ def copy_tile(
     place: BufferView,
     axis: int | None = None,
 ) -> None:
-    """Copy one place to another, along the longest axis unless one is given."""
+    """Copy one view to another, in slices along `axis` or the longest axis."""
     if source == place:
         return
     if place.buffer.level == reader.nearest:
@@ -40,7 +40,7 @@ def copy_tile(
 
 
 def copy_box(reader: ScheduleReader, source: MoveSide, place: BufferView) -> None:
-    """Copy a box of a place, by way of the next nearer level."""
+    """Copy a box to a view through the next inner level."""
     shape = place.shape
     axis = max(range(len(shape)), key=shape.__getitem__, default=0)
     _copy_through_level(reader, source, place, axis)
@@ -49,22 +49,24 @@ def copy_box(reader: ScheduleReader, source: MoveSide, place: BufferView) -> Non
 def writable_view(
     reader: ScheduleReader, op: Operation, value: SSAValue
 ) -> tuple[BufferView, SharedStorage]:
-    """A place that an operation may change: that of a tile, or a copy."""
+    """Return a view that an operation may modify: that of the operand, or of a copy."""
     source, storage = reader.view_of(value), reader.storages[value]
     readers = [each for each in op.operands if reader.storages.get(each) is storage]
     if len(readers) == 1 and reader.liveness.try_reuse(storage, op):
         reader.wait_for_conflicts(writes=[storage])
         return source, storage
     reader.wait_for_reads(value)
-    place = reader.allocate_view(tensor_type(value))
-    copy_tile(reader, source, place)
-    return place, SharedStorage()
+    copy = reader.allocate_view(tensor_type(value))
+    copy_tile(reader, source, copy)
+    return copy, SharedStorage()
 
 
 def _copy_through_level(
     reader: ScheduleReader, source: MoveSide, place: BufferView, axis: int
 ) -> None:
-    """Copy a box to a place in the same level."""
+    """
+    Copy a box to a view in the same level, in slices through the next inner level.
+    """
     names = list(reader.target.levels)
     level = reader.target.levels[names[names.index(place.buffer.level) - 1]]
     shape = place.shape
@@ -81,11 +83,11 @@ def _copy_through_level(
     variable = LoopCounter(0, count, -(-shape[axis] // count))
     offsets[axis] = AffineSum.of(variable)
     nest = Nest((variable,), reader.nest, order=reader.next_ordinal())
-    items, around = reader.items, reader.nest
+    items, outer_nest = reader.items, reader.nest
     items.append(nest)
     reader.items, reader.nest = nest.body, nest
     _move_through_level(reader, source, place, tuple(offsets), box, level.name)
-    reader.items, reader.nest = items, around
+    reader.items, reader.nest = items, outer_nest
 
 
 def _move_through_level(
@@ -96,19 +98,19 @@ def _move_through_level(
     box: tuple[int, ...],
     level: str,
 ) -> None:
-    """Move a box to a nearer level, and from there to its place."""
+    """Move a box to an inner level, and from there to its destination."""
     strides = tuple(each * place.item for each in row_major_strides(box))
     size = place.item * prod(box)
     buffer = Buffer(level, size, reader.nest, order=(reader.next_ordinal(),))
-    between = replace(
+    temporary = replace(
         BufferView(buffer, box, strides, place.item), base=AffineSum(), window=None
     )
     zeros = tuple(AffineSum() for _ in box)
     pairs = zip(source.offsets, offsets, strict=True)
     starts = tuple(start + offset for start, offset in pairs)
-    there = reader.add_move(
-        MoveSide(source.place, starts), MoveSide(between, zeros), box
+    load = reader.add_move(
+        MoveSide(source.place, starts), MoveSide(temporary, zeros), box
     )
-    reader.wait_for_moves((there,))
-    back = reader.add_move(MoveSide(between, zeros), MoveSide(place, offsets), box)
-    reader.wait_for_moves((back,))
+    reader.wait_for_moves((load,))
+    store = reader.add_move(MoveSide(temporary, zeros), MoveSide(place, offsets), box)
+    reader.wait_for_moves((store,))

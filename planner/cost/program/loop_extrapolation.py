@@ -1,9 +1,9 @@
 """
-Steady state of loops: run a few iterations and extrapolate the others.
+Steady state of loops: a few iterations are executed, the others extrapolated.
 
-Iterations are alike where no move reaches out of what it moves from and to, and repeat
-with the period of slots, rings and bursts. Periods that take the same time at both ends
-take it in between, as `tlf.machine.steady_state` proves.
+Iterations are equivalent if no move exceeds the bounds of its source and destination,
+and repeat with the period of slots, rings and bursts. If periods at both ends take the
+same time, so do those in between, as `tlf.machine.steady_state` proves.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tlf.planner.cost.program.instruction_nests import (
 )
 
 LONGEST = 256
-"""Of periods longer than this, that of the bursts is left out."""
+"""Maximum period that accounts for bursts; a longer one ignores them."""
 
 
 class IterationRunner(Protocol):
@@ -32,33 +32,33 @@ class IterationRunner(Protocol):
     values: dict[LoopCounter, int]
 
     def run_iteration(self, nest: Nest, first: int, number: int) -> None:
-        """One iteration."""
+        """Run one iteration."""
         ...
 
     def save_state(self) -> list[int]:
-        """All that changes."""
+        """Return the complete state."""
         ...
 
     def restore_state(self, state: Sequence[int]) -> None:
-        """Set all that changes."""
+        """Set the complete state."""
         ...
 
 
 @dataclass(frozen=True)
 class SweepAxis:
-    """One loop of a nest: what moves with it, and its period."""
+    """One loop of a nest: the axis ranges that depend on it, and its period."""
 
     variable: LoopCounter
     axis_ranges: tuple[tuple[AxisRange, int], ...]
-    """With the iterations that each is ahead."""
+    """Axis ranges with their prefetch distances."""
     period: int
     block: int
-    """The iterations of the loops inside of the nest for each of its own."""
+    """Iterations of the inner loops of the nest per iteration of this loop."""
 
 
 @dataclass
 class NestSweep:
-    """Runs the iterations of a nest."""
+    """Execution of the iterations of a nest."""
 
     nest: Nest
     axes: list[SweepAxis] = field(init=False)
@@ -73,9 +73,9 @@ class NestSweep:
         self.axes = []
         for depth, variable in enumerate(nest.variables):
             block = prod(each.trips for each in nest.variables[depth + 1 :])
-            reaches = dict.fromkeys(_variant_ranges(nest, variable))
+            ranges = dict.fromkeys(_variant_ranges(nest, variable))
             period = _steady_period(nest, variable, block)
-            self.axes.append(SweepAxis(variable, tuple(reaches), period, block))
+            self.axes.append(SweepAxis(variable, tuple(ranges), period, block))
 
     def run_nest(self, runner: IterationRunner, first: int) -> None:
         """Run all iterations; `first` is the slot of the first one."""
@@ -84,34 +84,40 @@ class NestSweep:
     def _run_axis(
         self, runner: IterationRunner, first: int, depth: int, start: int
     ) -> None:
-        """Run the loops from one on, whose first iteration has number `start`."""
+        """
+        Run the loops from `depth` on; the index of their first iteration is `start`.
+        """
         if depth == len(self.axes):
             runner.run_iteration(self.nest, first, start)
             return
         axis = self.axes[depth]
 
-        def run_range(number: int) -> None:
+        def run_range(index: int) -> None:
             variable = axis.variable
-            runner.values[variable] = variable.lower + variable.step * number
-            self._run_axis(runner, first, depth + 1, start + number * axis.block)
+            runner.values[variable] = variable.lower + variable.step * index
+            self._run_axis(runner, first, depth + 1, start + index * axis.block)
 
         begin, end = self._regular_iterations(runner, axis, depth)
-        for number in range(begin):
-            run_range(number)
+        for index in range(begin):
+            run_range(index)
         _run_periodic(runner, run_range, begin, end, axis.period)
-        for number in range(end, axis.variable.trips):
-            run_range(number)
+        for index in range(end, axis.variable.trips):
+            run_range(index)
 
     def _regular_iterations(
         self, runner: IterationRunner, axis: SweepAxis, depth: int
     ) -> tuple[int, int]:
-        """The iterations in which nothing that moves with a loop reaches out."""
+        """
+        Return the range of iterations in which all axis ranges of a loop are in bounds.
+        """
         variable = axis.variable
         free = self._inside | set(self.nest.variables[depth + 1 :])
         begin, end = 0, variable.trips - self._prefetch_distance(axis, self._ahead)
-        for reach, ahead in axis.axis_ranges:
-            factor, least, most = _offset_range(reach, variable, free, runner.values)
-            low, high = -least, reach.bound - reach.size - most
+        for axis_range, ahead in axis.axis_ranges:
+            factor, least, most = _offset_range(
+                axis_range, variable, free, runner.values
+            )
+            low, high = -least, axis_range.bound - axis_range.size - most
             first = -(-low // factor) if factor > 0 else -(-high // factor)
             last = high // factor if factor > 0 else low // factor
             begin = max(begin, first)
@@ -120,7 +126,7 @@ class NestSweep:
 
     @staticmethod
     def _prefetch_distance(axis: SweepAxis, ahead: int) -> int:
-        """By how many iterations of a loop moves are early."""
+        """Return the prefetch distance of moves in iterations of a loop."""
         return ahead if axis.block == 1 else min(ahead, 1)
 
 
@@ -131,8 +137,8 @@ def _offset_range(
     values: dict[LoopCounter, int],
 ) -> tuple[int, int, int]:
     """
-    Return the step of an offset in each iteration of a loop, and its least and its
-    greatest value over the loops inside in iteration 0.
+    Return the step of an offset per iteration of a loop, and its minimum and maximum
+    over the inner loops in iteration 0.
     """
     factor, least, most = 0, reach.offset.constant, reach.offset.constant
     for symbol, times in reach.offset.terms:
@@ -156,13 +162,13 @@ def _variant_ranges(
 ) -> Iterator[tuple[AxisRange, int]]:
     for step in nest.instructions():
         ahead = step.ahead if step in nest.body else 0
-        for reach in step.cost.axis_ranges:
-            if any(symbol is variable for symbol, _ in reach.offset.terms):
-                yield reach, ahead
+        for axis_range in step.cost.axis_ranges:
+            if any(symbol is variable for symbol, _ in axis_range.offset.terms):
+                yield axis_range, ahead
 
 
 def _steady_period(nest: Nest, variable: LoopCounter, block: int) -> int:
-    """After how many iterations of a loop everything is in the same slot and phase."""
+    """Return the number of iterations of a loop after which slots and phases repeat."""
     period = nest.slots // gcd(nest.slots, block)
     for inner in nests_in(nest.body):
         period = lcm(
@@ -173,15 +179,15 @@ def _steady_period(nest: Nest, variable: LoopCounter, block: int) -> int:
             slices = access.buffer.slices
             moved = _index_step(access.start.terms, variable)
             period = lcm(period, slices // gcd(slices, moved))
-    whole = period
+    full_period = period
     for step in nest.instructions():
         for phase in step.cost.phases:
-            whole = lcm(whole, _phase_period(phase, variable))
-    return whole if whole <= LONGEST else period
+            full_period = lcm(full_period, _phase_period(phase, variable))
+    return full_period if full_period <= LONGEST else period
 
 
 def _inner_runs(inner: Nest, nest: Nest, block: int) -> int:
-    """Return the number of iterations of an inner nest for each one of a loop."""
+    """Return the number of iterations of an inner nest per iteration of a loop."""
     total, each = block, inner
     while each is not nest:
         total *= each.trips
@@ -195,7 +201,7 @@ def _phase_period(phase: BurstPhase, variable: LoopCounter) -> int:
 
 
 def _index_step(terms: Sequence[tuple[object, int]], variable: LoopCounter) -> int:
-    """Return the step of an index in an iteration of a loop."""
+    """Return the step of an index per iteration of a loop."""
     return sum(times * variable.step for symbol, times in terms if symbol is variable)
 
 
@@ -206,12 +212,12 @@ def _run_periodic(
     end: int,
     period: int,
 ) -> None:
-    """Run iterations that repeat with a period, most of them by adding them up."""
+    """Run iterations that repeat with a period, most of them by extrapolation."""
     done, last, patience = begin, list[int](), 0
     before = runner.save_state() if end - begin > 3 * period else []
     while before and end - done >= 2 * period:
-        for number in range(done, done + period):
-            body(number)
+        for index in range(done, done + period):
+            body(index)
         done += period
         after = runner.save_state()
         change = _difference(after, before)
@@ -225,8 +231,8 @@ def _run_periodic(
                 break
             patience = 8
         last = change
-    for number in range(done, end):
-        body(number)
+    for index in range(done, end):
+        body(index)
 
 
 def _skip_periods(
@@ -239,23 +245,26 @@ def _skip_periods(
     period: int,
 ) -> bool:
     """
-    Skip so many periods, do one more, and see whether it takes as long; else go back.
+    Skip `skipped` periods and run one more. Return `True` if it takes the same time;
+    otherwise restore the state.
     """
     if len(change) != len(state):
         return False
-    far = [at + each * skipped for at, each in zip(state, change, strict=True)]
-    runner.restore_state(far)
+    extrapolated = [
+        value + each * skipped for value, each in zip(state, change, strict=True)
+    ]
+    runner.restore_state(extrapolated)
     start = done + skipped * period
-    for number in range(start, start + period):
-        body(number)
-    if _difference(runner.save_state(), far) == change:
+    for index in range(start, start + period):
+        body(index)
+    if _difference(runner.save_state(), extrapolated) == change:
         return True
     runner.restore_state(state)
     return False
 
 
 def _difference(left: Sequence[int], right: Sequence[int]) -> list[int]:
-    """Return the difference of two states; `None` if totals were added."""
+    """Return the difference of two states; an empty list if totals were added."""
     if len(left) != len(right):
         return []
     return [a - b for a, b in zip(left, right, strict=True)]

@@ -1,4 +1,4 @@
-"""Cost of a mask: fills of the boxes that lie outside."""
+"""Cost of a mask: fills of the boxes outside of the bounds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tlf.support.affine.index_access import AffineSum
 
 @dataclass(eq=False)
 class MaskCost:
-    """Fills along every axis before and behind what is kept of a tile."""
+    """Fills along every axis before and after the valid elements of a tile."""
 
     costs: InstructionCosts
     shape: tuple[int, ...]
@@ -28,7 +28,7 @@ class MaskCost:
 
     @property
     def axis_ranges(self) -> Sequence[AxisRange]:
-        """The axes along which the tile moves."""
+        """Ranges of the axes along which the tile moves."""
         return [
             AxisRange(offset, size, bound)
             for offset, size, bound in zip(
@@ -39,11 +39,11 @@ class MaskCost:
 
     @property
     def phases(self) -> Sequence[BurstPhase]:
-        """None: it is near the engines."""
+        """Empty: the tile is in the innermost level."""
         return ()
 
     def costs_at(self, values: Values) -> Sequence[Cost]:
-        """The fills that have elements."""
+        """Return the costs of the fills that have elements."""
         return list(self._fills_at(values))
 
     def _fills_at(self, values: Values) -> Iterator[Cost]:
@@ -55,5 +55,5 @@ class MaskCost:
             above = max(0, min(self.valid[axis], bound - start))
             for extent in (below, size - above):
                 if extent > 0:
-                    rest = prod(self.shape) // size
-                    yield self.costs.cost_of_elementwise(extent * rest)
+                    other_elements = prod(self.shape) // size
+                    yield self.costs.cost_of_elementwise(extent * other_elements)

@@ -1,4 +1,4 @@
-"""Cost of a move: its bursts, and fills of what lies outside of either side."""
+"""Cost of a move: its bursts, and fills of elements outside of either side."""
 
 from __future__ import annotations
 
@@ -20,19 +20,22 @@ from tlf.support.affine.index_access import AffineSum
 
 @dataclass(frozen=True)
 class MoveSide:
-    """One side of a move: a place, and where in it the box starts."""
+    """One side of a move: a view, and the offsets of the box in it."""
 
     place: BufferView
     offsets: tuple[AffineSum, ...]
 
     @property
     def bounds_by_axis(self) -> Iterator[tuple[int, AffineSum, int]]:
-        """For each axis its number, the offset, and the extent."""
+        """Index, offset and extent of each axis."""
         pairs = zip(self.offsets, self.place.shape, strict=True)
         yield from ((axis, *pair) for axis, pair in enumerate(pairs))
 
     def address(self) -> AffineSum:
-        """Bytes from the start of the buffer, but for the slices of a ring."""
+        """
+        Return the byte offset from the start of the buffer, without the slices of a
+        ring.
+        """
         total, window = self.place.base, self.place.window
         for axis, offset, _ in self.bounds_by_axis:
             if window is None or axis != window.axis:
@@ -41,7 +44,7 @@ class MoveSide:
 
     @property
     def ring_offset(self) -> AffineSum:
-        """Elements from the start of a ring along the axis of its slices."""
+        """Offset in elements from the start of a ring, along the axis of its slices."""
         window = self.place.window
         if window is None:
             return AffineSum()
@@ -49,14 +52,14 @@ class MoveSide:
 
     @property
     def ring_length(self) -> int:
-        """The elements of a ring along the axis of its slices."""
+        """Length of a ring in elements, along the axis of its slices."""
         window = self.place.window
         return self.place.buffer.slices * (1 if window is None else window.unit)
 
 
 @dataclass(frozen=True)
 class BoxSegment:
-    """Elements of a box along one axis, all before or all after the ends of rings."""
+    """Elements of a box along one axis that do not straddle the end of a ring."""
 
     first: int
     size: int
@@ -65,8 +68,9 @@ class BoxSegment:
 @dataclass(eq=False)
 class MoveCost:
     """
-    A move of a box: of what the destination has, as much is read as the source has. If
-    it is clipped, no more is written. What straddles the end of a ring is moved in two.
+    Cost of moving a box. Elements within the destination are written, of which those
+    within the source are read; if `clipped`, no others are written. A box that
+    straddles the end of a ring is moved in two.
     """
 
     costs: InstructionCosts
@@ -95,9 +99,9 @@ class MoveCost:
             levels[each].burst for each in (queue.source, queue.destination)
         ]
         self._addresses = [each.address() for each in self._sides]
-        places = zip(self._addresses, self._bursts, strict=True)
+        starts = zip(self._addresses, self._bursts, strict=True)
         self.phases = tuple(
-            BurstPhase(*each) for each in places if each[1] > 1 and each[0].terms
+            BurstPhase(*each) for each in starts if each[1] > 1 and each[0].terms
         )
         self._laps = [
             (each.ring_offset, each.ring_length)
@@ -110,7 +114,7 @@ class MoveCost:
         return self.source, self.destination
 
     def costs_at(self, values: Values) -> Sequence[Cost]:
-        """The instructions that do something."""
+        """Return the costs of the instructions that move elements."""
         key = (
             *[each.offset_if_outside(values) for each in self.axis_ranges],
             *[evaluate_index(each.place, values) % each.burst for each in self.phases],
@@ -130,24 +134,26 @@ class MoveCost:
             evaluate_index(side.ring_offset, values) % side.ring_length
             for side in self._sides
         ]
-        cuts = [
+        segments_by_axis = [
             list(self._split_at_ring_ends(axis, offsets, laps))
             for axis in range(len(self.box))
         ]
-        for chosen in product(*cuts):
-            if all(cut.size > 0 for cut in chosen):
-                yield self._segment_cost(chosen, offsets, bases, laps)
+        for segments in product(*segments_by_axis):
+            if all(segment.size > 0 for segment in segments):
+                yield self._segment_cost(segments, offsets, bases, laps)
 
     def _split_at_ring_ends(
         self, axis: int, offsets: Sequence[Sequence[int]], laps: Sequence[int]
     ) -> Iterator[BoxSegment]:
-        """The elements to write along an axis, cut at ends of rings."""
-        here, there = (each[axis] for each in offsets)
-        first = max(0, -there)
-        end = min(self.box[axis], self.destination.place.shape[axis] - there)
+        """Yield the segments to write along an axis, split at the ends of rings."""
+        source_offset, destination_offset = (each[axis] for each in offsets)
+        first = max(0, -destination_offset)
+        end = min(
+            self.box[axis], self.destination.place.shape[axis] - destination_offset
+        )
         if self.clipped:
-            first = max(first, -here)
-            end = min(end, self.source.place.shape[axis] - here)
+            first = max(first, -source_offset)
+            end = min(end, self.source.place.shape[axis] - source_offset)
         ends = [
             side.ring_length - lap
             for side, lap in zip((self.source, self.destination), laps, strict=True)
@@ -164,7 +170,7 @@ class MoveCost:
         bases: Sequence[int],
         laps: Sequence[int],
     ) -> Cost:
-        read, begin, written, into = list[int](), bases[0], list[int](), bases[1]
+        read, begin, written, target = list[int](), bases[0], list[int](), bases[1]
         source, destination = self.source.place, self.destination.place
         for axis, cut in enumerate(cuts):
             start = offsets[0][axis] + cut.first
@@ -173,31 +179,31 @@ class MoveCost:
             read.append(max(0, high - low))
             written.append(cut.size)
             begin += self._byte_shift(self.source, axis, cut.first + low, laps[0])
-            into += self._byte_shift(self.destination, axis, cut.first, laps[1])
+            target += self._byte_shift(self.destination, axis, cut.first, laps[1])
         axes = self._traversal_order(written)
         ends = (
             _end_in_order(begin, read, source.strides, axes),
-            _end_in_order(into, written, destination.strides, axes),
+            _end_in_order(target, written, destination.strides, axes),
         )
         return self.costs.cost_of_move(self.engine, *ends, source.item)
 
     def _traversal_order(self, sizes: Sequence[int]) -> list[int]:
         """
-        The axes as a move walks them, in the order in which they lie in the memory with
-        the longer bursts; in their own where elements repeat there.
+        Return the axes in traversal order: their order in the memory with the longer
+        bursts, or their own order if elements repeat there.
         """
-        at = self._bursts.index(max(self._bursts))
-        strides = (self.source, self.destination)[at].place.strides
+        side = self._bursts.index(max(self._bursts))
+        strides = (self.source, self.destination)[side].place.strides
         ones = [axis for axis, size in enumerate(sizes) if size == 1]
         axes = [axis for axis, size in enumerate(sizes) if size != 1]
-        seen = {abs(strides[axis]) for axis in axes}
-        if 0 in seen or len(seen) < len(axes):
+        distinct = {abs(strides[axis]) for axis in axes}
+        if 0 in distinct or len(distinct) < len(axes):
             return ones + axes
         return ones + sorted(axes, key=lambda axis: -abs(strides[axis]))
 
     @staticmethod
     def _byte_shift(side: MoveSide, axis: int, elements: int, lap: int) -> int:
-        """The bytes that some elements along an axis are further on."""
+        """Return the byte offset of `elements` elements along an axis."""
         window, stride = side.place.window, side.place.strides[axis]
         if window is None or window.axis != axis:
             return elements * stride
@@ -207,7 +213,7 @@ class MoveCost:
 def _end_in_order(
     first: int, sizes: Sequence[int], strides: Sequence[int], axes: Sequence[int]
 ) -> TransferEnd:
-    """One end of a move that walks axes in an order."""
+    """Return one end of a move that traverses axes in the given order."""
     return TransferEnd(
         first,
         tuple(sizes[axis] for axis in axes),

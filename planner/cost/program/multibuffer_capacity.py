@@ -15,7 +15,7 @@ Span = tuple[int, int]
 
 @dataclass
 class LiveRanges:
-    """Live ranges of buffers in the order of instructions."""
+    """Live ranges of buffers in instruction order."""
 
     nests: dict[Nest, Span]
     buffers: dict[Buffer, Span]
@@ -23,22 +23,22 @@ class LiveRanges:
     uses: dict[Buffer, tuple[Instruction, Instruction]] = field(
         default_factory=dict[Buffer, tuple[Instruction, Instruction]]
     )
-    """The first and the last instruction that touches each buffer."""
+    """First and last instruction that accesses each buffer."""
 
     @staticmethod
     def of(items: Sequence[Item]) -> LiveRanges:
-        """Number the instructions of a schedule."""
-        spans = LiveRanges({}, {})
-        touched: list[tuple[Instruction, int, tuple[Nest, ...]]] = []
-        spans._number_items(items, 0, (), touched)
-        for step, at, around in touched:
+        """Return the live ranges of a schedule."""
+        ranges = LiveRanges({}, {})
+        instructions: list[tuple[Instruction, int, tuple[Nest, ...]]] = []
+        ranges._number_items(items, 0, (), instructions)
+        for step, position, nests in instructions:
             for access in step.reads_and_writes:
-                first, _ = spans.uses.get(access.buffer, (step, step))
-                spans.uses[access.buffer] = first, step
+                first, _ = ranges.uses.get(access.buffer, (step, step))
+                ranges.uses[access.buffer] = first, step
             ended = (each for move in step.finishes for each in move.reads_and_writes)
             for access in (*step.reads_and_writes, *ended):
-                spans._extend_range(access.buffer, at, around)
-        return spans
+                ranges._extend_range(access.buffer, position, nests)
+        return ranges
 
     def _number_items(
         self,
@@ -59,7 +59,10 @@ class LiveRanges:
         return at
 
     def _extend_range(self, buffer: Buffer, at: int, around: tuple[Nest, ...]) -> None:
-        """A buffer from outside of a loop is live in all of it."""
+        """
+        Extend the live range of a buffer; a buffer from outside of a loop is live in
+        all of the loop.
+        """
         span = at, at
         for nest in around:
             if buffer.home is None or not buffer.home.is_within(nest):
@@ -79,7 +82,7 @@ class NestCapacity:
     slots: int
 
     def has_room_shared(self, level: Level) -> bool:
-        """Return `True` if the buffers live at any one instruction fit in a level."""
+        """Return `True` if the live bytes at every instruction fit in a level."""
         return (
             max_live_bytes([live for live, _ in self._live_buffers(level)])
             <= level.capacity
@@ -101,7 +104,7 @@ class NestCapacity:
         return needed <= level.capacity
 
     def _live_buffers(self, level: Level) -> list[tuple[Live, Span]]:
-        found: list[tuple[Live, Span]] = []
+        live_buffers: list[tuple[Live, Span]] = []
         for buffer, span in self.spans.buffers.items():
             if buffer.level != level.name:
                 continue
@@ -110,5 +113,5 @@ class NestCapacity:
                 size, span = size * self.slots, self.spans.nests[self.nest]
             elif buffer.multibuffer_nest is not None:
                 span = self.spans.nests[buffer.multibuffer_nest]
-            found.append((Live.live_during(size, span[0], span[1] + 1), span))
-        return found
+            live_buffers.append((Live.live_during(size, span[0], span[1] + 1), span))
+        return live_buffers

@@ -1,4 +1,4 @@
-"""Read loops over tiles as nests of a schedule."""
+"""Conversion of loops over tiles to nests of a schedule."""
 
 from __future__ import annotations
 
@@ -21,33 +21,35 @@ from tlf.support.affine.mixed_offsets import Index
 
 
 def read_parallel(reader: ScheduleReader, op: tile.WhileOp) -> None:
-    """A parallel nest, which writes where its destinations are."""
-    places = [reader.view_of(init) for init in op.inits]
+    """Add a parallel nest, which writes to the views of its destinations."""
+    views = [reader.view_of(init) for init in op.inits]
     _wait_for_operands(reader, op)
-    for place, argument in zip(places, op.carried_values, strict=True):
+    for view, argument in zip(views, op.carried_values, strict=True):
         storage = SharedStorage(is_writable=False, is_destination=True)
-        reader.bind_view(argument, place, storage)
+        reader.bind_view(argument, view, storage)
     _read_body(reader, op)
-    for place, init, result in zip(places, op.inits, op.results, strict=True):
-        around = reader.storages[init].enclosing
-        reader.bind_view(result, place, SharedStorage(enclosing=around))
+    for view, init, result in zip(views, op.inits, op.results, strict=True):
+        enclosing = reader.storages[init].enclosing
+        reader.bind_view(result, view, SharedStorage(enclosing=enclosing))
 
 
 def read_sequential(reader: ScheduleReader, op: tile.WhileOp) -> None:
-    """A sequential nest, whose carried tiles have places of their own, or rings."""
+    """Add a sequential nest, whose carried tiles have their own buffers or rings."""
     rings = reader.rings.rings_of(op)
     for ring in rings.values():
         _open_ring(reader, ring)
-    places = {
-        number: _carried_view(reader, op, number)
-        for number in range(len(op.inits))
-        if number not in rings
+    views = {
+        index: _carried_view(reader, op, index)
+        for index in range(len(op.inits))
+        if index not in rings
     }
     _wait_for_operands(reader, op)
-    for number, place in places.items():
-        written = op.is_destination(number)
-        storage = SharedStorage(is_writable=not written, is_destination=written)
-        reader.bind_view(op.carried_values[number], place, storage)
+    for index, view in views.items():
+        is_destination = op.is_destination(index)
+        storage = SharedStorage(
+            is_writable=not is_destination, is_destination=is_destination
+        )
+        reader.bind_view(op.carried_values[index], view, storage)
     nest = _open_nest(reader, op)
     for ring in rings.values():
         reader.bind_view(
@@ -55,21 +57,21 @@ def read_sequential(reader: ScheduleReader, op: tile.WhileOp) -> None:
             current_window(reader, ring),
             ring.storage,
         )
-    items, around = reader.items, reader.nest
+    items, outer_nest = reader.items, reader.nest
     reader.items, reader.nest = nest.body, nest
     reader.read_inner_block(op.body.block)
-    for number, place in places.items():
-        copy_tile(reader, reader.view_of(op.yield_op.arguments[number]), place)
-    reader.items, reader.nest = items, around
-    for number, place in places.items():
-        around_it = reader.storages[op.inits[number]].enclosing
-        reader.bind_view(op.results[number], place, SharedStorage(enclosing=around_it))
+    for index, view in views.items():
+        copy_tile(reader, reader.view_of(op.yield_op.arguments[index]), view)
+    reader.items, reader.nest = items, outer_nest
+    for index, view in views.items():
+        enclosing = reader.storages[op.inits[index]].enclosing
+        reader.bind_view(op.results[index], view, SharedStorage(enclosing=enclosing))
     for ring in rings.values():
         _close_ring(reader, ring)
 
 
 def _wait_for_operands(reader: ScheduleReader, op: tile.WhileOp) -> None:
-    """Wait for everything that a loop uses."""
+    """Wait for all values that a loop uses."""
     used = dict.fromkeys(
         reader.storages[operand]
         for inner in op.walk()
@@ -81,11 +83,11 @@ def _wait_for_operands(reader: ScheduleReader, op: tile.WhileOp) -> None:
 
 
 def _carried_view(reader: ScheduleReader, op: tile.WhileOp, number: int) -> BufferView:
-    """Return the place of a carried value."""
+    """Return the view of a carried value."""
     init = op.inits[number]
-    place = reader.view_of(init)
+    view = reader.view_of(init)
     if reader.storages[init].is_destination:
-        return place
+        return view
     return writable_view(reader, op, init)[0]
 
 
@@ -94,14 +96,14 @@ def _read_body(reader: ScheduleReader, op: tile.WhileOp) -> None:
         reader.read_inner_block(op.body.block)
         return
     nest = _open_nest(reader, op)
-    items, around = reader.items, reader.nest
+    items, outer_nest = reader.items, reader.nest
     reader.items, reader.nest = nest.body, nest
     reader.read_inner_block(op.body.block)
-    reader.items, reader.nest = items, around
+    reader.items, reader.nest = items, outer_nest
 
 
 def _open_nest(reader: ScheduleReader, op: tile.WhileOp) -> Nest:
-    """The nest of an operation, with its counters."""
+    """Add the nest of a loop, with its counters."""
     variables: list[LoopCounter] = []
     bounds = zip(op.mixed_lower, op.mixed_upper, op.step_values, strict=True)
     for (lower, upper, step), argument in zip(
@@ -112,7 +114,7 @@ def _open_nest(reader: ScheduleReader, op: tile.WhileOp) -> Nest:
         reader.indices.bind_counter(argument, variables[-1])
     if op.order is not None:
         order = op.order.get_values()
-        variables = [variables[number] for number in order]
+        variables = [variables[index] for index in order]
     mapping = op.mapping.data
     if mapping is tile.Mapping.GRID or mapping is tile.Mapping.HOST:
         raise UnpredictableTimeError(op, f"expected loops of one core, got {mapping}")
@@ -128,11 +130,11 @@ def _open_nest(reader: ScheduleReader, op: tile.WhileOp) -> Nest:
 def _constant_bound(op: tile.WhileOp, bound: Index) -> int:
     if isinstance(bound, int):
         return bound
-    raise UnpredictableTimeError(op, "expected bounds that are numbers")
+    raise UnpredictableTimeError(op, "expected constant bounds")
 
 
 def _open_ring(reader: ScheduleReader, ring: RingBuffer) -> None:
-    """Let a ring hold the first window of its loop, before the loop starts."""
+    """Store the first window of a loop in its ring before the loop starts."""
     init = ring.init
     source = reader.view_of(init)
     if ring in reader.firsts and reader.firsts[ring] == source:
@@ -142,9 +144,9 @@ def _open_ring(reader: ScheduleReader, ring: RingBuffer) -> None:
             reader.wait_for_conflicts(writes=[storage])
             return
     if ring.slots == ring.extent and not ring.has_outer_yield:
-        place = writable_view(reader, ring.loop, init)[0]
-        place.buffer.slices = ring.slots
-        reader.buffers[ring] = place
+        view = writable_view(reader, ring.loop, init)[0]
+        view.buffer.slices = ring.slots
+        reader.buffers[ring] = view
         return
     reader.wait_for_reads(init)
     reader.buffers[ring] = make_ring_view(reader, ring)
@@ -152,7 +154,7 @@ def _open_ring(reader: ScheduleReader, ring: RingBuffer) -> None:
 
 
 def _close_ring(reader: ScheduleReader, ring: RingBuffer) -> None:
-    """Let the last window be where it is, after the loop."""
+    """Bind the result of a loop to the last window in its ring."""
     result = ring.loop.results[ring.carried_index]
     if not result.uses:
         return
@@ -160,5 +162,5 @@ def _close_ring(reader: ScheduleReader, ring: RingBuffer) -> None:
     for trips in trip_counts(ring.loop):
         total *= trips or 0
     start = AffineSum(total % ring.slots)
-    place = ring_window_of(reader, ring, start, ring.extent)
-    reader.bind_view(result, place, SharedStorage(is_writable=False))
+    view = ring_window_of(reader, ring, start, ring.extent)
+    reader.bind_view(result, view, SharedStorage(is_writable=False))

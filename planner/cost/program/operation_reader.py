@@ -1,4 +1,4 @@
-"""Read the operations on tiles as items of a schedule."""
+"""Conversion of operations on tiles to items of a schedule."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ from tlf.planner.cost.program.vector_instructions import (
 
 
 def read_operation(reader: ScheduleReader, op: Operation) -> None:
-    """Add what an operation does to the schedule."""
+    """Add the items of an operation to the schedule."""
     match op:
         case tile.EmptyOp():
             read_empty(reader, op)
         case tile.FillOp():
-            place = reader.make_filled_view(tensor_type(op.result))
-            reader.bind_view(op.result, place, SharedStorage())
+            view = reader.make_filled_view(tensor_type(op.result))
+            reader.bind_view(op.result, view, SharedStorage())
         case tile.SliceOp():
             read_slice(reader, op)
         case tile.GatherOp():
@@ -80,8 +80,8 @@ def _read_compute(reader: ScheduleReader, op: Operation) -> None:
         case ConstantInterface():
             if op.splat_value() is None or level_of(op.results[0].type) is None:
                 type_ = tensor_type(op.results[0])
-                place = reader.allocate_view(type_)
-                reader.bind_view(op.results[0], place, SharedStorage(is_writable=False))
+                view = reader.allocate_view(type_)
+                reader.bind_view(op.results[0], view, SharedStorage(is_writable=False))
         case ViewInterface():
             _read_view(reader, op)
         case MovementInterface():
@@ -95,51 +95,60 @@ def _read_compute(reader: ScheduleReader, op: Operation) -> None:
 
 
 def _read_view(reader: ScheduleReader, op: ViewInterface) -> None:
-    """The same place under another shape."""
+    """
+    Bind a view of the operand with another shape, copied if no strides describe it.
+    """
     source, shape = op.operands[0], tensor_type(op.results[0]).get_shape()
     reader.wait_for_reads(source)
-    place, storage = reader.view_of(source), reader.storages[source]
-    if (seen := place.reshape(shape)) is None:
-        made = reader.allocate_view(with_axis_order(tensor_type(source), ()))
-        copy_tile(reader, place, made)
-        seen, storage = made.reshape(shape) or made, SharedStorage()
-    reader.bind_view(op.results[0], seen, storage)
+    source_view, storage = reader.view_of(source), reader.storages[source]
+    if (view := source_view.reshape(shape)) is None:
+        copy = reader.allocate_view(with_axis_order(tensor_type(source), ()))
+        copy_tile(reader, source_view, copy)
+        view, storage = copy.reshape(shape) or copy, SharedStorage()
+    reader.bind_view(op.results[0], view, storage)
 
 
 def _read_movement(reader: ScheduleReader, op: MovementInterface) -> None:
-    """A copy near the engines. Part of a stored tensor is where it is."""
+    """
+    Add a copy in the innermost level. A strided slice of a stored tensor is a view.
+    """
     source, type_ = op.operands[0], tensor_type(op.results[0])
-    place = reader.view_of(source)
+    source_view = reader.view_of(source)
     reader.wait_for_reads(source)
     if is_strided_slice(op) and level_of(type_) is None:
         accesses = op.indexing_maps()[0] or ()
-        base = place.base
-        for access, stride in zip(accesses, place.strides, strict=True):
+        base = source_view.base
+        for access, stride in zip(accesses, source_view.strides, strict=True):
             base += access.offset * stride
         steps = [access.terms[0][1] for access in accesses]
         strides = tuple(
-            step * stride for step, stride in zip(steps, place.strides, strict=True)
+            step * stride
+            for step, stride in zip(steps, source_view.strides, strict=True)
         )
-        seen = BufferView(place.buffer, type_.get_shape(), strides, place.item, base)
-        reader.bind_view(op.results[0], seen, reader.storages[source])
+        view = BufferView(
+            source_view.buffer, type_.get_shape(), strides, source_view.item, base
+        )
+        reader.bind_view(op.results[0], view, reader.storages[source])
         return
     _read_map(reader, op, copy_body(source, type_.get_shape()))
 
 
 def _read_map(reader: ScheduleReader, op: TilingInterface, body: ScalarBody) -> None:
-    """Instructions on elements, in the place of an operand if one ends there."""
+    """
+    Add the instructions of an elementwise body, in place of an operand if possible.
+    """
     inputs = [reader.view_of(value) for value in body.inputs]
     reader.wait_for_reads(*body.inputs)
     output, storage = _output_view(reader, op, body.inputs)
     replaced = {n for n, each in enumerate(inputs) if each.buffer is output.buffer}
     spare = TEMPORARY_BYTES * prod(body.shape) * max(0, len(body.work) - 1)
-    places: dict[Name, BufferView] = {OUTPUT: output, **dict(enumerate(inputs))}
+    views: dict[Name, BufferView] = {OUTPUT: output, **dict(enumerate(inputs))}
     for each in body.instructions(replaced):
         cost = reader.costs.cost_of_elementwise(each.elements, each.slow)
-        if each.writes not in places:
-            places[each.writes] = reader.make_scratch_view(output, each.bytes)
-        reads = [places[name] for name in each.reads]
-        step = reader.add_compute(cost, reads, places[each.writes])
+        if each.writes not in views:
+            views[each.writes] = reader.make_scratch_view(output, each.bytes)
+        reads = [views[name] for name in each.reads]
+        step = reader.add_compute(cost, reads, views[each.writes])
         step.spare, spare = spare, 0
         step.half = (
             tensor_type(op.results[0]).element_type
@@ -152,18 +161,20 @@ def _read_map(reader: ScheduleReader, op: TilingInterface, body: ScalarBody) -> 
 def _output_view(
     reader: ScheduleReader, op: TilingInterface, inputs: Sequence[SSAValue]
 ) -> tuple[BufferView, SharedStorage]:
-    """The place of an input that ends here and fits, or a new one."""
+    """
+    Return the view of an input of matching type without later uses, or a new buffer.
+    """
     result = tensor_type(op.results[0])
-    identity = isinstance(op, ElementwiseInterface)
+    is_elementwise = isinstance(op, ElementwiseInterface)
     for value in inputs:
         operand = tensor_type(value)
-        if not identity or operand.get_shape() != result.get_shape():
+        if not is_elementwise or operand.get_shape() != result.get_shape():
             continue
         if operand.element_type != result.element_type:
             continue
         storage = reader.storages[value]
-        others = {other for other in inputs if reader.storages[other] is storage}
-        if others == {value} and reader.liveness.try_reuse(storage, op):
+        sharing = {other for other in inputs if reader.storages[other] is storage}
+        if sharing == {value} and reader.liveness.try_reuse(storage, op):
             reader.wait_for_conflicts(writes=[storage])
             return reader.places[value], storage
     return reader.allocate_view(result), SharedStorage()
@@ -172,7 +183,7 @@ def _output_view(
 def _read_accumulation(
     reader: ScheduleReader, op: ReductionInterface | ContractionInterface
 ) -> None:
-    """A reduction or a product, added to what it starts from."""
+    """Add a reduction or a product, accumulated onto its initial value."""
     inputs = [reader.view_of(value) for value in op.inputs]
     reader.wait_for_reads(*op.inputs)
     total, storage = _initial_value_view(reader, op)
@@ -191,7 +202,7 @@ def _read_accumulation(
 def _initial_value_view(
     reader: ScheduleReader, op: AccumulatingInterface
 ) -> tuple[BufferView, SharedStorage]:
-    """Return the place and the storage that hold the initial value of a sum."""
+    """Return the view and the storage of an accumulation's initial value."""
     if op.init_value is None:
         return reader.make_filled_view(tensor_type(op.results[0])), SharedStorage()
     constant = splat_value_of(op.init_value)

@@ -1,4 +1,4 @@
-"""Moves of a block in flight that nothing has waited for yet."""
+"""Moves in flight of a block that no wait has completed yet."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class PendingMoves:
     def add_move(
         self, move: Instruction, source: SharedStorage, destination: SharedStorage
     ) -> None:
-        """Note a move between two places."""
+        """Record a move between two storages."""
         self.read.setdefault(source.outermost, []).append(move)
         self.written.setdefault(destination.outermost, []).append(move)
 
@@ -31,16 +31,18 @@ class PendingMoves:
         self, reads: Sequence[SharedStorage], writes: Sequence[SharedStorage]
     ) -> tuple[Instruction, ...]:
         """Remove and return the moves that conflict with some reads and writes."""
-        found = [
+        conflicting = [
             move
             for storage in (*reads, *writes)
             for move in self.written.get(storage.outermost, ())
         ]
-        found += [move for each in writes for move in self.read.get(each.outermost, ())]
-        return self._take_moves(found)
+        conflicting += [
+            move for each in writes for move in self.read.get(each.outermost, ())
+        ]
+        return self._take_moves(conflicting)
 
     def take_all(self) -> tuple[Instruction, ...]:
-        """Take everything."""
+        """Remove and return all moves."""
         return self._take_moves(
             [each for moves in self.written.values() for each in moves]
         )

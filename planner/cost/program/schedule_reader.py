@@ -1,9 +1,9 @@
 """
-Read a function of tiles as a schedule of moves, computation and buffers.
+Conversion of a tile function to a schedule of moves, computation and buffers.
 
-Tiles get buffers as `convert-tile-to-mem` gives them: what is computed element by
-element may take the place of an operand that ends there, rings keep what overlaps, and
-what has a place already is a view.
+Tiles get buffers as in `convert-tile-to-mem`: elementwise results may reuse the buffer
+of an operand without later uses, ring buffers retain overlapping elements, and tiles
+that are already stored are views.
 """
 
 from __future__ import annotations
@@ -53,13 +53,11 @@ from tlf.planner.cost.program.vector_instructions import splat_value_of
 from tlf.support.affine.index_access import AffineSum
 
 ReadOperation: TypeAlias = "Callable[[ScheduleReader, Operation], None]"
-"""Adds what an operation does to a schedule."""
+"""Adds the items of an operation to a schedule."""
 
 
 class ScheduleReader:
-    """
-    State of reading a function: the places of all tiles, and the items read so far.
-    """
+    """State of the conversion of a function: views of all tiles, and items so far."""
 
     def __init__(
         self, function: func.FuncOp, target: TargetSpec, operation: ReadOperation
@@ -73,9 +71,9 @@ class ScheduleReader:
         self.rings = find_rings(function, target, self.liveness)
         self.parts = find_in_place_subviews(function, target, self.liveness)
         self.made: set[tile.DesliceOp] = set()
-        """The `tile.DesliceOp`s of tiles that were computed in place."""
+        """`tile.DesliceOp`s whose tiles were computed in place."""
         self.buffers: dict[RingBuffer, BufferView] = {}
-        """The whole of each ring."""
+        """View of each whole ring."""
         self.following: dict[RingBuffer, BufferView] = {}
         self.firsts: dict[RingBuffer, BufferView] = {}
         self.places: dict[SSAValue, BufferView] = {}
@@ -90,12 +88,12 @@ class ScheduleReader:
         self.nearest = names[0]
 
     def read_function(self) -> list[Item]:
-        """The schedule of the function."""
+        """Return the schedule of the function."""
         block = self.function.body.block
         for argument in block.args:
             if isinstance(argument.type, TensorType):
-                place = self.allocate_view(tensor_type(argument))
-                self.bind_view(argument, place, SharedStorage(is_writable=False))
+                view = self.allocate_view(tensor_type(argument))
+                self.bind_view(argument, view, SharedStorage(is_writable=False))
         returned = block.last_op
         assert isinstance(returned, func.ReturnOp)
         for value in returned.arguments:
@@ -105,12 +103,12 @@ class ScheduleReader:
         return self.items
 
     def next_ordinal(self) -> int:
-        """A number greater than all before."""
+        """Return a number greater than all previous ones."""
         self._count += 1
         return self._count
 
     def _bind_destination(self, value: SSAValue) -> None:
-        """Let what a returned value is put together in be one place."""
+        """Allocate a buffer for a returned value that tiles are inserted into."""
         if (origin := empty_origin_of(value)) is None:
             raise UnpredictableTimeError(
                 self.function, "expected results that tiles were put into"
@@ -118,7 +116,7 @@ class ScheduleReader:
         self.destinations[origin] = self.allocate_view(tensor_type(origin))
 
     def read_block(self, block: Block) -> None:
-        """Read the operations of a block, all but the last."""
+        """Read the operations of a block except the terminator."""
         for op in block.ops:
             if op is block.last_op:
                 return
@@ -128,52 +126,52 @@ class ScheduleReader:
                 self.operation(self, op)
 
     def read_inner_block(self, block: Block) -> None:
-        """Read the operations of a loop's body; moves end where it ends."""
+        """Read the body of a loop; its moves are complete at the end of the body."""
         pending, self.pending = self.pending, PendingMoves()
         self.read_block(block)
         self.wait_for_moves(self.pending.take_all())
         self.pending = pending
 
-    # Tiles and their places
+    # Tiles and their views
 
     def level_of(self, type_: Attribute) -> str:
-        """The memory level of a tile."""
+        """Return the memory level of a tile."""
         return level_of(type_) or self.target.outermost.name
 
     def allocate_view(
         self, type_: AnyTensor, slices: int = 1, axis: int = 0
     ) -> BufferView:
-        """A new buffer for a tile; a ring of several slices along an axis."""
+        """
+        Return a new buffer for a tile, or a ring of `slices` slices along an axis.
+        """
         item = dtype_of(type_.element_type).itemsize
         shape = type_.get_shape()
-        room = list(shape)
+        extents = list(shape)
         if slices > 1:
-            room[axis] = slices
+            extents[axis] = slices
         encoding = type_.encoding
         axes = encoding.axes if isinstance(encoding, EncodingAttr) else ()
-        nesting = list(axes) or list(range(len(room)))
-        inner = row_major_strides([room[each] for each in nesting])
-        strides = [0] * len(room)
-        for each, stride in zip(nesting, inner, strict=True):
+        axis_order = list(axes) or list(range(len(extents)))
+        inner = row_major_strides([extents[each] for each in axis_order])
+        strides = [0] * len(extents)
+        for each, stride in zip(axis_order, inner, strict=True):
             strides[each] = stride * item
-        size = item * prod(room)
+        size = item * prod(extents)
         order = (self.next_ordinal(),)
         buffer = Buffer(self.level_of(type_), size, self.nest, slices, order=order)
-        region = BufferRegion.whole_buffer(room, strides)
+        region = BufferRegion.whole_buffer(extents, strides)
         return BufferView(buffer, shape, tuple(strides), item, region=region)
 
     def bind_view(
         self, value: SSAValue, place: BufferView, storage: SharedStorage
     ) -> None:
-        """Say where a tile is."""
+        """Bind a tile to its view and storage."""
         self.places[value] = place
         self.storages[value] = storage
         storage.values.append(value)
 
     def view_of(self, value: SSAValue) -> BufferView:
-        """
-        Return the place of a tile; a constant of one value becomes a filled tile now.
-        """
+        """Return the view of a tile; a splat constant is filled on its first use."""
         if value not in self.places and splat_value_of(value) is not None:
             self.bind_view(
                 value, self.make_filled_view(tensor_type(value)), SharedStorage()
@@ -181,23 +179,23 @@ class ScheduleReader:
         return self.places[value]
 
     def make_filled_view(self, type_: AnyTensor, is_neutral: bool = True) -> BufferView:
-        """A new tile that is filled with a number."""
-        place = self.allocate_view(type_)
-        cost = self.costs.cost_of_elementwise(prod(place.shape))
-        self.add_compute(cost, (), place).fills = is_neutral
-        return place
+        """Return a new tile that is filled with a constant."""
+        view = self.allocate_view(type_)
+        cost = self.costs.cost_of_elementwise(prod(view.shape))
+        self.add_compute(cost, (), view).fills = is_neutral
+        return view
 
     def make_scratch_view(self, like: BufferView, size: int) -> BufferView:
-        """A place for some bytes that are computed in between."""
+        """Return a temporary buffer of `size` bytes."""
         buffer = Buffer(
             like.buffer.level, size, self.nest, order=(self.next_ordinal(),)
         )
         return BufferView(buffer, (size,), (1,), 1)
 
-    # Moves that are under way
+    # Moves in flight
 
     def wait_for_reads(self, *values: SSAValue) -> None:
-        """Wait for what is on its way to some tiles."""
+        """Wait for pending writes of some tiles."""
         self.wait_for_conflicts(
             reads=[self.storages[e] for e in values if e in self.storages]
         )
@@ -205,11 +203,11 @@ class ScheduleReader:
     def wait_for_conflicts(
         self, reads: Sequence[SharedStorage] = (), writes: Sequence[SharedStorage] = ()
     ) -> None:
-        """Wait for the moves that stand against reading and writing some places."""
+        """Wait for moves that conflict with reading and writing some storages."""
         self.wait_for_moves(self.pending.take_conflicting(reads, writes))
 
     def wait_for_moves(self, moves: tuple[Instruction, ...]) -> None:
-        """Wait for moves."""
+        """Add a wait for moves."""
         if moves:
             self.items.append(Instruction(FixedCost(()), 0, finishes=moves))
 
@@ -218,7 +216,7 @@ class ScheduleReader:
     def add_compute(
         self, cost: Cost, inputs: Sequence[BufferView], output: BufferView
     ) -> Instruction:
-        """An instruction of an engine."""
+        """Add a compute instruction."""
         return self.add_instruction(FixedCost((cost,)), cost.queue, inputs, (output,))
 
     def add_instruction(
@@ -228,7 +226,7 @@ class ScheduleReader:
         inputs: Sequence[BufferView],
         outputs: Sequence[BufferView],
     ) -> Instruction:
-        """An instruction."""
+        """Add an instruction."""
         reads = dict.fromkeys(each.to_access for each in inputs)
         writes = dict.fromkeys(each.to_access for each in outputs)
         step = Instruction(price, queue, tuple(reads), tuple(writes))
@@ -238,16 +236,16 @@ class ScheduleReader:
     def add_move(
         self, source: MoveSide, destination: MoveSide, box: tuple[int, ...]
     ) -> Instruction:
-        """A move between two levels."""
+        """Add a move between two adjacent levels."""
         levels = (source.place.buffer.level, destination.place.buffer.level)
         if levels not in self._neighbours:
             raise UnpredictableTimeError(
-                self.function, f"expected moves between neighbours, got {levels}"
+                self.function, f"expected moves between adjacent levels, got {levels}"
             )
         engine = dma_engine(*levels)
-        price = MoveCost(self.costs, engine, source, destination, box)
+        cost = MoveCost(self.costs, engine, source, destination, box)
         reads, writes = (self._access_of(each, box) for each in (source, destination))
-        step = Instruction(price, self.costs.queues[engine], (reads,), (writes,))
+        step = Instruction(cost, self.costs.queues[engine], (reads,), (writes,))
         step.moves = (source.place.buffer, destination.place.buffer)
         self.items.append(step)
         return step
@@ -261,5 +259,5 @@ class ScheduleReader:
 
 
 def whole_side(place: BufferView) -> MoveSide:
-    """A side of a move that starts where a place does."""
+    """Return the side of a move that starts at the origin of a view."""
     return MoveSide(place, tuple(AffineSum() for _ in place.shape))

@@ -1,4 +1,4 @@
-"""Read tiles that are sliced, inserted, masked, rolled or created."""
+"""Conversion of tiles that are sliced, inserted, masked, rolled or created."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tlf.support.affine.index_access import AffineSum
 
 
 def read_empty(reader: ScheduleReader, op: tile.EmptyOp) -> None:
-    """A place for tiles to be put together in, maybe a part of another one."""
+    """Bind an empty tile to a new buffer, or to a subview of its destination."""
     reader.bind_view(op.result, *make_view(reader, op.result))
 
 
@@ -33,18 +33,17 @@ def make_view(
     reader: ScheduleReader, value: SSAValue
 ) -> tuple[BufferView, SharedStorage]:
     """
-    Return the place of a new tile: its destination if it has one, or a place of its
-    own.
+    Return the view of a new tile: its destination if it has one, else a new buffer.
     """
-    if (place := reader.destinations.get(value)) is not None:
-        return place, SharedStorage()
-    if (part := _destination_subview(reader, value)) is not None:
-        return part
+    if (view := reader.destinations.get(value)) is not None:
+        return view, SharedStorage()
+    if (subview := _destination_subview(reader, value)) is not None:
+        return subview
     if (ring := reader.rings.nexts.get(value)) is not None:
         reader.wait_for_conflicts(writes=[ring.storage])
         reader.following[ring] = slices_behind(reader, ring)
-        place = _ring_view(reader, reader.following[ring], value)
-        return place, SharedStorage(enclosing=ring.storage)
+        view = _ring_view(reader, reader.following[ring], value)
+        return view, SharedStorage(enclosing=ring.storage)
     if (ring := reader.rings.inits.get(value)) is not None:
         reader.buffers[ring] = make_ring_view(reader, ring)
         reader.firsts[ring] = first_window_of(reader.buffers[ring], ring)
@@ -55,88 +54,91 @@ def make_view(
 def _ring_view(
     reader: ScheduleReader, place: BufferView, value: SSAValue
 ) -> BufferView:
-    """The slices of a ring under the shape of a tile that is made there."""
-    if (seen := place.reshape(tensor_type(value).get_shape())) is None:
+    """Return ring slices in the shape of a tile that is stored there."""
+    if (view := place.reshape(tensor_type(value).get_shape())) is None:
         raise UnpredictableTimeError(
-            reader.function, "expected slices of a ring as they are"
+            reader.function, "expected ring slices in the shape of the tile"
         )
-    return seen
+    return view
 
 
 def _destination_subview(
     reader: ScheduleReader, value: SSAValue
 ) -> tuple[BufferView, SharedStorage] | None:
-    """The part of a tensor that a tile is to be put into, if it can be made there."""
-    if (put := reader.parts.get(value)) is None:
+    """
+    Return the subview of a tensor that a tile is inserted into, if the tile can be
+    computed there.
+    """
+    if (insertion := reader.parts.get(value)) is None:
         return None
-    tensor, shape = enclosing_tensor_of(put), tensor_type(value).get_shape()
-    part = reader.places[tensor].subview(
-        reader.indices.to_affine_all(put.mixed_offsets), put.extents
+    tensor, shape = enclosing_tensor_of(insertion), tensor_type(value).get_shape()
+    subview = reader.places[tensor].subview(
+        reader.indices.to_affine_all(insertion.mixed_offsets), insertion.extents
     )
-    is_fixed = shape == put.extents or not part.base.terms
-    if not is_fixed or (seen := part.reshape(shape)) is None:
+    is_fixed = shape == insertion.extents or not subview.base.terms
+    if not is_fixed or (view := subview.reshape(shape)) is None:
         return None
-    reader.made.add(put)
-    return seen, SharedStorage(enclosing=reader.storages[tensor].outermost)
+    reader.made.add(insertion)
+    return view, SharedStorage(enclosing=reader.storages[tensor].outermost)
 
 
 def read_slice(reader: ScheduleReader, op: tile.SliceOp) -> None:
-    """A move into another level, or a view."""
+    """Add a move to another level, or bind a view."""
     type_ = tensor_type(op.result)
     source = reader.view_of(op.source)
     offsets = reader.indices.to_affine_all(op.mixed_offsets)
     reader.wait_for_reads(op.source)
     if reader.level_of(op.source.type) == reader.level_of(type_):
         if can_read_out_of_bounds(op):
-            place = reader.allocate_view(type_)
-            copy_box(reader, MoveSide(source, offsets), place)
-            reader.bind_view(op.result, place, SharedStorage())
+            view = reader.allocate_view(type_)
+            copy_box(reader, MoveSide(source, offsets), view)
+            reader.bind_view(op.result, view, SharedStorage())
             return
-        view = source.subview(offsets, type_.get_shape())
-        reader.bind_view(op.result, view, reader.storages[op.source])
+        subview = source.subview(offsets, type_.get_shape())
+        reader.bind_view(op.result, subview, reader.storages[op.source])
         return
-    place, storage = make_view(reader, op.result)
-    step = reader.add_move(MoveSide(source, offsets), whole_side(place), op.extents)
+    view, storage = make_view(reader, op.result)
+    step = reader.add_move(MoveSide(source, offsets), whole_side(view), op.extents)
     reader.pending.add_move(step, reader.storages[op.source], storage)
-    reader.bind_view(op.result, place, storage)
+    reader.bind_view(op.result, view, storage)
 
 
 def read_deslice(reader: ScheduleReader, op: tile.DesliceOp) -> None:
-    """A move to where the tile belongs."""
-    place, storage = reader.places[op.destination], reader.storages[op.destination]
+    """Add a move of a tile to its position in the destination."""
+    view, storage = reader.places[op.destination], reader.storages[op.destination]
     if op in reader.made:
         reader.storages[op.source].is_writable = False
         storage.values.extend(reader.storages[op.source].values)
-        reader.bind_view(op.result, place, storage)
+        reader.bind_view(op.result, view, storage)
         return
     offsets = reader.indices.to_affine_all(op.mixed_offsets)
     source = reader.view_of(op.source)
     reader.wait_for_reads(op.source)
     reader.wait_for_conflicts(writes=[storage])
     if reader.level_of(op.source.type) == reader.level_of(op.destination.type):
-        copy_tile(reader, source, place.subview(offsets, op.extents))
+        copy_tile(reader, source, view.subview(offsets, op.extents))
     else:
-        step = reader.add_move(whole_side(source), MoveSide(place, offsets), op.extents)
+        step = reader.add_move(whole_side(source), MoveSide(view, offsets), op.extents)
         reader.pending.add_move(step, reader.storages[op.source], storage)
-    reader.bind_view(op.result, place, storage)
+    reader.bind_view(op.result, view, storage)
 
 
 def read_mask(reader: ScheduleReader, op: tile.MaskOp) -> None:
-    """A mask, in place where the unmasked tile is not needed."""
-    place, storage = writable_view(reader, op, op.source)
-    price = MaskCost(
+    """Add a mask, in place if the unmasked tile has no later uses."""
+    view, storage = writable_view(reader, op, op.source)
+    cost = MaskCost(
         reader.costs,
-        place.shape,
+        view.shape,
         reader.indices.to_affine_all(op.mixed_offsets),
         tuple(op.bounds.get_values()),
         op.extents,
     )
-    reader.add_instruction(price, reader.costs.queues["vector"], (), (place,))
-    reader.bind_view(op.result, place, storage)
+    reader.add_instruction(cost, reader.costs.queues["vector"], (), (view,))
+    reader.bind_view(op.result, view, storage)
 
 
 def read_roll(reader: ScheduleReader, op: tile.RollOp) -> None:
-    """A window that moves on: in its ring, or shifted."""
+    """Advance a window, in its ring or by shifting it."""
     if (ring := reader.rings.by_roll.get(op)) is not None:
         _roll_ring(reader, op, ring)
         return
@@ -146,41 +148,41 @@ def read_roll(reader: ScheduleReader, op: tile.RollOp) -> None:
     reader.wait_for_reads(op.window, op.next)
     source = reader.view_of(op.window)
     storage = reader.storages[op.window]
-    is_near = reader.level_of(window) == reader.nearest
-    if is_near or not reader.liveness.try_reuse(storage, op):
-        place, storage = reader.allocate_view(window), SharedStorage()
+    is_innermost = reader.level_of(window) == reader.nearest
+    if is_innermost or not reader.liveness.try_reuse(storage, op):
+        view, storage = reader.allocate_view(window), SharedStorage()
     else:
         reader.wait_for_conflicts(writes=[storage])
-        place = source
-    kept = _shape_along(axis, shape[axis] - count, shape)
-    if kept[axis]:
+        view = source
+    overlap = _shape_along(axis, shape[axis] - count, shape)
+    if overlap[axis]:
         zeros = [AffineSum() for _ in shape]
-        old = source.subview(_offsets_along(axis, count, shape), kept)
-        copy_tile(reader, old, place.subview(zeros, kept), axis)
+        old = source.subview(_offsets_along(axis, count, shape), overlap)
+        copy_tile(reader, old, view.subview(zeros, overlap), axis)
     end = _offsets_along(axis, shape[axis] - count, shape)
-    copy_tile(
-        reader, reader.view_of(op.next), place.subview(end, following.get_shape())
-    )
-    reader.bind_view(op.result, place, storage)
+    copy_tile(reader, reader.view_of(op.next), view.subview(end, following.get_shape()))
+    reader.bind_view(op.result, view, storage)
 
 
 def _roll_ring(reader: ScheduleReader, op: tile.RollOp, ring: RingBuffer) -> None:
-    """Move a window on, with the slices behind it if they are not there yet."""
-    fresh = reader.view_of(op.next)
-    if ring in reader.following and fresh == reader.following[ring]:
+    """
+    Advance a window in its ring; its new slices are copied unless stored there already.
+    """
+    new_slices = reader.view_of(op.next)
+    if ring in reader.following and new_slices == reader.following[ring]:
         reader.storages[op.next].is_writable = False
     else:
         reader.wait_for_reads(op.next)
         reader.wait_for_conflicts(writes=[ring.storage])
-        copy_tile(reader, fresh, slices_behind(reader, ring))
-    place = ring_window_of(
+        copy_tile(reader, new_slices, slices_behind(reader, ring))
+    view = ring_window_of(
         reader, ring, _slice_position(reader, ring, ring.new_slices), ring.extent
     )
-    reader.bind_view(op.result, place, ring.storage)
+    reader.bind_view(op.result, view, ring.storage)
 
 
 def slices_behind(reader: ScheduleReader, ring: RingBuffer) -> BufferView:
-    """The slices behind the window that an iteration starts from."""
+    """Return the slices after the window that an iteration starts from."""
     return ring_window_of(
         reader, ring, _slice_position(reader, ring, ring.extent), ring.new_slices
     )
@@ -189,7 +191,7 @@ def slices_behind(reader: ScheduleReader, ring: RingBuffer) -> BufferView:
 def ring_window_of(
     reader: ScheduleReader, ring: RingBuffer, start: AffineSum, count: int
 ) -> BufferView:
-    """Some slices of a ring."""
+    """Return `count` slices of a ring."""
     buffer = reader.buffers[ring]
     shape = _shape_along(ring.axis, count, tensor_type(ring.roll.window).get_shape())
     return BufferView(
@@ -202,12 +204,12 @@ def ring_window_of(
 
 
 def current_window(reader: ScheduleReader, ring: RingBuffer) -> BufferView:
-    """The window that an iteration starts from."""
+    """Return the window that an iteration starts from."""
     return ring_window_of(reader, ring, _slice_position(reader, ring, 0), ring.extent)
 
 
 def first_window_of(place: BufferView, ring: RingBuffer) -> BufferView:
-    """The part of a ring that the first window is in."""
+    """Return the slices of a ring that contain the first window."""
     shape = tensor_type(ring.init).get_shape()
     extent = shape[ring.axis]
     window = RingWindow(ring.axis, AffineSum(), extent)
@@ -215,19 +217,24 @@ def first_window_of(place: BufferView, ring: RingBuffer) -> BufferView:
 
 
 def make_ring_view(reader: ScheduleReader, ring: RingBuffer) -> BufferView:
-    """A new buffer for a ring."""
+    """Return a new ring buffer."""
     return reader.allocate_view(tensor_type(ring.roll.window), ring.slots, ring.axis)
 
 
 def _slice_position(reader: ScheduleReader, ring: RingBuffer, shift: int) -> AffineSum:
-    """The slice that is `shift` behind the start of the window in an iteration."""
+    """
+    Return the position of the slice `shift` slices after the start of an iteration's
+    window.
+    """
     loop, slices, total = ring.loop, ring.new_slices, AffineSum(shift)
     variables = [reader.indices.to_affine(each) for each in loop.induction_variables]
     for variable in reversed(variables):
         for symbol, _ in variable.terms:
             assert isinstance(symbol, LoopCounter)
             if slices % symbol.step:
-                raise UnpredictableTimeError(loop, "expected a ring that moves evenly")
+                raise UnpredictableTimeError(
+                    loop, "expected a ring that advances by whole slices"
+                )
             total += (variable - symbol.lower) * (slices // symbol.step)
             slices *= symbol.trips
     return total
@@ -238,4 +245,4 @@ def _shape_along(axis: int, extent: int, shape: Sequence[int]) -> tuple[int, ...
 
 
 def _offsets_along(axis: int, start: int, shape: Sequence[int]) -> list[AffineSum]:
-    return [AffineSum(start if number == axis else 0) for number in range(len(shape))]
+    return [AffineSum(start if index == axis else 0) for index in range(len(shape))]

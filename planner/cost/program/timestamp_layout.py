@@ -1,4 +1,4 @@
-"""Layout of the timestamps at which buffers were last read and written."""
+"""Layout of the timestamps of the last reads and writes of buffers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tlf.support.affine.index_access import AffineSum
 
 @dataclass(frozen=True)
 class SliceTimestamps:
-    """The times of some slices of the slot of a buffer, for one engine and one use."""
+    """Timestamps of some slices of a buffer's slot, for one engine and one use."""
 
     first: int
     slices: int
@@ -35,7 +35,7 @@ class SliceTimestamps:
     extent: int
 
     def positions_at(self, values: Values, slot: Mapping[Nest, int]) -> Sequence[int]:
-        """Return the positions of the times."""
+        """Return the positions of the timestamps."""
         first = self.first
         if self.turns is not None:
             first += slot[self.turns] * self.slices
@@ -44,7 +44,7 @@ class SliceTimestamps:
         start = evaluate_index(self.start, values) % self.slices
         if start + self.extent <= self.slices:
             return range(first + start, first + start + self.extent)
-        return [first + (start + number) % self.slices for number in range(self.extent)]
+        return [first + (start + index) % self.slices for index in range(self.extent)]
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class DisjointTimestamps:
     turn: DisjointBox | ChunkBox
 
     def positions_at(self, values: Values, slot: Mapping[Nest, int]) -> Sequence[int]:
-        """Return the position of the time."""
+        """Return the position of the timestamp."""
         first = self.first
         if self.turns is not None:
             first += slot[self.turns] * (self.turn.box_count + 1)
@@ -66,7 +66,7 @@ class DisjointTimestamps:
 Moving: TypeAlias = SliceTimestamps | DisjointTimestamps
 
 Found: TypeAlias = int | Moving
-"""A place, or one that moves."""
+"""Constant position, or one that depends on the iteration."""
 
 
 @dataclass(frozen=True)
@@ -74,38 +74,40 @@ class TimestampAccess:
     """Timestamps that an instruction waits for, and those that it sets."""
 
     waits: tuple[int, ...]
-    """Places that are always the same."""
+    """Constant positions."""
     moving_waits: tuple[Moving, ...]
     marks: tuple[int, ...]
     moving_marks: tuple[Moving, ...]
 
     @staticmethod
     def split_moving(waits: Sequence[Found], marks: Sequence[Found]) -> TimestampAccess:
-        """Split what is found into what moves and what does not."""
+        """Split positions into constant ones and those that depend on the iteration."""
         return TimestampAccess(*_split_moving(waits), *_split_moving(marks))
 
 
 def _split_moving(found: Sequence[Found]) -> tuple[tuple[int, ...], tuple[Moving, ...]]:
-    each = dict.fromkeys(found)
+    positions = dict.fromkeys(found)
     return (
-        tuple(place for place in each if isinstance(place, int)),
-        tuple(marks for marks in each if not isinstance(marks, int)),
+        tuple(position for position in positions if isinstance(position, int)),
+        tuple(marks for marks in positions if not isinstance(marks, int)),
     )
 
 
 Use: TypeAlias = tuple[int, bool, tuple[Section, ...], DisjointBox | ChunkBox | None]
-"""An engine, whether it writes, which part, and what it takes in turn."""
+"""Engine, `True` for a write, sections, and the disjoint box or chunk."""
 
 Conflicts: TypeAlias = tuple[tuple[Buffer, int], ...]
-"""Buffers at the same bytes, and where the last time of a use of each is kept."""
+"""Buffers that share bytes, each with the position of the last timestamp of a use."""
 
 
 @dataclass
 class TimestampLayout:
-    """The places of all times, and which ones each instruction looks at."""
+    """
+    Positions of all timestamps, and the timestamps that each instruction accesses.
+    """
 
     uses: dict[Buffer, dict[Use, int]]
-    """For each buffer the place for each engine that reads or writes a part of it."""
+    """Positions of the timestamps of each buffer, by use."""
     size: int
     sharing: Sharing = field(default_factory=dict[Buffer, Sequence[Buffer]])
     steps: dict[Instruction, TimestampAccess] = field(
@@ -115,21 +117,22 @@ class TimestampLayout:
         default_factory=dict[Nest, list[tuple[int, TimestampAccess]]]
     )
     """
-    Waits of the engines in a nest before it, for the instructions it issues ahead.
+    Waits of a nest's engines before it, for the instructions that it issues early.
     """
     late: dict[Nest, list[tuple[int, TimestampAccess]]] = field(
         default_factory=dict[Nest, list[tuple[int, TimestampAccess]]]
     )
     """
-    Waits of the engines in a nest for the other instructions, after those of `entries`.
+    Waits of a nest's engines for its other instructions, after those of `entries`.
     """
     exits: dict[Nest, list[tuple[int, TimestampAccess]]] = field(
         default_factory=dict[Nest, list[tuple[int, TimestampAccess]]]
     )
-    """Times that engines set for all that follows only when a nest is over."""
+    """Timestamps that engines set at the end of a nest for subsequent instructions."""
     ahead: dict[Nest, list[int]] = field(default_factory=dict[Nest, list[int]])
     """
-    Prefetch distances in iterations of the instructions of a nest, if any are ahead.
+    Prefetch distances of the instructions of a nest in iterations; empty without
+    prefetch.
     """
     _conflicts: dict[tuple[Buffer, int, bool], Conflicts] = field(
         default_factory=dict[tuple[Buffer, int, bool], Conflicts]
@@ -137,7 +140,7 @@ class TimestampLayout:
 
     @staticmethod
     def of(items: Sequence[Item], sharing: Sharing) -> TimestampLayout:
-        """Lay out the times of a schedule whose buffers share bytes."""
+        """Return the timestamp layout of a schedule whose buffers share bytes."""
         uses: dict[Buffer, dict[Use, int]] = {}
         size = 0
         for step in instructions_in(items):
@@ -150,16 +153,16 @@ class TimestampLayout:
         for step in instructions_in(items):
             layout.steps[step] = layout._make_access(step)
         for nest in nests_in(items):
-            first = {
+            early_steps = {
                 step
                 for step in nest.body
                 if isinstance(step, Instruction) and step.ahead
             }
-            queues = {step.queue for step in first}
-            rest = [step for step in nest.instructions() if step not in first]
-            first.update(step for step in rest if step.queue not in queues)
-            late = [step for step in rest if step.queue in queues]
-            layout.entries[nest] = list(layout._entry_waits(nest, first))
+            queues = {step.queue for step in early_steps}
+            others = [step for step in nest.instructions() if step not in early_steps]
+            early_steps.update(step for step in others if step.queue not in queues)
+            late = [step for step in others if step.queue in queues]
+            layout.entries[nest] = list(layout._entry_waits(nest, early_steps))
             layout.late[nest] = list(layout._entry_waits(nest, late))
             layout.exits[nest] = list(layout._exit_marks(nest))
             early = {each.ahead for each in nest.body if isinstance(each, Instruction)}
@@ -172,8 +175,10 @@ class TimestampLayout:
         for access, writes in step.accesses:
             waits += self._conflicting_positions(step.queue, access, writes, None)
             waits += (
-                at
-                for _, at in self._conflicting_uses(step.queue, access.buffer, writes)
+                position
+                for _, position in self._conflicting_uses(
+                    step.queue, access.buffer, writes
+                )
             )
             marks += self._own_positions(step.queue, access, writes)
         return TimestampAccess.split_moving(waits, marks)
@@ -186,39 +191,39 @@ class TimestampLayout:
         buffer.
         """
         for use, first in self.uses[access.buffer].items():
-            engine, wrote, sections, turn = use
+            engine, wrote, sections, box = use
             if engine == queue or not (writes or wrote):
                 continue
             if has_disjoint_sections(access.sections, sections):
                 continue
-            if turn is None:
+            if box is None:
                 yield _access_position(access, first, nest)
             elif (
-                turn.is_same_box(access.disjoint_box)
-                and access.disjoint_box is not None
+                box.is_same_box(access.disjoint_box) and access.disjoint_box is not None
             ):
                 if nest is None:
                     yield DisjointTimestamps(
                         first, access.buffer.multibuffer_nest, access.disjoint_box
                     )
-                elif writes and isinstance(turn, ChunkBox):
-                    yield _completion_marks(access.buffer, turn, first)
+                elif writes and isinstance(box, ChunkBox):
+                    yield _completion_marks(access.buffer, box, first)
             else:
-                boxes = turn.box_count + 1
+                boxes = box.box_count + 1
                 yield SliceTimestamps(
                     first, boxes, access.buffer.multibuffer_nest, AffineSum(), boxes
                 )
 
     def _conflicting_uses(self, queue: int, buffer: Buffer, writes: bool) -> Conflicts:
         """
-        Return the conflicting uses by other engines of other buffers at the same bytes.
+        Return the conflicting uses, by other engines, of other buffers at the same
+        bytes.
         """
         key = buffer, queue, writes
         if key not in self._conflicts:
             self._conflicts[key] = tuple(
-                (other, first + _timestamp_count(other, turn))
+                (other, first + _timestamp_count(other, box))
                 for other in self.sharing.get(buffer, ())
-                for (engine, wrote, _, turn), first in self.uses.get(other, {}).items()
+                for (engine, wrote, _, box), first in self.uses.get(other, {}).items()
                 if engine != queue and (writes or wrote)
             )
         return self._conflicts[key]
@@ -240,7 +245,10 @@ class TimestampLayout:
     def _entry_waits(
         self, nest: Nest, steps: Iterable[Instruction]
     ) -> Iterator[tuple[int, TimestampAccess]]:
-        """By engine, what stands before a nest against some of what the nest does."""
+        """
+        Yield, by engine, the waits for accesses before a nest that conflict with
+        `steps`.
+        """
         uses: dict[tuple[int, Buffer, bool], dict[BufferAccess, None]] = {}
         for step in steps:
             for access, writes in step.accesses:
@@ -248,28 +256,33 @@ class TimestampLayout:
                 uses.setdefault(key, {})[access] = None
         waits: dict[int, list[Found]] = {}
         for (queue, buffer, writes), accesses in uses.items():
-            found = waits.setdefault(queue, [])
-            for other, place in self._conflicting_uses(queue, buffer, writes):
+            positions = waits.setdefault(queue, [])
+            for other, position in self._conflicting_uses(queue, buffer, writes):
                 if not _is_local(other, nest):
-                    found.append(place)
+                    positions.append(position)
             if not _is_local(buffer, nest):
                 for access in accesses:
-                    found += self._conflicting_positions(queue, access, writes, nest)
-        for queue, found in waits.items():
-            yield queue, TimestampAccess.split_moving(found, ())
+                    positions += self._conflicting_positions(
+                        queue, access, writes, nest
+                    )
+        for queue, positions in waits.items():
+            yield queue, TimestampAccess.split_moving(positions, ())
 
     def _exit_marks(self, nest: Nest) -> Iterator[tuple[int, TimestampAccess]]:
-        """By engine, what is marked once a nest is over: what lies outside of it."""
+        """
+        Yield, by engine, the timestamps of outer buffers that are set at the end of a
+        nest.
+        """
         marks: dict[int, list[Found]] = {}
         for step in nest.instructions():
             for access, writes in step.accesses:
                 if not _is_local(access.buffer, nest):
                     use = _use_of(step.queue, access, writes)
                     first = self.uses[access.buffer][use]
-                    found = marks.setdefault(step.queue, [])
-                    found.append(_exit_position(access, first, nest))
-        for queue, found in marks.items():
-            yield queue, TimestampAccess.split_moving((), found)
+                    positions = marks.setdefault(step.queue, [])
+                    positions.append(_exit_position(access, first, nest))
+        for queue, positions in marks.items():
+            yield queue, TimestampAccess.split_moving((), positions)
 
 
 def _use_of(queue: int, access: BufferAccess, writes: bool) -> Use:
@@ -278,15 +291,14 @@ def _use_of(queue: int, access: BufferAccess, writes: bool) -> Use:
 
 def _timestamp_count(buffer: Buffer, turn: DisjointBox | ChunkBox | None) -> int:
     """
-    Return the number of times kept for a use of a buffer, not counting that for the
-    bytes it shares.
+    Return the number of timestamps of a use of a buffer, without that for shared bytes.
     """
     boxes = buffer.slices if turn is None else turn.box_count + 1
     return buffer.multibuffer_count * boxes
 
 
 def _exit_position(access: BufferAccess, first: int, nest: Nest) -> Found:
-    """The times of an access that are kept when a nest is over."""
+    """Return the timestamps of an access that remain after the end of a nest."""
     if access.disjoint_box is None:
         return _access_position(access, first, nest)
     return _completion_marks(access.buffer, access.disjoint_box, first)
@@ -295,14 +307,17 @@ def _exit_position(access: BufferAccess, first: int, nest: Nest) -> Found:
 def _completion_marks(
     buffer: Buffer, turn: DisjointBox | ChunkBox, first: int
 ) -> SliceTimestamps:
-    """Return the marks of the times at which all boxes of a buffer were done."""
+    """Return the timestamps at which all boxes of a buffer were complete."""
     return SliceTimestamps(
         first, turn.box_count + 1, buffer.multibuffer_nest, AffineSum(turn.box_count), 1
     )
 
 
 def _access_position(access: BufferAccess, first: int, nest: Nest | None) -> Found:
-    """The times of an access; of all slices if those depend on the loops of a nest."""
+    """
+    Return the timestamps of an access; of all slices if the access depends on the loops
+    of a nest.
+    """
     buffer = access.buffer
     start, extent = access.start, access.extent
     if buffer.slices == 1:

@@ -1,4 +1,4 @@
-"""Elementwise bodies as vector instructions: one scalar operation at a time."""
+"""Vector instructions of elementwise bodies: one scalar operation at a time."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from tlf.dialects.types import (
 from tlf.support.affine.index_access import Accesses
 
 OUTPUT = "output"
-"""The name of the place of a result."""
+"""Name of the view of the result."""
 
 Name = int | str
-"""An input by its number, a value in between by its letter, or the result."""
+"""Index of an input, name of a temporary, or `OUTPUT`."""
 
 
 def splat_value_of(value: SSAValue) -> Attribute | None:
-    """The one value of the constant that defines a tile, if one does."""
+    """Return the value of the splat constant that defines a tile, or `None`."""
     owner = value.owner
     return owner.splat_value() if isinstance(owner, ConstantInterface) else None
 
@@ -43,7 +43,7 @@ class VectorInstruction:
     reads: tuple[Name, ...]
     writes: Name = OUTPUT
     bytes: int = 0
-    """Of the place for its result, where that is no output."""
+    """Bytes of the buffer of a temporary."""
 
 
 @dataclass
@@ -52,15 +52,15 @@ class ScalarBody:
 
     shape: tuple[int, ...]
     inputs: list[SSAValue] = field(default_factory=list[SSAValue])
-    """The operands that are no constants of one value."""
+    """Operands that are not splat constants."""
     work: list[Operation] = field(default_factory=list[Operation])
     result: SSAValue | None = None
-    """The value computed last; None for a copy of the first input."""
+    """The value computed last; `None` for a copy of the first input."""
     names: dict[SSAValue, Name] = field(default_factory=dict[SSAValue, Name])
     dimensions: dict[SSAValue, frozenset[int]] = field(
         default_factory=dict[SSAValue, frozenset[int]]
     )
-    """The dimensions of the domain that scalars depend on."""
+    """Dimensions of the domain that scalars depend on."""
 
     @staticmethod
     def of(op: ElementwiseInterface) -> ScalarBody:
@@ -87,27 +87,30 @@ class ScalarBody:
 
     def instructions(self, replaced: Collection[int]) -> Iterator[VectorInstruction]:
         """
-        The instructions. The inputs `replaced` are where the result goes. What depends
-        on all dimensions is computed into the result unless an input that it replaces
-        is read later; all else in a place of its own.
+        Yield the instructions. `replaced` are the inputs whose buffer the result
+        reuses. The last value is computed into the result if it depends on all
+        dimensions and no replaced input is read later; all other values are
+        temporaries.
         """
-        whole = prod(self.shape)
+        total = prod(self.shape)
         if len(self.work) <= 1:
             slow = bool(self.work) and is_multi_step(self.work[0])
-            yield VectorInstruction(whole, slow, tuple(range(len(self.inputs))))
+            yield VectorInstruction(total, slow, tuple(range(len(self.inputs))))
             return
-        everything = frozenset(range(len(self.shape)))
-        for number, op in enumerate(self.work):
+        all_dimensions = frozenset(range(len(self.shape)))
+        for index, op in enumerate(self.work):
             (value,) = op.results
             sources = [each for each in op.operands if each in self.names]
-            kept = frozenset[int]().union(*(self.dimensions[each] for each in sources))
-            is_last = value is self.result and kept == everything
-            if is_last and not self._is_read_from(number + 1, replaced):
+            dimensions = frozenset[int]().union(
+                *(self.dimensions[each] for each in sources)
+            )
+            is_last = value is self.result and dimensions == all_dimensions
+            if is_last and not self._is_read_from(index + 1, replaced):
                 self.names[value] = OUTPUT
             else:
-                self.names[value] = f"value {number}"
-            self.dimensions[value] = kept
-            count = prod(self.shape[axis] for axis in kept)
+                self.names[value] = f"value {index}"
+            self.dimensions[value] = dimensions
+            count = prod(self.shape[axis] for axis in dimensions)
             reads = tuple(self.names[each] for each in sources)
             size = count * dtype_of(value.type).itemsize
             yield VectorInstruction(
@@ -115,19 +118,21 @@ class ScalarBody:
             )
         assert self.result is not None
         if (name := self.names.get(self.result)) != OUTPUT:
-            yield VectorInstruction(whole, False, () if name is None else (name,))
+            yield VectorInstruction(total, False, () if name is None else (name,))
 
     def _is_read_from(self, first: int, replaced: Collection[int]) -> bool:
-        """Return `True` if any operation from `first` on reads one of some inputs."""
+        """
+        Return `True` if any operation from index `first` on reads a replaced input.
+        """
         later = [value for op in self.work[first:] for value in op.operands]
         return any(self.names.get(value) in replaced for value in later)
 
 
 def copy_body(source: SSAValue, shape: Sequence[int]) -> ScalarBody:
-    """A body that copies."""
+    """Return the body of a copy."""
     return ScalarBody(tuple(shape), [source])
 
 
 def _dimensions_of(accesses: Accesses) -> frozenset[int]:
-    """The dimensions of the result that an operand moves with."""
+    """Return the dimensions of the result that an operand depends on."""
     return frozenset(iterator for each in accesses for iterator, _ in each.terms)

@@ -3,7 +3,7 @@
 // A softmax over scores and one further score, of which only the weights of the first are
 // needed: nothing is joined, and rows stay as long as they were.
 // CHECK-LABEL: func.func @sink
-// CHECK-SAME:    #graph.remark<passed "graph-distribute-over-concat" "2 joined tensors are computed with one by one" at "{{[0-9]+:[0-9]+}}">
+// CHECK-SAME:    #graph.remark<passed "graph-distribute-over-concat" "2 concat operands are computed separately" at "{{[0-9]+:[0-9]+}}">
 // CHECK-NOT:     graph.concat
 // CHECK-DAG:     [[A:%.*]] = graph.reduce %s <max> axes [1] keepdims : (tensor<64x128xf32>) -> tensor<64x1xf32>
 // CHECK:         graph.maximum

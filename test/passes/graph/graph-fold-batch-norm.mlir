@@ -73,7 +73,7 @@ func.func @sums(
 
 // CHECK-LABEL: func.func @stays
 // CHECK-SAME:    missed "graph-fold-batch-norm" "its statistics or parameters are not known before a call" at "%a"
-// CHECK-SAME:    missed "graph-fold-batch-norm" "what it normalizes is not the result of a contraction" at "%b"
+// CHECK-SAME:    missed "graph-fold-batch-norm" "its operand is not the result of a contraction" at "%b"
 // CHECK-SAME:    missed "graph-fold-batch-norm" "the contraction before it has other users" at "%c"
 // CHECK-SAME:    missed "graph-fold-batch-norm" "the weight of the contraction before it is not known before a call" at "%d"
 // CHECK-COUNT-4: graph.batch_norm
@@ -97,7 +97,7 @@ func.func @stays(
 
 // What is added may make the tensor larger: channels are not those of the product then.
 // CHECK-LABEL: func.func @larger
-// CHECK-SAME:    [#graph.remark<missed "graph-fold-batch-norm" "what it normalizes is not the result of a contraction" at "{{[0-9]+:[0-9]+}}", "{{[0-9]+:[0-9]+}}">]
+// CHECK-SAME:    [#graph.remark<missed "graph-fold-batch-norm" "its operand is not the result of a contraction" at "{{[0-9]+:[0-9]+}}", "{{[0-9]+:[0-9]+}}">]
 // CHECK-COUNT-2: graph.batch_norm
 func.func @larger(
     %x: tensor<5x4xf32>, %w: tensor<4x5xf32> {tlf.parameter}, %v: tensor<4x1xf32> {tlf.parameter},

@@ -24,7 +24,7 @@ func.func @scores(
 
 // A weight of 16 bits would be rounded.
 // CHECK-LABEL: func.func @third
-// CHECK-SAME:    #graph.remark<missed "graph-hoist-scales" "matmul is scaled behind it: its operands would be rounded otherwise" at "%y">
+// CHECK-SAME:    #graph.remark<missed "graph-hoist-scales" "matmul is scaled afterwards: its operands would be rounded otherwise" at "%y">
 // CHECK:         [[S:%.*]] = graph.matmul %x, %w
 // CHECK:         graph.mul [[S]],
 func.func @third(%x: tensor<6x8xbf16>, %w: tensor<8x4xbf16> {tlf.parameter})
@@ -62,7 +62,7 @@ func.func @arguments(%x: tensor<6x8xf32>, %w: tensor<8x9xf32>) -> tensor<6x9xf32
 // Rows are divided by their sums behind the product: exponentials of at most 0 are at
 // most 1, which is finite in 16 bits.
 // ROWS-LABEL: func.func @softmax
-// ROWS-SAME:    #graph.remark<passed "graph-hoist-scales" "the result of matmul takes a factor of what it multiplies" at "%y">
+// ROWS-SAME:    #graph.remark<passed "graph-hoist-scales" "the result of matmul takes a factor of its operand" at "%y">
 // ROWS:         [[E:%.*]] = graph.exp
 // ROWS:         [[D:%.*]] = graph.div
 // ROWS-NEXT:    [[N:%.*]] = graph.cast [[E]] : (tensor<6x9xf32>) -> tensor<6x9xf16>

@@ -2,7 +2,7 @@
 // RUN: tlf-opt %s -p graph-simplify | filecheck %s --check-prefix=UNUSED
 
 // CHECK-LABEL: func.func @f
-// CHECK-SAME:    #graph.remark<passed "tlf-cse" "computed once for all that need it" at "%a">
+// CHECK-SAME:    #graph.remark<passed "tlf-cse" "computed once for all users" at "%a">
 // CHECK-SAME:    #graph.remark<passed "tlf-cse" "dropped, because nothing uses it" at "%unused">
 // UNUSED-LABEL: func.func @f
 // UNUSED-SAME:   #graph.remark<passed "graph-simplify" "dropped, because nothing uses it" at "%unused">

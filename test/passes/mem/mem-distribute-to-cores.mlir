@@ -95,7 +95,7 @@ func.func @inner(%x: memref<3x8x64xf32, "L2">) {
 // -----
 
 // What is written around the inner nest all cores would write.
-// CHECK:      func.func @around({{.*}}"mem-distribute-to-cores" "not dealt to cores: it writes for all of its inner loop at once" at "{{[0-9]+:[0-9]+}}">]
+// CHECK:      func.func @around({{.*}}"mem-distribute-to-cores" "not distributed to cores: it writes a shared level outside of the distributed loop" at "{{[0-9]+:[0-9]+}}">]
 // CHECK-NOT:    mapping = "core"
 // CHECK:        return
 func.func @around(%x: memref<8xf32, "L2">, %y: memref<1xf32, "L2">) {
@@ -122,7 +122,7 @@ func.func @around(%x: memref<8xf32, "L2">, %y: memref<1xf32, "L2">) {
 // -----
 
 // Parts of one tile of a core, buffers in L2 in the loop, and what is used afterwards.
-// CHECK:      func.func @parts({{.*}}"mem-distribute-to-cores" "not dealt to cores: its iterations write parts of one tile of a core" at "{{[0-9]+:[0-9]+}}">]
+// CHECK:      func.func @parts({{.*}}"mem-distribute-to-cores" "not distributed to cores: its iterations write to one private tile" at "{{[0-9]+:[0-9]+}}">]
 // CHECK-NOT:    mapping = "core"
 // CHECK:        return
 func.func @parts(%x: memref<8xf32, "L2">) {
@@ -141,7 +141,7 @@ func.func @parts(%x: memref<8xf32, "L2">) {
 
 // -----
 
-// CHECK:      func.func @far({{.*}}"mem-distribute-to-cores" "not dealt to cores: it has buffers of its own in a level of the chip" at "{{[0-9]+:[0-9]+}}">]
+// CHECK:      func.func @far({{.*}}"mem-distribute-to-cores" "not distributed to cores: it allocates buffers in a shared level" at "{{[0-9]+:[0-9]+}}">]
 // CHECK-NOT:    mapping = "core"
 // CHECK:        return
 func.func @far(%x: memref<8xf32, "L3">) {
@@ -160,7 +160,7 @@ func.func @far(%x: memref<8xf32, "L3">) {
 
 // -----
 
-// CHECK:      func.func @after({{.*}}"mem-distribute-to-cores" "not dealt to cores: what it leaves in a core is used after it" at "{{[0-9]+:[0-9]+}}">]
+// CHECK:      func.func @after({{.*}}"mem-distribute-to-cores" "not distributed to cores: its private buffers are used after it" at "{{[0-9]+:[0-9]+}}">]
 // CHECK-NOT:    mapping = "core"
 // CHECK:        return
 func.func @after(%x: memref<8xf32, "L2">, %w: memref<8xf32, "L2">) {
@@ -184,7 +184,7 @@ func.func @after(%x: memref<8xf32, "L2">, %w: memref<8xf32, "L2">) {
 // -----
 
 // The weights are overwritten before the nest: bringing them near has to stay before.
-// CHECK:      func.func @overwritten({{.*}}"mem-distribute-to-cores" "not dealt to cores: what it needs is overwritten before it" at "{{[0-9]+:[0-9]+}}">]
+// CHECK:      func.func @overwritten({{.*}}"mem-distribute-to-cores" "not distributed to cores: an operand of its setup is overwritten before it" at "{{[0-9]+:[0-9]+}}">]
 // CHECK-NOT:    mapping = "core"
 // CHECK:        return
 func.func @overwritten(%x: memref<8xf32, "L2">, %w: memref<8xf32, "L2">,
@@ -208,7 +208,7 @@ func.func @overwritten(%x: memref<8xf32, "L2">, %w: memref<8xf32, "L2">,
 
 // -----
 
-// CHECK:      func.func @one({{.*}}"mem-distribute-to-cores" "not dealt to cores: it has one iteration" at "{{[0-9]+:[0-9]+}}">]
+// CHECK:      func.func @one({{.*}}"mem-distribute-to-cores" "not distributed to cores: it has one iteration" at "{{[0-9]+:[0-9]+}}">]
 // CHECK-NOT:    mapping = "core"
 // CHECK:        return
 func.func @one(%x: memref<8xf32, "L2">) {

@@ -41,7 +41,7 @@ func.func @ahead(%x: memref<20x8xf32, "L3">, %y: memref<20x8xf32, "L3">)
 
 // Of four rows, the next two would take one that the iteration before still reads.
 // CHECK-LABEL: func.func @in_use
-// CHECK-SAME:    #graph.remark<missed "mem-pipeline" "not loaded ahead: its place in the ring is in use" at "%ring">
+// CHECK-SAME:    #graph.remark<missed "mem-pipeline" "not prefetched: its window of the ring is in use" at "%ring">
 // CHECK-NOT:     ahead 1
 func.func @in_use(%x: memref<20x8xf32, "L3">, %y: memref<20x8xf32, "L3">)
     attributes {tlf.results = 1 : i64} {

@@ -28,7 +28,7 @@ func.func @sums(%x: memref<8x8xf32, "L2">, %y: memref<24x16xf32, "L2">) {
 
 // The next iteration would load what this one stores.
 // CHECK-LABEL: func.func @overlapping
-// CHECK-SAME:  "not loaded ahead: the loop writes what it is loaded from" at "%sum"
+// CHECK-SAME:  "not prefetched: the loop writes what it is loaded from" at "%sum"
 // CHECK-NOT:   ahead
 func.func @overlapping(%y: memref<24xf32, "L2">) {
   %zero = arith.constant 0 : index
@@ -50,7 +50,7 @@ func.func @overlapping(%y: memref<24xf32, "L2">) {
 
 // So it would where the two are at different places.
 // CHECK-LABEL: func.func @shifted
-// CHECK-SAME:  "not loaded ahead: the loop writes what it is loaded from" at "%sum"
+// CHECK-SAME:  "not prefetched: the loop writes what it is loaded from" at "%sum"
 // CHECK-NOT:   ahead
 func.func @shifted(%y: memref<24xf32, "L2">) {
   %zero = arith.constant 0 : index

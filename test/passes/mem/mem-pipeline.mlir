@@ -54,7 +54,7 @@ func.func @double(%x: memref<40x16xf32, "L3">, %y: memref<40x16xf32, "L3">)
 // is loaded from comes in the outer loop, which does not write it; what the outer loop
 // loads second depends on what it stores. Slots start at multiples of 64 bytes.
 // CHECK-LABEL: func.func @inner
-// CHECK-SAME:  #graph.remark<missed "mem-pipeline" "not loaded ahead: the loop writes what it is loaded from" at "%again">
+// CHECK-SAME:  #graph.remark<missed "mem-pipeline" "not prefetched: the loop writes what it is loaded from" at "%again">
 // CHECK:       %tile = mem.alloc : memref<2x16xf32, "L2">
 // CHECK-NEXT:  memref.reinterpret_cast %tile {{.*}} to memref<2x6xf32, strided<[16, 1]>, "L2">
 // CHECK:       scf.for [[N:%.*]] =
@@ -343,7 +343,7 @@ func.func @nothing(%x: memref<8x4xf32, "L2">, %z: memref<8x4xf32, "L2">) {
 
 // A loop may write beside what it is loaded from, as tensors do that are joined.
 // CHECK-LABEL: func.func @beside
-// CHECK-SAME:  #graph.remark<missed "mem-pipeline" "not loaded ahead: the loop writes what it is loaded from" at "%late">
+// CHECK-SAME:  #graph.remark<missed "mem-pipeline" "not prefetched: the loop writes what it is loaded from" at "%late">
 // CHECK:       mem.dma %left[0, %i] {{.*}} ahead 1
 // CHECK:       mem.dma %right[0, %i] {{.*}} size [4, 8] :
 func.func @beside(%x: memref<12x32xf32, "L3">) {

@@ -6,7 +6,7 @@
 // CHECK-LABEL: func.func @image(
 // CHECK-SAME:    %x: tensor<1x64x50x54xf16, #tile.encoding<layout = [0, 2, 3, 1]>> {tlf.layout = "any"}, %w: tensor<64x64x1x1xf16> {tlf.layout = "any"})
 // CHECK-SAME:    -> (tensor<1x64x50x54xf16, #tile.encoding<layout = [0, 2, 3, 1]>>
-// CHECK-SAME:    #graph.remark<passed "graph-assign-layouts" "the axes of x lie in the order 0, 2, 3, 1"
+// CHECK-SAME:    #graph.remark<passed "graph-assign-layouts" "the axes of x are stored in the order 0, 2, 3, 1"
 // CHECK:         graph.group ins({{.*}} plan #graph.plan<L2, tile [1, 64, {{[0-9]+}}, {{[0-9]+}}]
 // CHECK:           graph.conv2d %{{.*}} (tensor<1x64x50x54xf16, #tile.encoding<layout = [0, 2, 3, 1]>>, tensor<64x64x1x1xf16>) -> tensor<1x64x50x54xf32>
 // CHECK:           graph.yield %{{.*}} : tensor<1x64x50x54xf16, #tile.encoding<layout = [0, 2, 3, 1]>>
@@ -28,7 +28,7 @@ func.func @image(%x: tensor<1x64x50x54xf16>, %w: tensor<64x64x1x1xf16>)
 // CHECK-SAME:    %x: tensor<8x64x80xf16, #tile.encoding<layout = [2, 1, 0]>>
 // CHECK-SAME:    %z: tensor<8x64xf16> {tlf.layout = array<i64: 1, 0>}
 // CHECK-SAME:    (tensor<8x64x80xf16, #tile.encoding<layout = [1, 0, 2]>> {{.*}}, tensor<512xf16>
-// CHECK-SAME:    #graph.remark<missed "graph-assign-layouts" "z does not lie as declared: others than groups use it"
+// CHECK-SAME:    #graph.remark<missed "graph-assign-layouts" "z does not have the declared layout: operations outside of groups use it"
 // FIXED-LABEL: func.func @declared(
 // FIXED-SAME:    %x: tensor<8x64x80xf16, #tile.encoding<layout = [2, 1, 0]>>
 // FIXED-SAME:    (tensor<8x64x80xf16, #tile.encoding<layout = [1, 0, 2]>> {{.*}}, tensor<512xf16>

@@ -3,7 +3,7 @@
 // What is scaled by the sums of columns runs with what reads it, for sums are less to hand on
 // than all that is scaled; so does what alone is scaled, for it is no less.
 // CHECK-LABEL: func.func @scaled
-// CHECK-SAME:  "apart from its operand: what one reduction computes side by side another one reduces"
+// CHECK-SAME:  "not fused with its operand: a reduction runs along a parallel axis of another one"
 // CHECK-NEXT:  graph.group ins({{.*}} = %k : {{.*}}) -> (tensor<1x300xf32>) {
 // CHECK-NEXT:    graph.exp
 // CHECK-NEXT:    graph.reduce {{.*}} axes [0] keepdims

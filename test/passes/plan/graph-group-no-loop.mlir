@@ -2,7 +2,7 @@
 
 // What stands in the way of one loop: distances from a mean, which is known at the end.
 // CHECK-LABEL: func.func @distances
-// CHECK-SAME:    #graph.remark<missed "graph-group" "no loop with other reductions: it needs the result of a sum, which may be anything until its end" about "loops" at "%v">
+// CHECK-SAME:    #graph.remark<missed "graph-group" "no loop with other reductions: it needs the result of a sum, which is arbitrary until the sum is complete" about "loops" at "%v">
 func.func @distances(%x: tensor<8192x256xf32>, %w: tensor<256x50000xf32>) -> tensor<8192x1xf32> {
   %c = graph.constant dense<2.0e-05> : tensor<f32>
   %y = graph.matmul %x, %w : (tensor<8192x256xf32>, tensor<256x50000xf32>) -> tensor<8192x50000xf32>
@@ -16,7 +16,7 @@ func.func @distances(%x: tensor<8192x256xf32>, %w: tensor<256x50000xf32>) -> ten
 
 // Squares of distances from a maximum change by no factor when it does.
 // CHECK-LABEL: func.func @factors
-// CHECK-SAME:    #graph.remark<missed "graph-group" "no loop with other reductions: no factor corrects what it has added up for other results it needs" about "loops" at "%v">
+// CHECK-SAME:    #graph.remark<missed "graph-group" "no loop with other reductions: no factor corrects its running sum when the results that it depends on change" about "loops" at "%v">
 func.func @factors(%x: tensor<8192x256xf32>, %w: tensor<256x50000xf32>) -> tensor<8192x1xf32> {
   %y = graph.matmul %x, %w : (tensor<8192x256xf32>, tensor<256x50000xf32>) -> tensor<8192x50000xf32>
   %m = graph.reduce %y <max> axes [1] keepdims : (tensor<8192x50000xf32>) -> tensor<8192x1xf32>
@@ -45,7 +45,7 @@ func.func @compared(%x: tensor<8192x256xf32>, %w: tensor<256x50000xf32>) -> (ten
 
 // Where one loop would take longer, both times are told.
 // CHECK-LABEL: func.func @longer
-// CHECK-SAME:    <missed "graph-group" "one loop with what makes its operands: {{[0-9,]+}} cycles by the model, apart {{[0-9,]+}}" at "%y">
+// CHECK-SAME:    <missed "graph-group" "one loop with the producers of its operands: {{[0-9,]+}} cycles by the model, separately {{[0-9,]+}}" at "%y">
 func.func @longer(%x: tensor<8192x256xbf16>, %w: tensor<256x2048xbf16>) -> tensor<8192x2048xf32> {
   %f = graph.cast %x : (tensor<8192x256xbf16>) -> tensor<8192x256xf32>
   %q = graph.mul %f, %f : (tensor<8192x256xf32>, tensor<8192x256xf32>) -> tensor<8192x256xf32>
@@ -57,7 +57,7 @@ func.func @longer(%x: tensor<8192x256xbf16>, %w: tensor<256x2048xbf16>) -> tenso
 
 // Rows that a reshape shifts against each other, as for relative positions.
 // CHECK-LABEL: func.func @shifted
-// CHECK-SAME:    #graph.remark<missed "graph-group" "apart from its operand: no tile of one is a tile of the other behind the reshape" at "%t">
+// CHECK-SAME:    #graph.remark<missed "graph-group" "not fused with its operand: tiles do not map to tiles through the reshape" at "%t">
 func.func @shifted(%x: tensor<64x32xf32>, %w: tensor<32x64xf32>, %s: tensor<64x64xf32>) -> tensor<64x64xf32> {
   %y = graph.matmul %x, %w : (tensor<64x32xf32>, tensor<32x64xf32>) -> tensor<64x64xf32>
   %p = graph.pad %y low [0, 1] high [0, 0] fill 0.0 : (tensor<64x64xf32>) -> tensor<64x65xf32>
@@ -69,7 +69,7 @@ func.func @shifted(%x: tensor<64x32xf32>, %w: tensor<32x64xf32>, %s: tensor<64x6
 
 // A reduction along the columns of a product may take all of them at once, if they fit.
 // CHECK-LABEL: func.func @wide
-// CHECK-SAME:    <missed "graph-group" "one loop with what makes its operands: the smallest tiles of both need {{[0-9,]+}} bytes, and L1 has 232,448" at "%s">
+// CHECK-SAME:    <missed "graph-group" "one loop with the producers of its operands: the smallest tiles of both need {{[0-9,]+}} bytes, and L1 has 232,448" at "%s">
 func.func @wide(%x: tensor<512x64xf32>, %w: tensor<64x50000xf32>) -> tensor<512x50000xf32> {
   %y = graph.matmul %x, %w : (tensor<512x64xf32>, tensor<64x50000xf32>) -> tensor<512x50000xf32>
   %s = graph.reduce %y <max> axes [1] keepdims : (tensor<512x50000xf32>) -> tensor<512x1xf32>

@@ -21,7 +21,7 @@ func.func @dequantized(%x: tensor<40x30xf32>, %w: tensor<30x20xi8>, %s: tensor<2
 
 // It is not where the tiles of many columns would each compute it again,
 // CHECK-LABEL: func.func @columns
-// CHECK-SAME:    #graph.remark<missed "graph-group" "apart from its operand: to compute an operand of a contraction for every tile of it does not pay" at "{{[0-9]+:[0-9]+}}">
+// CHECK-SAME:    #graph.remark<missed "graph-group" "not fused with its operand: recomputing an operand of a contraction for every tile is not profitable" at "{{[0-9]+:[0-9]+}}">
 // CHECK-NEXT:    graph.group
 // CHECK-NEXT:      graph.relu
 // CHECK-NEXT:      graph.yield
@@ -48,7 +48,7 @@ func.func @narrow(%x: tensor<64x64xi8>, %w: tensor<64x9000xf32>) -> tensor<64x90
 
 // It is computed once where others need it, or the group itself does.
 // CHECK-LABEL: func.func @needed
-// CHECK-SAME:    "apart from its operand: others use what is computed for an operand of a contraction" at "%product", "%sum", "%again"
+// CHECK-SAME:    "not fused with its operand: the producers of a contraction's operand have other users" at "%product", "%sum", "%again"
 // CHECK-NEXT:    graph.group
 // CHECK-NEXT:      graph.relu
 // CHECK-NEXT:      graph.yield
@@ -69,7 +69,7 @@ func.func @needed(%x: tensor<30x30xf32>, %w: tensor<30x30xf32>) -> (tensor<30x30
 
 // Data that has to be moved first comes from memory.
 // CHECK-LABEL: func.func @moved
-// CHECK-SAME:    "apart from its operand: an operand of a contraction is moved or reduced, not computed by element"
+// CHECK-SAME:    "not fused with its operand: an operand of a contraction is moved or reduced, not computed elementwise"
 // CHECK-NEXT:    graph.group
 // CHECK-NEXT:      graph.transpose
 // CHECK-NEXT:      graph.yield

@@ -60,7 +60,7 @@ func.func @long_rows(%x: tensor<4x1500xf32>) -> tensor<4x1500xf32> {
 // What one reduction computes side by side, another one would need one by one. Their sums
 // are handed on, rather than all differences.
 // CHECK-LABEL: func.func @crossed
-// CHECK-SAME:    "apart from its operand: what one reduction computes side by side another one reduces"
+// CHECK-SAME:    "not fused with its operand: a reduction runs along a parallel axis of another one"
 // CHECK-NEXT:    graph.group
 // CHECK-NEXT:      graph.reduce {{.*}} <sum> axes [1]
 // CHECK-NEXT:      graph.yield

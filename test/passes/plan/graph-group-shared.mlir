@@ -4,7 +4,7 @@
 // A bias that others read, too, would be stored by tiles that hold all heads and rows of
 // the scores. It is a group of its own, where threads hold tiles.
 // CHECK-LABEL: func.func @mask
-// CHECK-SAME:    others use what is computed beside a contraction, and lacks axes of it
+// CHECK-SAME:    a result beside a contraction has other users and lacks axes of it
 // CHECK:         %bias = graph.group
 // CHECK-NEXT:      graph.mul
 // CHECK-NEXT:      graph.yield

@@ -45,7 +45,7 @@ func.func @part(%x: tensor<40x30xf32>, %w: tensor<30x30xf32>) -> (tensor<40x30xf
 
 // Nor one that is read where others write: transposed, or as the row of a product.
 // CHECK-LABEL: func.func @elsewhere
-// CHECK-SAME:    #graph.remark<missed "graph-mark-in-place" "it reads its operand where it does not write" at "%c", "%d">
+// CHECK-SAME:    #graph.remark<missed "graph-mark-in-place" "it reads elements of its operand that it does not write" at "%c", "%d">
 // CHECK-NOT:     in_place
 func.func @elsewhere(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> tensor<8x8xf32> {
   %b = graph.matmul %x, %w : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
@@ -62,8 +62,8 @@ func.func @elsewhere(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> tensor<8x8xf32
 
 // Nor one that comes to it twice, nor arguments and constants.
 // CHECK-LABEL: func.func @twice
-// CHECK-SAME:    "an argument, a constant or a part of a tensor keeps its elements" at "%a"
-// CHECK-SAME:    "it uses the buffer of its operand in two ways" at "%c"
+// CHECK-SAME:    "arguments, constants and slices are not overwritten" at "%a"
+// CHECK-SAME:    "it uses the buffer of its operand twice" at "%c"
 // CHECK-NOT:     in_place
 func.func @twice(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
   %a = graph.exp %x : tensor<8x8xf32>
@@ -80,7 +80,7 @@ func.func @twice(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> (tensor<8x8xf32>, 
 
 // Nor anything by what is made in its place among others, be it under another shape.
 // CHECK-LABEL: func.func @joined
-// CHECK-SAME:    "it is made in its place among others" at "%c", "%d"
+// CHECK-SAME:    "it is a concat operand that is computed in place" at "%c", "%d"
 // CHECK-NOT:     in_place
 func.func @joined(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> tensor<192xf32> {
   %b = graph.matmul %x, %w : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>

@@ -7,7 +7,7 @@
 // While the second group runs, 4 KiB are its own. One is that of what the first keeps; the
 // third joins it with another one, so that it may be made in the first half of two.
 // CHECK-LABEL:  func.func @skipped
-// NARROW-SAME:    "operand 0 is copied: there is no room for all that is joined while it is there" at "%j"
+// NARROW-SAME:    "operand 0 is copied: the level has no room for the result while its operands are live" at "%j"
 // CHECK:        %u = graph.reduce
 // WIDE-NEXT:    graph.concat %{{.*}}, %u axis 0
 // NARROW-NEXT:  [[COPY:%.*]] = graph.transpose %{{.*}} permutation [0, 1]

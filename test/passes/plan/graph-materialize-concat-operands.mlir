@@ -16,11 +16,11 @@ func.func @made(%x: tensor<4x6xf32>, %y: tensor<4x2xf32>) -> tensor<4x8xf32> {
 
 // Arguments, what is joined already, what is returned, and views are copied.
 // CHECK-LABEL: func.func @elsewhere
-// CHECK-SAME:    "operand 1 is copied: nothing here makes it" at "%c"
-// CHECK-SAME:    "operand 0 is copied: it has its place in another tensor" at "%d"
+// CHECK-SAME:    "operand 1 is copied: no operation here computes it" at "%c"
+// CHECK-SAME:    "operand 0 is copied: it is already part of another tensor" at "%d"
 // CHECK-SAME:    "operand 1 is copied: it is returned" at "%d"
 // CHECK-SAME:    "operand 2 is copied: it is a view of another tensor" at "%d"
-// CHECK-SAME:    "operand 3 is copied: views show where it lies" at "%d"
+// CHECK-SAME:    "operand 3 is copied: it has views" at "%d"
 // CHECK:         [[X:%.*]] = graph.group ins(%{{.*}} = %x : tensor<6xf32>) -> (tensor<6xf32>) {
 // CHECK-NEXT:      graph.transpose {{.*}} permutation [0]
 // CHECK:         graph.concat %a, [[X]] axis 0

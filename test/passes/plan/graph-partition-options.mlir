@@ -36,7 +36,7 @@
 // LITTLE:       plan #graph.plan<L2
 // LITTLE-NOT:   plan
 
-// NEGATIVE: expected at least 0 cycles of traffic for one that counts, got -1
+// NEGATIVE: expected a traffic weight of at least 0, got -1
 
 // KEPT: retain [0]
 // STORED-NOT: keep [

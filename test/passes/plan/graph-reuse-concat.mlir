@@ -1,8 +1,8 @@
 // RUN: tlf-opt %s -p graph-reuse-concat | filecheck %s
 
 // CHECK-LABEL: func.func @block
-// CHECK-SAME:    #graph.remark<passed "graph-reuse-concat" "2 operands are joined already" at "%d">
-// CHECK-SAME:    #graph.remark<passed "graph-reuse-concat" "3 operands are joined already" at "%e">
+// CHECK-SAME:    #graph.remark<passed "graph-reuse-concat" "2 operands are already concatenated" at "%d">
+// CHECK-SAME:    #graph.remark<passed "graph-reuse-concat" "3 operands are already concatenated" at "%e">
 // CHECK:         %d = graph.concat %c, %z axis 0 : (tensor<3xf16>, tensor<4xf16>) -> tensor<7xf16>
 // CHECK-NEXT:    %e = graph.concat %x, %d axis 0 : (tensor<1xf16>, tensor<7xf16>) -> tensor<8xf16>
 func.func @block(%x: tensor<1xf16>, %y: tensor<2xf16>, %z: tensor<4xf16>)

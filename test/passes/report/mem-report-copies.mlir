@@ -51,7 +51,7 @@ func.func @stored(%x: tensor<4xf32>, %y: memref<4xf32, "L3">) attributes {tlf.re
 
 // An argument may have to be copied. What is put down farther away is brought back.
 // CHECK-LABEL: func.func @none
-// CHECK-SAME:    passed "mem-report-copies" "nothing that was computed is copied within its level"
+// CHECK-SAME:    passed "mem-report-copies" "no computed value is copied within its level"
 func.func @none(%x: memref<4xf32, "L2">, %z: memref<4xf32, "L2">, %y: memref<4xf32, "L2">) attributes {tlf.results = 2 : i64} {
   %n = mem.alloc : memref<4xf32, "L1">
   %t = mem.dma %x[0] to %n[0] size [4] : memref<4xf32, "L2"> to memref<4xf32, "L1">

@@ -86,7 +86,7 @@ func.func @whole(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // Nor has a loop whose end is computed.
 // CHECK-LABEL: func.func @bounds
-// CHECK-SAME: missed "tile-estimate-cycles" "time unknown: tile.while: expected bounds that are numbers
+// CHECK-SAME: missed "tile-estimate-cycles" "time unknown: tile.while: expected constant bounds
 func.func @bounds(%x: tensor<64xf32>) -> tensor<64xf32> {
   %e = tile.empty : tensor<64xf32>
   %y = tile.while (%i = 0 to 64 step 32) parallel mapping(loop)

@@ -48,7 +48,7 @@ func.func @twice(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // What is left out of a tensor that is there stays as it is.
 // CHECK-LABEL: func.func @in_place
-// CHECK-SAME:    passed "tile-verify-coverage" "tiles write into a tensor that is there, apart from each other" at "%a"
+// CHECK-SAME:    passed "tile-verify-coverage" "tiles write disjoint boxes of an existing tensor" at "%a"
 // CHECK-SAME:    tlf.stitched = [2 : i64]
 func.func @in_place(%x: tensor<12xf32>) -> tensor<12xf32> {
   %e = tile.fill 0.0 : f32 : tensor<12xf32>
@@ -85,7 +85,7 @@ func.func @unknown(%x: tensor<12xf32>, %j: index) -> tensor<12xf32> {
 
 // A tile that is left incomplete.
 // CHECK-LABEL: func.func @inside
-// CHECK-SAME:    missed "tile-verify-coverage" "cannot prove: no tile is put at [2]" at "%b"
+// CHECK-SAME:    missed "tile-verify-coverage" "cannot prove: no tile is written at [2]" at "%b"
 // CHECK-NOT:     tlf.stitched
 func.func @inside(%x: tensor<8xf32>) -> tensor<8xf32> {
   %e = tile.empty : tensor<8xf32>

@@ -5,7 +5,7 @@
 !tile = tensor<4xf32, #tile.encoding<L1>>
 !whole = tensor<12xf32>
 
-// CHECK: missed "tile-fuse-loops" "stays apart from %a: the nests differ in kind, mapping, order, stages or attributes" at "%b"
+// CHECK: missed "tile-fuse-loops" "not fused with %a: the nests differ in kind, mapping, order, stages or attributes" at "%b"
 func.func @kinds(%x: !whole) -> (!whole, !whole) {
   %d = tile.fill 0.0 : f32 : !whole
   %e = tile.empty : !whole
@@ -28,7 +28,7 @@ func.func @kinds(%x: !whole) -> (!whole, !whole) {
 !tile = tensor<4xf32, #tile.encoding<L1>>
 !whole = tensor<12xf32>
 
-// CHECK: missed "tile-fuse-loops" "stays apart from %a: the nests run differently often" at "%b"
+// CHECK: missed "tile-fuse-loops" "not fused with %a: the nests have different trip counts" at "%b"
 func.func @trips(%x: !whole) -> (!whole, !whole) {
   %d = tile.fill 0.0 : f32 : !whole
   %e = tile.empty : !whole
@@ -51,7 +51,7 @@ func.func @trips(%x: !whole) -> (!whole, !whole) {
 !tile = tensor<4xf32, #tile.encoding<L1>>
 !whole = tensor<12xf32>
 
-// CHECK: missed "tile-fuse-loops" "stays apart from %a: the second nest needs a result of the first as a whole" at "%b"
+// CHECK: missed "tile-fuse-loops" "not fused with %a: the second nest needs a result of the first as a whole" at "%b"
 func.func @whole(%x: !whole) -> (!whole, !whole) {
   %d = tile.fill 0.0 : f32 : !whole
   %e = tile.empty : !whole
@@ -75,7 +75,7 @@ func.func @whole(%x: !whole) -> (!whole, !whole) {
 !tile = tensor<4xf32, #tile.encoding<L1>>
 !whole = tensor<12xf32>
 
-// CHECK: missed "tile-fuse-loops" "stays apart from %a: what the second nest overwrites is needed elsewhere" at "%b"
+// CHECK: missed "tile-fuse-loops" "not fused with %a: the tensor that the second nest overwrites has other uses" at "%b"
 func.func @needed(%x: !whole) -> (!whole, !whole) {
   %d = tile.fill 0.0 : f32 : !whole
   %e = tile.empty : !whole
@@ -98,7 +98,7 @@ func.func @needed(%x: !whole) -> (!whole, !whole) {
 !tile = tensor<4xf32, #tile.encoding<L1>>
 !whole = tensor<12xf32>
 
-// CHECK: missed "tile-fuse-loops" "stays apart from %a: both nests write into one tensor, each from what it held before" at "%b"
+// CHECK: missed "tile-fuse-loops" "not fused with %a: both nests write to one tensor, starting from the same value" at "%b"
 func.func @twice(%x: !whole) -> (!whole, !whole) {
   %d = tile.fill 0.0 : f32 : !whole
   %e = tile.empty : !whole
@@ -121,7 +121,7 @@ func.func @twice(%x: !whole) -> (!whole, !whole) {
 !tile = tensor<4xf32, #tile.encoding<L1>>
 !whole = tensor<12xf32>
 
-// CHECK: missed "tile-fuse-loops" "stays apart from %a: the second nest reads what the first overwrites, as it was before" at "%b"
+// CHECK: missed "tile-fuse-loops" "not fused with %a: the second nest reads the original value of a tensor that the first overwrites" at "%b"
 func.func @before(%x: !whole) -> (!whole, !whole) {
   %d = tile.fill 0.0 : f32 : !whole
   %e = tile.empty : !whole
@@ -145,7 +145,7 @@ func.func @before(%x: !whole) -> (!whole, !whole) {
 !whole = tensor<12xf32>
 !wide = tensor<6xf32, #tile.encoding<L1>>
 
-// CHECK: missed "tile-fuse-loops" "stays apart from %a: the second nest reads what no tile of the same iteration of the first holds" at "%b"
+// CHECK: missed "tile-fuse-loops" "not fused with %a: the second nest reads elements that no tile of the same iteration of the first contains" at "%b"
 func.func @halo(%x: !whole) -> (!whole, !whole) {
   %d = tile.fill 0.0 : f32 : !whole
   %e = tile.empty : !whole
@@ -168,7 +168,7 @@ func.func @halo(%x: !whole) -> (!whole, !whole) {
 !tile = tensor<4xf32, #tile.encoding<L1>>
 !whole = tensor<12xf32>
 
-// CHECK: missed "tile-fuse-loops" "stays apart from %a: the first nest reads of what the second overwrites another box than it writes" at "%b"
+// CHECK: missed "tile-fuse-loops" "not fused with %a: the first nest reads a box other than its own tile of a tensor that the second overwrites" at "%b"
 func.func @own(%x: !whole) -> (!whole, !whole) {
   %d = tile.fill 0.0 : f32 : !whole
   %e = tile.empty : !whole
@@ -192,7 +192,7 @@ func.func @own(%x: !whole) -> (!whole, !whole) {
 !tile = tensor<4xf32, #tile.encoding<L1>>
 !whole = tensor<12xf32>
 
-// CHECK: missed "tile-fuse-loops" "stays apart from %a: an operation in between needs the first nest and feeds the second" at "%b"
+// CHECK: missed "tile-fuse-loops" "not fused with %a: an operation in between needs the first nest and feeds the second" at "%b"
 func.func @path(%x: !whole) -> (!whole, !whole) {
   %d = tile.fill 0.0 : f32 : !whole
   %e = tile.empty : !whole
@@ -217,7 +217,7 @@ func.func @path(%x: !whole) -> (!whole, !whole) {
 !tile = tensor<4xf32, #tile.encoding<L1>>
 !whole = tensor<12xf32>
 
-// CHECK: missed "tile-fuse-loops" "stays apart from %a: an operation in between overwrites what the first nest reads" at "%b"
+// CHECK: missed "tile-fuse-loops" "not fused with %a: an operation in between overwrites what the first nest reads" at "%b"
 func.func @overwritten(%x: !whole) -> (!whole, !whole) {
   %d = tile.fill 0.0 : f32 : !whole
   %e = tile.empty : !whole
@@ -242,7 +242,7 @@ func.func @overwritten(%x: !whole) -> (!whole, !whole) {
 !tile = tensor<4xf32, #tile.encoding<L1>>
 !whole = tensor<12xf32>
 
-// CHECK: missed "tile-fuse-loops" "stays apart from %a: an operation may do more than compute its results" at "%b"
+// CHECK: missed "tile-fuse-loops" "not fused with %a: an operation may have side effects" at "%b"
 func.func @effects(%x: !whole) -> (!whole, !whole) {
   %d = tile.fill 0.0 : f32 : !whole
   %e = tile.empty : !whole

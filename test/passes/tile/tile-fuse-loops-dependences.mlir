@@ -5,7 +5,7 @@
 !tile = tensor<4xf32, #tile.encoding<L1>>
 !whole = tensor<12xf32>
 
-// CHECK: missed "tile-fuse-loops" "stays apart from %a: the second nest reads what the first writes (RAW) at a distance of (-1)" at "%b"
+// CHECK: missed "tile-fuse-loops" "not fused with %a: the second nest reads what the first writes (RAW) at a distance of (-1)" at "%b"
 func.func @true_backward(%x: !whole) -> (!whole, !whole) {
   %d = tile.fill 0.0 : f32 : !whole
   %e = tile.empty : !whole
@@ -29,7 +29,7 @@ func.func @true_backward(%x: !whole) -> (!whole, !whole) {
 !tile = tensor<4xf32, #tile.encoding<L1>>
 !whole = tensor<12xf32>
 
-// CHECK: missed "tile-fuse-loops" "stays apart from %a: the second nest reads what the first writes (RAW) at a distance of (1)" at "%b"
+// CHECK: missed "tile-fuse-loops" "not fused with %a: the second nest reads what the first writes (RAW) at a distance of (1)" at "%b"
 func.func @true_forward(%x: !whole) -> (!whole, !whole) {
   %d = tile.fill 0.0 : f32 : !whole
   %e = tile.empty : !whole
@@ -53,7 +53,7 @@ func.func @true_forward(%x: !whole) -> (!whole, !whole) {
 !tile = tensor<4xf32, #tile.encoding<L1>>
 !whole = tensor<12xf32>
 
-// CHECK: missed "tile-fuse-loops" "stays apart from %a: the second nest writes what the first reads (WAR) at a distance of (-1)" at "%b"
+// CHECK: missed "tile-fuse-loops" "not fused with %a: the second nest writes what the first reads (WAR) at a distance of (-1)" at "%b"
 func.func @anti_backward(%x: !whole) -> (!whole, !whole) {
   %d = tile.fill 0.0 : f32 : !whole
   %e = tile.empty : !whole
@@ -77,7 +77,7 @@ func.func @anti_backward(%x: !whole) -> (!whole, !whole) {
 !tile = tensor<4xf32, #tile.encoding<L1>>
 !whole = tensor<12xf32>
 
-// CHECK: missed "tile-fuse-loops" "stays apart from %a: the second nest writes what the first reads (WAR) at a distance of (1)" at "%b"
+// CHECK: missed "tile-fuse-loops" "not fused with %a: the second nest writes what the first reads (WAR) at a distance of (1)" at "%b"
 func.func @anti_forward(%x: !whole) -> (!whole, !whole) {
   %d = tile.fill 0.0 : f32 : !whole
   %e = tile.empty : !whole
@@ -101,7 +101,7 @@ func.func @anti_forward(%x: !whole) -> (!whole, !whole) {
 !tile = tensor<4xf32, #tile.encoding<L1>>
 !whole = tensor<12xf32>
 
-// CHECK: missed "tile-fuse-loops" "stays apart from %a: both nests write an element (WAW) at a distance of (-1)" at "%b"
+// CHECK: missed "tile-fuse-loops" "not fused with %a: both nests write an element (WAW) at a distance of (-1)" at "%b"
 func.func @output_backward(%x: !whole) -> (!whole, !whole) {
   %d = tile.fill 0.0 : f32 : !whole
   %e = tile.empty : !whole
@@ -125,7 +125,7 @@ func.func @output_backward(%x: !whole) -> (!whole, !whole) {
 !tile = tensor<4xf32, #tile.encoding<L1>>
 !whole = tensor<12xf32>
 
-// CHECK: missed "tile-fuse-loops" "stays apart from %a: both nests write an element (WAW) at a distance of (1)" at "%b"
+// CHECK: missed "tile-fuse-loops" "not fused with %a: both nests write an element (WAW) at a distance of (1)" at "%b"
 func.func @output_forward(%x: !whole) -> (!whole, !whole) {
   %d = tile.fill 0.0 : f32 : !whole
   %e = tile.empty : !whole

@@ -240,8 +240,9 @@ def test_operation_that_cannot_run_alone(strategy: str):
 @pytest.mark.parametrize("strategy", ["dp", "beam", "interval", "greedy", "unfused"])
 def test_operation_that_cannot_run(strategy: str):
     costs = Table({(0,): 10, (2,): 10})
-    told = {"dp": "operation 1 can run neither alone nor with others"}
-    message = told.get(strategy, f"`{strategy}` found no way to run operation 1")
+    told = {"dp": "operation 1 can run neither by itself nor in a group"}
+    default = f"`{strategy}` found no schedule that runs operation 1"
+    message = told.get(strategy, default)
     with pytest.raises(NoScheduleError) as error:
         search(chain(3), costs, strategy)
 

@@ -143,7 +143,7 @@ def test_why_not_by_a_beam():
     problem, costs = chain(4, heavy=2)
     found = force_together(problem, costs, (0, 3), "beam")
 
-    assert found.reason.startswith("`beam` found no way to run operation")
+    assert found.reason.startswith("`beam` found no schedule that runs operation")
 
 
 def test_strategies_without_choice_take_no_demands():

@@ -167,9 +167,9 @@ def test_beyond_a_limit_it_is_a_beam(graph: str):
     assert few_states.statistics.reason == "more than 100 states"
     assert few_states.statistics.width == 4
     assert few_groups.statistics.strategy == "beam"
-    assert few_groups.statistics.reason == "more than 3 groups to run next"
-    assert few_moves.statistics.reason == "more than 100 ways to go on"
-    assert few_choices.statistics.reason == "more than 2 sets of values may stay"
+    assert few_groups.statistics.reason == "more than 3 candidate groups"
+    assert few_moves.statistics.reason == "more than 100 transitions"
+    assert few_choices.statistics.reason == "more than 2 residency sets"
     assert small.statistics.strategy == "dp"
     assert small.statistics.reason == "groups of more than 3 operations were left out"
     for result in (few_states, few_groups, few_moves, few_choices, small):
