@@ -28,12 +28,7 @@ from tlf.planner.fusion.producer_closure import (
     operations_in_order,
     producer_closure_of,
 )
-
-MIN_GAIN = 0.005
-"""
-Minimum fraction of the cycles that a change has to save, because prepared tensors take
-memory.
-"""
+from tlf.planner.settings.search_budgets import REASSOCIATION
 
 
 def expose_cascades(block: Block, trial: ChangeEvaluator) -> None:
@@ -73,7 +68,7 @@ def _select_operations(
     ]
     saved = [trial.saved_cycles(parts, change) for change in changes]
     best, cycles = max(saved), trial.cycles_of(parts) or 0
-    if best <= MIN_GAIN * cycles:
+    if best <= REASSOCIATION.min_gain * cycles:
         return []
     return changes[saved.index(best)].select_operations(operations)
 

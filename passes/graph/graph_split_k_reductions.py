@@ -37,19 +37,14 @@ from tlf.passes.graph.split_reductions.split_counts import (
     min_result_tiles,
 )
 from tlf.planner.fusion.producer_closure import (
-    OPERATIONS,
     Part,
     operands_of,
     operations_in_order,
     producer_closure_of,
 )
+from tlf.planner.settings.search_budgets import PARTITION, REASSOCIATION
 
 NAME = "graph-split-k-reductions"
-
-MAX_LOSS = 0.125
-"""
-Fraction of the cycles: if a split count costs this much more, the search stops.
-"""
 
 
 class SplitScope(Enum):
@@ -125,7 +120,7 @@ class _ReductionScope:
         Return `True` if a group with a reduction leaves processors idle, or the group
         reads the result of a contraction from memory.
         """
-        if len(self.operations) > OPERATIONS:
+        if len(self.operations) > PARTITION.closure_operations:
             return False
         if not any(isinstance(op, ContractionInterface) for op in self.group) and any(
             isinstance(op, ContractionInterface) for op in self.operations
@@ -177,7 +172,9 @@ class _ReductionScope:
             reductions, longest_reduced_extent(last), processors
         )
         start = processors // min_result_tiles(reductions)
-        least = -int(MAX_LOSS * (self.evaluator.cycles_of(self.groups) or 0))
+        least = -int(
+            REASSOCIATION.max_split_loss * (self.evaluator.cycles_of(self.groups) or 0)
+        )
         best = hill_climb_count(
             counts, start, lambda n: self._saved_cycles(replace(change, count=n)), least
         )

@@ -23,13 +23,8 @@ from tlf.passes.plan.collapsing.collapsed_group import CollapsedGroup
 from tlf.passes.plan.collapsing.row_contiguity import has_contiguous_rows
 from tlf.planner.context import Evaluator, evaluator_of
 from tlf.planner.cost.npu.npu_estimator import has_timing_model
-from tlf.planner.partition.tile_refinement import MAX_INSTRUCTIONS, is_small_program
-
-TOLERANCE_DIVISOR = 256
-"""
-Divisor of the time: axes are collapsed if a program becomes slower by at most this
-fraction, because tile sizes are not yet selected jointly.
-"""
+from tlf.planner.partition.tile_refinement import is_small_program
+from tlf.planner.settings.search_budgets import PARTITION, REFINEMENT
 
 
 @dataclass(frozen=True)
@@ -49,7 +44,9 @@ class GraphCollapseDimsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = TargetSpec.of(op)
         evaluator = (
-            evaluator_of(ctx, target, MAX_INSTRUCTIONS) if _is_small(op) else None
+            evaluator_of(ctx, target, REFINEMENT.tile_instructions)
+            if _is_small(op)
+            else None
         )
         if evaluator is None:
             collapse_groups(op, target)
@@ -92,7 +89,7 @@ def _is_profitable(evaluator: Evaluator, apart: ModuleOp, collapsed: ModuleOp) -
     before, after = map(evaluator.evaluate_grouped, (apart, collapsed))
     if before is None or after is None:
         return before is None
-    return after <= before + before // TOLERANCE_DIVISOR
+    return after <= before + before // PARTITION.collapse_divisor
 
 
 def _collapse_group(group: graph.GroupOp, array: SystolicArray) -> bool:

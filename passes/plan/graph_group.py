@@ -31,7 +31,8 @@ from tlf.planner.context import memo_of
 from tlf.planner.estimator_selection import estimator_of
 from tlf.planner.fusion.cascade_fusion import CascadeFusion
 from tlf.planner.fusion.fusion_remarks import attach_cascade
-from tlf.planner.fusion.grouping import CONTRACTIONS, OPERATIONS, Grouping
+from tlf.planner.fusion.grouping import Grouping
+from tlf.planner.settings.search_budgets import PARTITION
 
 
 def build_group(
@@ -143,10 +144,10 @@ class GraphGroupPass(ModulePass):
     level: str | None = None
     """Memory level of the tiles; the outermost tile level by default."""
 
-    max_contractions: int = CONTRACTIONS
+    max_contractions: int = PARTITION.contractions
     """Maximum number of contractions in a group."""
 
-    max_operations: int = OPERATIONS
+    max_operations: int = PARTITION.operations
     """Maximum number of operations in a group."""
 
     cascades: bool = True

@@ -21,26 +21,21 @@ from tlf.dialects.target.level_lookup import find_tile_level
 from tlf.dialects.topological_order import sort_topologically
 from tlf.planner.context import Memo, evaluator_of, memo_of
 from tlf.planner.cost.npu.npu_estimator import NpuEstimator
-from tlf.planner.cost.npu.outer_plan import TRAFFIC, OuterPlan
+from tlf.planner.cost.npu.outer_plan import OuterPlan
 from tlf.planner.fusion.remark_collector import RemarkCollector
 from tlf.planner.layout.declared_layouts import free_values
 from tlf.planner.partition.block_problem import BlockProblem, problems_of
 from tlf.planner.partition.component_order import ComponentOrder
-from tlf.planner.partition.group_cost_model import (
-    MAX_OPERATIONS,
-    GroupCosts,
-    WorkLimitError,
-)
+from tlf.planner.partition.group_cost_model import GroupCosts, WorkLimitError
 from tlf.planner.partition.schedule_application import apply_schedule
 from tlf.planner.partition.schedule_refinement import (
-    MAX_EVALUATED_OPERATIONS,
-    MAX_INSTRUCTIONS,
     EvaluatedTimes,
     ScheduleRefinement,
     limit_evaluations,
 )
 from tlf.planner.partition.slice_fusion import fuse_slices
 from tlf.planner.search_space import SearchSpace
+from tlf.planner.settings.search_budgets import PARTITION, REFINEMENT, TILE_SEARCH
 from tlf.support.partition import (
     STRATEGIES,
     Limits,
@@ -51,18 +46,6 @@ from tlf.support.partition import (
     members,
     search,
 )
-
-MAX_RESIDENT_SETS = 64
-"""Maximum number of resident sets after a group for `dp`, before it uses `beam`."""
-
-MAX_ANALYZED_OPERATIONS = 300_000
-"""
-Maximum number of operations analyzed over all tilings, before the maximum group size is
-reduced.
-"""
-
-GROUP_SIZE_DIVISOR = 4
-"""Divisor of the maximum group size at each reduction."""
 
 
 @dataclass(frozen=True)
@@ -91,19 +74,19 @@ class GraphPartitionPass(ModulePass):
     max_contractions: int = 12
     """Maximum number of contractions in a group."""
 
-    max_operations: int = MAX_OPERATIONS
+    max_operations: int = PARTITION.merged_operations
     """Maximum number of operations in groups that may be fused into one."""
 
     max_states: int = 20_000
     """Maximum number of states that `dp` visits before it falls back to `beam`."""
 
-    max_analyzed_operations: int = MAX_ANALYZED_OPERATIONS
+    max_analyzed_operations: int = PARTITION.max_analyzed_operations
     """
     Maximum number of operations, over all tilings, that are analyzed to estimate groups
     before the maximum group size is divided by 4, repeatedly.
     """
 
-    traffic_weight: int = TRAFFIC
+    traffic_weight: int = TILE_SEARCH.traffic_divisor
     """
     Number of channel cycles of the outer memory that count as much in the objective as
     a cycle of total time.
@@ -128,7 +111,7 @@ class GraphPartitionPass(ModulePass):
     by default.
     """
 
-    max_evaluated_operations: int = MAX_EVALUATED_OPERATIONS
+    max_evaluated_operations: int = REFINEMENT.evaluated_operations
     """Maximum number of operations over all evaluated programs."""
 
     tile: tuple[int, ...] = ()
@@ -220,7 +203,7 @@ class GraphPartitionPass(ModulePass):
             except NoScheduleError:
                 return None
             except WorkLimitError:
-                group_limit = max(1, group_limit // GROUP_SIZE_DIVISOR)
+                group_limit = max(1, group_limit // PARTITION.group_size_divisor)
                 costs.forget_larger_than(group_limit)
         costs.limit_work(None)
         return PartitionResult(stated, costs, result)
@@ -231,7 +214,9 @@ class GraphPartitionPass(ModulePass):
         """Select among the best schedules with the evaluator, if there is one."""
         evaluations = self._evaluations_for(found.block_problem)
         evaluator = (
-            evaluator_of(context, target, MAX_INSTRUCTIONS) if evaluations > 1 else None
+            evaluator_of(context, target, REFINEMENT.schedule_instructions)
+            if evaluations > 1
+            else None
         )
         if evaluator is not None:
             refinement = ScheduleRefinement(
@@ -255,7 +240,9 @@ class GraphPartitionPass(ModulePass):
         components = list(problems_of(block, level))
         evaluations = self._evaluations_for(components[0]) if len(components) > 1 else 0
         evaluator = (
-            evaluator_of(context, target, MAX_INSTRUCTIONS) if evaluations > 1 else None
+            evaluator_of(context, target, REFINEMENT.schedule_instructions)
+            if evaluations > 1
+            else None
         )
         if evaluator is not None:
             nodes = [each.nodes for each in components]
@@ -297,7 +284,7 @@ class GraphPartitionPass(ModulePass):
         return Limits(
             states=self.max_states,
             moves=2 * self.max_states,
-            residency_sets=MAX_RESIDENT_SETS,
+            residency_sets=PARTITION.max_resident_sets,
             group=self.max_group_size,
             ways=schedules,
         )

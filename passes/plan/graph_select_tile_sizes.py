@@ -23,13 +23,9 @@ from tlf.planner.context import evaluator_of, memo_of
 from tlf.planner.cost.npu.npu_estimator import NpuEstimator
 from tlf.planner.estimator import Estimator
 from tlf.planner.estimator_selection import estimator_of
-from tlf.planner.partition.tile_refinement import (
-    MAX_EVALUATIONS,
-    MAX_INSTRUCTIONS,
-    TileRefinement,
-    families_of,
-)
+from tlf.planner.partition.tile_refinement import TileRefinement, families_of
 from tlf.planner.search_space import SearchSpace
+from tlf.planner.settings.search_budgets import REFINEMENT
 from tlf.planner.tile_sizes.largest_tiles import TileSizes, TileSizeSelector
 
 
@@ -112,7 +108,7 @@ class GraphSelectTileSizesPass(ModulePass):
         timed: NpuEstimator,
     ) -> None:
         """Select among the fastest plans of groups by evaluating the whole program."""
-        evaluator = evaluator_of(context, timed.target, MAX_INSTRUCTIONS)
+        evaluator = evaluator_of(context, timed.target, REFINEMENT.tile_instructions)
         if evaluator is None or self.max_evaluations == 0:
             return
 
@@ -122,7 +118,9 @@ class GraphSelectTileSizesPass(ModulePass):
         groups = [each for each in planned if not _is_in_preparation(each)]
         families = families_of(groups, plans_of)
         evaluations = (
-            MAX_EVALUATIONS if self.max_evaluations is None else self.max_evaluations
+            REFINEMENT.tile_evaluations
+            if self.max_evaluations is None
+            else self.max_evaluations
         )
         TileRefinement(op, evaluator, evaluations).refine_families(families)
 

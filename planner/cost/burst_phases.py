@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from math import gcd
 
 from tlf.analysis.tiling.group_tiling import TileLoop
+from tlf.planner.settings.search_budgets import TILE_SEARCH
 from tlf.support.affine.index_access import Box
-
-MOST = 8
-"""Maximum number of phases; of more, an evenly spaced subset is used."""
 
 
 def burst_phases_of(box: Box, strides: Sequence[int], burst: int) -> tuple[int, ...]:
@@ -30,4 +28,4 @@ def burst_phases_of(box: Box, strides: Sequence[int], burst: int) -> tuple[int, 
         count = min(loop.trips, burst // gcd(step, burst))
         phases = {(phase + n * step) % burst for phase in phases for n in range(count)}
     ordered = sorted(phases)
-    return tuple(ordered[:: -(-len(ordered) // MOST)])
+    return tuple(ordered[:: -(-len(ordered) // TILE_SEARCH.max_burst_phases)])

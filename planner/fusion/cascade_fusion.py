@@ -27,9 +27,7 @@ from tlf.planner.fusion.producer_closure import (
     producer_closure_of,
     reader_closure_of,
 )
-
-ALIKE = 0.05
-"""Relative slowdown up to which one loop is preferred, as it needs less memory."""
+from tlf.planner.settings.search_budgets import PARTITION
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,9 @@ class CascadeCost:
         """True if one loop is profitable."""
         if self.fused_cycles is None or self.separate_cycles is None:
             return False
-        return self.fused_cycles < (1 + ALIKE) * self.separate_cycles
+        return (
+            self.fused_cycles < (1 + PARTITION.cascade_slowdown) * self.separate_cycles
+        )
 
     @property
     def describe(self) -> str:

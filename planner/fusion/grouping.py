@@ -50,6 +50,7 @@ from tlf.planner.fusion.remark_collector import (
     too_many_operations,
 )
 from tlf.planner.fusion.view_barriers import explain_view_barriers, is_unit_reshape
+from tlf.planner.settings.search_budgets import PARTITION
 
 COPY = "a copy in an inner level runs where its result is used"
 """Reason why a copy is in another group than the producer of its operand."""
@@ -59,12 +60,6 @@ Groups: TypeAlias = dict[Operation, list[TilingInterface]]
 
 Missed: TypeAlias = list[tuple[Operation, Operation, str]]
 """Producers and readers in different groups, and the reason."""
-
-CONTRACTIONS = 1
-"""Default maximum number of contractions in a group."""
-
-OPERATIONS = 64
-"""Default maximum number of operations in a group."""
 
 
 FEWER = "this reduces the intermediate traffic"
@@ -82,8 +77,8 @@ class Grouping:
 
     level: Level
     target: TargetSpec
-    contractions: int = CONTRACTIONS
-    operations: int = OPERATIONS
+    contractions: int = PARTITION.contractions
+    operations: int = PARTITION.operations
     remarks: RemarkCollector = field(
         default_factory=lambda: RemarkCollector("graph-group")
     )

@@ -12,21 +12,10 @@ from xdsl.ir import Operation, SSAValue
 from tlf.dialects import graph
 from tlf.dialects.interfaces import ContractionInterface, TilingInterface
 from tlf.dialects.types import tensor_type
+from tlf.planner.settings.search_budgets import PARTITION
 
 Part: TypeAlias = Sequence[TilingInterface]
 """Operations of one group."""
-
-MOST = 8
-"""Maximum number of groups in a closure."""
-
-OPERATIONS = 48
-"""Maximum number of operations of all groups in a closure."""
-
-SMALL = 8
-"""
-Ratio of the elements of the largest tensor to those of a small one, which may pass
-between groups.
-"""
 
 
 def operands_of(operations: Part) -> list[SSAValue]:
@@ -59,12 +48,14 @@ def reader_closure_of(
     max_elements = max(
         _element_count(value) for part in parts for value in operands_of(part)
     )
-    while len(parts) <= MOST:
+    while len(parts) <= PARTITION.closure_groups:
         inside: set[Operation] = {op for part in parts for op in part}
         readers = {
             reader: groups.get(reader)
             for part in parts
-            for reader in _outside_readers(part, inside, max_elements // SMALL)
+            for reader in _outside_readers(
+                part, inside, max_elements // PARTITION.small_tensor_ratio
+            )
         }
         if not readers:
             return parts
@@ -85,8 +76,8 @@ def _collect_producers(
 ) -> list[Part]:
     closure = {id(group): group}
     pending, visited = deque(values), set[Operation]()
-    remaining = OPERATIONS - len(group)
-    while pending and len(closure) < MOST:
+    remaining = PARTITION.closure_operations - len(group)
+    while pending and len(closure) < PARTITION.closure_groups:
         value = pending.popleft()
         owner = (source_of(value) if through_views else value).owner
         if not isinstance(owner, Operation) or owner not in groups or owner in visited:
@@ -116,7 +107,11 @@ def _drop_stored(parts: list[Part]) -> list[Part]:
         inside: set[Operation] = _with_views(parts)
         first, *producers = parts
         stored = [
-            any(_outside_readers(part, inside, max_elements // SMALL))
+            any(
+                _outside_readers(
+                    part, inside, max_elements // PARTITION.small_tensor_ratio
+                )
+            )
             for part in producers
         ]
         if not any(stored):

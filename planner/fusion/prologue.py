@@ -27,6 +27,7 @@ from tlf.dialects.interfaces import (
 from tlf.dialects.target import Level, TargetSpec
 from tlf.dialects.tile import level_of
 from tlf.dialects.types import dtype_of, tensor_type
+from tlf.planner.settings.control_code import CONTROL_CODE
 
 MOVED = "an operand of a contraction is moved or reduced, not computed elementwise"
 SHARED = "the producers of a contraction's operand have other users"
@@ -34,9 +35,6 @@ COSTLY = "recomputing an operand of a contraction for every tile is not profitab
 
 TILES = 3
 """Number of tiles of a contraction: one of each operand and of the result."""
-
-PASSING = 3
-"""Vector steps to hand an element to the matrix engine: store, wait, load."""
 
 
 @dataclass
@@ -116,7 +114,7 @@ class PrologueRule:
         inner_bandwidth, outer_bandwidth = self._bandwidths_of(value)
         saved = 2 * stored / outer_bandwidth + (reads - 1) * extra / inner_bandwidth
         steps = sum(self._lane_steps_of(each) for each in computing)
-        passing_steps = PASSING * tensor_type(value).element_count()
+        passing_steps = CONTROL_CODE.element_steps * tensor_type(value).element_count()
         return saved >= reads * (steps + passing_steps) / self.rate
 
     def _lane_steps_of(self, op: Operation) -> int:

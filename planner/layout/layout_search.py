@@ -13,6 +13,7 @@ from tlf.dialects.types import tensor_type
 from tlf.planner.cost.npu.outer_plan import OuterPlan
 from tlf.planner.layout.layout_costs import LayoutCosts
 from tlf.planner.layout.stored_tensors import StoredTensor
+from tlf.planner.settings.search_budgets import PARTITION
 from tlf.support.affine.axis_orders import (
     Order,
     candidate_orders,
@@ -21,15 +22,6 @@ from tlf.support.affine.axis_orders import (
 )
 
 Assignment: TypeAlias = dict[StoredTensor, Order]
-
-GAIN = 0.005
-"""Minimum relative saving of the groups' time for another assignment."""
-
-BEATEN = 1.1
-"""
-Ratio to the best plan above which a plan is replaced because it relied on other
-layouts.
-"""
 
 
 @dataclass
@@ -66,7 +58,7 @@ class LayoutSearch:
             map(self._improve_assignment, self._start_assignments(current)),
             key=self._estimate_total,
         )
-        min_gain = GAIN * self._total_cost(current)
+        min_gain = PARTITION.layout_gain * self._total_cost(current)
         return (
             candidate
             if self._total_cost(current) - self._total_cost(candidate) > min_gain
@@ -98,7 +90,9 @@ class LayoutSearch:
         does not have.
         """
         own = self.costs.own_plan(group, self._layouts_of_group(group, assignment))
-        return own is not None and _rank_of(own) > _rank_of(plan) * BEATEN
+        return (
+            own is not None and _rank_of(own) > _rank_of(plan) * PARTITION.layout_ratio
+        )
 
     def _can_gain(self, tensor: StoredTensor, given: Assignment) -> bool:
         """
@@ -108,7 +102,7 @@ class LayoutSearch:
         return any(
             (plan := self._plan_of_group(group, given)) is not None
             and (limit := self._unconstrained_plan(group, given)) is not None
-            and _rank_of(plan) > _rank_of(limit) * (1 + GAIN)
+            and _rank_of(plan) > _rank_of(limit) * (1 + PARTITION.layout_gain)
             for group in tensor.groups
         )
 

@@ -31,16 +31,9 @@ from tlf.planner.partition.block_problem import aligned_bytes
 from tlf.planner.partition.merged_group import MergedGroup
 from tlf.planner.partition.slice_fusion import is_fusible_view
 from tlf.planner.search_space import UNRESTRICTED, SearchSpace
+from tlf.planner.settings.search_budgets import PARTITION
 from tlf.support.affine.index_access import Interval
 from tlf.support.partition import Context, CostModel, Option, mask_of, members
-
-MAX_OPERATIONS = 144
-"""Default maximum number of operations in a merged group."""
-
-LEAST_GAIN = 16
-"""
-Inverse of the minimum fraction of the cycles to save for other plans to be searched.
-"""
 
 
 class WorkLimitError(Exception):
@@ -64,7 +57,7 @@ class GroupCosts(CostModel):
         contractions: int,
         freedom: SearchSpace = UNRESTRICTED,
         free: AbstractSet[SSAValue] = frozenset(),
-        operations: int = MAX_OPERATIONS,
+        operations: int = PARTITION.merged_operations,
         memo: Memo | None = None,
     ) -> None:
         self.nodes = nodes
@@ -196,7 +189,10 @@ class GroupCosts(CostModel):
             cost.early_cycles,
             search.streamable_cycles(early),
         )
-        if gain * LEAST_GAIN <= cost.cycles_after_prefetch + cost.early_cycles:
+        if (
+            gain * PARTITION.min_gain_divisor
+            <= cost.cycles_after_prefetch + cost.early_cycles
+        ):
             return
         search_without_prefetch = search.with_residency(
             replace(search.residency, early=frozenset()), search.capacity

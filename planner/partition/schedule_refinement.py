@@ -19,41 +19,8 @@ from tlf.planner.partition.block_problem import BlockProblem
 from tlf.planner.partition.group_cost_model import GroupCosts
 from tlf.planner.partition.schedule_application import apply_schedule
 from tlf.planner.partition.step_orders import StepOrders
+from tlf.planner.settings.search_budgets import REFINEMENT
 from tlf.support.partition import Objective, Option, Schedule
-
-MAX_EVALUATED_OPERATIONS = 400
-"""
-Default maximum of the operations of all programs that are evaluated, except for
-prefetch candidates.
-"""
-
-MAX_EVALUATIONS = 16
-"""Default number of programs that are evaluated, for small programs."""
-
-MAX_INSTRUCTIONS = 2_000_000
-"""Maximum number of instructions that are run to evaluate programs."""
-
-SMALL = 16
-"""Maximum number of operations of a small program."""
-
-RUNNERS_UP = 16
-"""Number of alternative plans of a group that are evaluated."""
-
-MAX_PREFETCH_PLANS = 4
-"""Maximum number of plans with prefetch that are evaluated for each group."""
-
-PATIENCE_DIVISOR = 4
-"""
-Ratio of all evaluations to the consecutive slower candidates after which a search
-stops.
-"""
-
-RUNNER_UP_RATIO = 1.02
-"""Maximum ratio to the best rank of another schedule whose plans are searched, too."""
-
-PRUNE_RATIO = 1.5
-"""Ratio to the best cost by the cost model above which a schedule is not evaluated."""
-
 
 Ranked: TypeAlias = "tuple[int, Schedule]"
 """Schedule and its rank by evaluated cycles."""
@@ -147,7 +114,7 @@ class ScheduleRefinement:
     @property
     def _patience(self) -> int:
         """Number of consecutive slower candidates after which a search stops."""
-        return -(-self.max_evaluations // PATIENCE_DIVISOR)
+        return -(-self.max_evaluations // REFINEMENT.patience_divisor)
 
     @property
     def _half_patience(self) -> int:
@@ -185,7 +152,7 @@ class ScheduleRefinement:
         """
         with_other_groups = [each for each in known if each[1].groups != way.groups]
         other = min(with_other_groups, key=_rank_of, default=None)
-        if other is not None and other[0] <= RUNNER_UP_RATIO * rank:
+        if other is not None and other[0] <= REFINEMENT.runner_up_ratio * rank:
             yield self._hill_climb(*other, self._half_patience)
 
     def _rank_until_stalled(
@@ -249,11 +216,11 @@ class ScheduleRefinement:
         """Return the best schedules in which a step prefetches windows, if it can."""
         step = way.steps[number]
         options = self.costs.prefetch_candidates(
-            step.group, step.context, step.option, RUNNERS_UP + 1
+            step.group, step.context, step.option, REFINEMENT.alternative_plans + 1
         )
         schedules = (_with_option(way, number, option) for option in options)
         promising = [other for other in schedules if self._is_promising(other, way)]
-        return sorted(promising, key=self._modelled_rank)[:MAX_PREFETCH_PLANS]
+        return sorted(promising, key=self._modelled_rank)[: REFINEMENT.prefetch_plans]
 
     def _best_with_prefetch(self, way: Schedule) -> Schedule:
         """
@@ -283,7 +250,9 @@ class ScheduleRefinement:
     def _plan_neighbours(self, way: Schedule) -> Iterator[Schedule]:
         """Yield the schedules with another plan of one group."""
         for index, step in enumerate(way.steps):
-            choices = self.costs.candidates(step.group, step.context, RUNNERS_UP + 1)
+            choices = self.costs.candidates(
+                step.group, step.context, REFINEMENT.alternative_plans + 1
+            )
             for option in choices:
                 other = _with_option(way, index, option)
                 if option.plan != step.option.plan and self._is_promising(other, way):
@@ -293,7 +262,9 @@ class ScheduleRefinement:
         """
         Return `True` if a schedule may be better than the best one once evaluated.
         """
-        return self._modelled_rank(way) <= PRUNE_RATIO * self._modelled_rank(best)
+        return self._modelled_rank(way) <= REFINEMENT.prune_ratio * self._modelled_rank(
+            best
+        )
 
     def _modelled_rank(self, way: Schedule) -> int:
         """Return the rank of a schedule by the cost model."""
@@ -353,7 +324,9 @@ def _plan_key(plan: object) -> object:
 
 
 def limit_evaluations(
-    stated: BlockProblem, tries: int | None, effort: int = MAX_EVALUATED_OPERATIONS
+    stated: BlockProblem,
+    tries: int | None,
+    effort: int = REFINEMENT.evaluated_operations,
 ) -> int:
     """
     Return the number of trial lowerings in a block, given the number asked for and the
@@ -365,7 +338,9 @@ def limit_evaluations(
         _operation_count(op) for op in block.ops if isinstance(op, graph.GroupOp)
     )
     if tries is None:
-        tries = MAX_EVALUATIONS if size <= SMALL else 0
+        tries = (
+            REFINEMENT.schedule_evaluations if size <= REFINEMENT.small_program else 0
+        )
     materialized = sum(_is_materialized(op) for op in block.ops)
     return min(tries, effort // max(1, size + materialized))
 

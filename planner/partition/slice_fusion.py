@@ -13,9 +13,7 @@ from tlf.dialects.slice_views import is_stored_slice, is_unit_stride_slice
 from tlf.dialects.target import Level, TargetSpec
 from tlf.dialects.types import byte_count, tensor_type
 from tlf.planner.partition.merged_group import MergedGroup, merge_operations
-
-SMALL = 8
-"""A tensor is small if the level has room for this many tensors of its size."""
+from tlf.planner.settings.search_budgets import PARTITION
 
 
 def fuse_slices(block: Block, level: Level, target: TargetSpec) -> None:
@@ -54,7 +52,10 @@ def is_fusible_view(op: Operation, level: Level) -> bool:
 
 def _is_small(op: Operation, level: Level) -> bool:
     """Return `True` if the level has room for several tensors of the operand's size."""
-    return byte_count(tensor_type(op.operands[0])) * SMALL <= level.capacity
+    return (
+        byte_count(tensor_type(op.operands[0])) * PARTITION.resident_operands
+        <= level.capacity
+    )
 
 
 def is_view_or_slice(op: Operation) -> bool:

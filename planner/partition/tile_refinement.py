@@ -9,15 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects import graph
 from tlf.planner.context import Evaluator
-
-MAX_EVALUATIONS = 24
-"""Maximum number of programs evaluated."""
-
-MAX_INSTRUCTIONS = 800_000
-"""Maximum number of instructions run to evaluate programs."""
-
-SMALL = 64
-"""Maximum number of operations of a program that is evaluated."""
+from tlf.planner.settings.search_budgets import REFINEMENT
 
 Families = Mapping[Sequence[graph.PlanAttr], Sequence[graph.GroupOp]]
 """Groups of the same structure, by their candidate plans, the fastest first."""
@@ -36,7 +28,7 @@ class TileRefinement:
     module: ModuleOp
     """Module whose groups all have plans."""
     evaluator: Evaluator
-    max_evaluations: int = MAX_EVALUATIONS
+    max_evaluations: int = REFINEMENT.tile_evaluations
 
     def refine_families(self, families: Families) -> None:
         """Set the plans of families of groups that make the program the fastest."""
@@ -84,7 +76,10 @@ def _set_plan(groups: Sequence[graph.GroupOp], plan: graph.PlanAttr) -> None:
 
 def is_small_program(groups: Iterable[graph.GroupOp]) -> bool:
     """Return `True` if groups have few enough operations for a trial evaluation."""
-    return sum(len(group.body.block.ops) - 1 for group in groups) <= SMALL
+    return (
+        sum(len(group.body.block.ops) - 1 for group in groups)
+        <= REFINEMENT.tiled_program
+    )
 
 
 def families_of(

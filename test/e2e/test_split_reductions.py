@@ -1,6 +1,7 @@
 """Reductions of parts of an axis compute what PyTorch does, on all targets."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -14,6 +15,7 @@ from tlf.passes.graph.reassociate.change_evaluation import BlockChange, ChangeEv
 from tlf.passes.graph.split_reductions import split_counts
 from tlf.passes.graph.split_reductions.reduction_splitting import SplittableReductions
 from tlf.planner.fusion.producer_closure import Part
+from tlf.planner.settings.search_budgets import PARTITION, REASSOCIATION
 
 FORMS = (
     "padding",
@@ -41,8 +43,10 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr(SplittableReductions, "split_into", counting)
     monkeypatch.setattr(ChangeEvaluator, "saved_cycles", saved)
-    monkeypatch.setattr(split_counts, "MIN_PART_EXTENT", 3)
-    monkeypatch.setattr(graph_split_k_reductions, "OPERATIONS", 1000)
+    small = replace(REASSOCIATION, min_part_extent=3)
+    monkeypatch.setattr(split_counts, "REASSOCIATION", small)
+    large = replace(PARTITION, closure_operations=1000)
+    monkeypatch.setattr(graph_split_k_reductions, "PARTITION", large)
     return found
 
 

@@ -44,20 +44,21 @@ def _graph(devices: Sequence[str], *, moves: bool = True) -> fx.GraphModule:
     return fx.GraphModule(torch.nn.Module(), graph)
 
 
-def _parts(found: PartitionedGraph) -> Sequence[Sequence[str]]:
+def _parts(found: PartitionedGraph) -> list[list[str]]:
     """The operations of each part, with the accelerators of each; parts convert."""
+    parts = list[list[str]]()
     for name in found.submodules:
         part = found.module.get_submodule(name)
         assert isinstance(part, fx.GraphModule)
         import_graph(part).module.verify()
-    return [
-        [
-            f"{node.target} {sorted(map(str, accelerators_of(node)))}"
-            for node in found.module.get_submodule(name).graph.nodes
-            if node.op == "call_function"
-        ]
-        for name in found.submodules
-    ]
+        parts.append(
+            [
+                f"{node.target} {sorted(map(str, accelerators_of(node)))}"
+                for node in part.graph.nodes
+                if node.op == "call_function"
+            ]
+        )
+    return parts
 
 
 def test_copies_between_accelerators_stay_with_pytorch():

@@ -2,12 +2,16 @@
 Cycles of programs of groups by trial lowering, which does not compile them to the end.
 """
 
+from dataclasses import replace
+
 import pytest
 from optimality_chip import Chip, small_chips
 from optimality_graphs import small_network
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.lowering.evaluator import LoweringEvaluator
+from tlf.passes.plan import graph_select_tile_sizes
+from tlf.planner.settings.search_budgets import REFINEMENT
 
 CHIP = Chip(small_chips()["near"])
 
@@ -20,7 +24,8 @@ def test_tells_what_the_simulator_finds(seed: int, monkeypatch: pytest.MonkeyPat
     The inner tiles are those that are fastest by themselves, as the evaluation takes
     them.
     """
-    monkeypatch.setattr("tlf.passes.plan.graph_select_tile_sizes.MAX_EVALUATIONS", 0)
+    budget = replace(REFINEMENT, tile_evaluations=0)
+    monkeypatch.setattr(graph_select_tile_sizes, "REFINEMENT", budget)
     made = CHIP.partition_module(
         CHIP.group_module(small_network(seed)), "max-evaluations=0"
     )

@@ -28,19 +28,16 @@ from tlf.passes.graph.graph_outline_prepare import outline_preparation
 from tlf.planner.context import memo_of
 from tlf.planner.estimator import Estimator
 from tlf.planner.estimator_selection import estimator_of
-from tlf.planner.fusion.cascade_fusion import ALIKE, CascadeFusion
+from tlf.planner.fusion.cascade_fusion import CascadeFusion
 from tlf.planner.fusion.grouping import Grouping, Groups
 from tlf.planner.fusion.producer_closure import Part, operations_in_order
+from tlf.planner.settings.search_budgets import PARTITION, REASSOCIATION
 
 BlockChange: TypeAlias = Callable[[Sequence[TilingInterface]], bool]
 """
 A rewrite of operations in program order that returns `True` if it applied. Equal
 changes must have equal effects, because results are cached by change.
 """
-
-
-MIN_SPLIT_GAIN = 0.1
-"""Minimum fraction of the cycles that a change must save if it adds groups."""
 
 
 @dataclass
@@ -180,7 +177,7 @@ def _gain_tolerance(more: int) -> float:
     """
     if not more:
         return 0.0
-    return ALIKE if more < 0 else -MIN_SPLIT_GAIN
+    return PARTITION.cascade_slowdown if more < 0 else -REASSOCIATION.min_split_gain
 
 
 def _function_of(module: ModuleOp) -> func.FuncOp:

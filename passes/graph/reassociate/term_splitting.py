@@ -21,12 +21,7 @@ from tlf.passes.graph.reassociate.broadcast_views import (
     reshape_broadcast,
 )
 from tlf.passes.graph.reassociate.leading_elements import LeadingElements
-
-LEADING_COUNT = 16
-"""Number of leading elements whose mean is subtracted from varying terms."""
-
-MAX_TERMS = 16
-"""Maximum number of terms that a value is split into."""
+from tlf.planner.settings.search_budgets import REASSOCIATION
 
 
 @dataclass(frozen=True)
@@ -124,7 +119,9 @@ class TermSplitter:
     _leading: LeadingElements = field(init=False)
 
     def __post_init__(self) -> None:
-        self._leading = LeadingElements(self.axis, LEADING_COUNT, self.program.builder)
+        self._leading = LeadingElements(
+            self.axis, REASSOCIATION.leading_elements, self.program.builder
+        )
 
     def is_varying(self, value: SSAValue) -> bool:
         """Return `True` if a value varies along the axis."""
@@ -202,7 +199,7 @@ class TermSplitter:
         if not self.is_worth_splitting(value):
             return _single_term(value)
         terms = self._split_operation(value.owner)
-        return terms if len(terms) <= MAX_TERMS else _single_term(value)
+        return terms if len(terms) <= REASSOCIATION.max_terms else _single_term(value)
 
     def _split_operation(self, owner: Operation | object) -> list[Term]:
         match owner:

@@ -9,18 +9,7 @@ from xdsl.ir import Operation
 
 from tlf.dialects.interfaces import AccumulatingInterface, ContractionInterface
 from tlf.dialects.types import tensor_type
-
-MIN_PART_EXTENT = 64
-"""Minimum extent of a part."""
-
-TILE_ROWS = 64
-"""Assumed number of rows of a large tile in the innermost level."""
-
-TILE_COLUMNS = 128
-"""Assumed number of columns of a large tile of a contraction."""
-
-TILES_PER_PROCESSOR = 2
-"""Number of tiles per processor at which all processors are busy."""
+from tlf.planner.settings.search_budgets import REASSOCIATION
 
 
 def candidate_split_counts(
@@ -32,16 +21,17 @@ def candidate_split_counts(
     """
     if (
         processors == 1
-        or min_result_tiles(reductions) >= TILES_PER_PROCESSOR * processors
+        or min_result_tiles(reductions)
+        >= REASSOCIATION.tiles_per_processor * processors
     ):
         return []
     candidates, count = list[int](), 2
-    while count <= extent // MIN_PART_EXTENT:
+    while count <= extent // REASSOCIATION.min_part_extent:
         divisor = _divisor_near(extent, count)
         if (
             divisor is not None
             and divisor not in candidates
-            and divisor <= extent // MIN_PART_EXTENT
+            and divisor <= extent // REASSOCIATION.min_part_extent
         ):
             candidates.append(divisor)
         count *= 2
@@ -77,7 +67,14 @@ def _result_tiles_of(op: Operation) -> int:
     """Return the number of large tiles of the result of a reduction."""
     elements = tensor_type(op.results[0]).element_count()
     is_product = isinstance(op, ContractionInterface)
-    return -(-elements // (TILE_ROWS * TILE_COLUMNS if is_product else TILE_ROWS))
+    return -(
+        -elements
+        // (
+            REASSOCIATION.tile_rows * REASSOCIATION.tile_columns
+            if is_product
+            else REASSOCIATION.tile_rows
+        )
+    )
 
 
 def _divisor_near(extent: int, count: int) -> int | None:

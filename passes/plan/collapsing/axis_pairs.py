@@ -18,10 +18,8 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.padding_interface import PaddingInterface
 from tlf.dialects.types import tensor_type
+from tlf.planner.settings.search_budgets import PARTITION
 from tlf.support.affine.index_access import Accesses, IndexAccess
-
-MAX_PASSES = 2
-"""Assumed maximum width of a tile of several rows, in passes of the matrix engine."""
 
 
 class _NotAPairError(Exception):
@@ -124,7 +122,7 @@ def _has_fewer_passes(rows: int, row: int, side: int) -> bool:
     """
     Return `True` if collapsed rows take fewer passes than tiles of whole rows.
     """
-    max_rows = max(1, MAX_PASSES * side // row)
+    max_rows = max(1, PARTITION.collapsed_array_passes * side // row)
     uncollapsed = min(
         -(-rows // count) * -(-count * row // side) for count in range(1, max_rows + 1)
     )

@@ -24,42 +24,11 @@ from tlf.dialects.types import dtype_of, tensor_type
 from tlf.planner.cost.gpu.chip import Chip
 from tlf.planner.cost.gpu.operand_swap import OperandSwap, axis_roles_of, matmul_work_of
 from tlf.planner.cost.gpu.unit_cycles import NO_CYCLES, UnitCycles
+from tlf.planner.settings.gpu_calibration import MATRIX_INSTRUCTIONS, TRITON_CALIBRATION
 from tlf.support.affine.index_access import accessed_box
-
-DEPTH = 32
-"""
-Bytes of a row of the left factor, and of a column of the right factor, that a narrow
-matrix instruction reads.
-"""
 
 MATRIX = 2
 """Number of axes of a factor that needs no collapsing."""
-
-CONFLICTS = 8
-"""
-Rows of eight elements that one step reads from shared memory: the cost of copying a
-transposed factor, in bytes per byte.
-"""
-
-NARROW = 16 * 8
-"""Elements of the result of a narrow matrix instruction."""
-
-VECTOR = 16
-"""Contiguous bytes of a row per thread."""
-
-ROW = 4
-"""Number of threads over which a result row of a matrix instruction is spread."""
-
-WARP_GROUP = 4
-"""Number of warps that execute one matrix instruction of full rate."""
-
-
-EXCHANGE = 4
-"""
-Cycles in which a warp exchanges one of its results with the other warps: measured with
-products of a row vector and a row-major matrix of 32 to 256 rows, computed by one to
-eight warps.
-"""
 
 
 @dataclass(frozen=True)
@@ -174,8 +143,12 @@ class ComputeModel:
         product = self.product_of(tiled)
         if not self.is_narrow_mma(product):
             return 0.0
-        count = ceil(product.depth * product.width / DEPTH)
-        tiles = product.rows * product.columns / (NARROW * warps)
+        count = ceil(
+            product.depth * product.width / MATRIX_INSTRUCTIONS.narrow_depth_bytes
+        )
+        tiles = (
+            product.rows * product.columns / (MATRIX_INSTRUCTIONS.narrow_result * warps)
+        )
         interleaved = (
             max(0.0, 1 - 1 / tiles) * self._product_cycles(tiled, warps).matrix
         )
@@ -228,9 +201,17 @@ class ComputeModel:
         if any(access.depends_on({*tiled.facts.reduction_dims}) for access in last):
             return NO_CYCLES
         width = dtype_of(tensor_type(tiled.op.operands[operand]).element_type).itemsize
-        parts = elements_of_box(box) * width // (VECTOR * self.chip.gpu.warp)
+        parts = (
+            elements_of_box(box)
+            * width
+            // (MATRIX_INSTRUCTIONS.row_bytes * self.chip.gpu.warp)
+        )
         results = elements_of_box(tiled.result)
-        return UnitCycles(shared=EXCHANGE * results * max(1, min(warps, parts)))
+        return UnitCycles(
+            shared=TRITON_CALIBRATION.exchange_cycles
+            * results
+            * max(1, min(warps, parts))
+        )
 
     def reduction_latency(self, tiled: TiledOperation, warps: int) -> float:
         """
@@ -253,16 +234,21 @@ class ComputeModel:
         """
         Return the latency of a reduction whose tile has many rows. `made` is the
         product that computes its operand, if any: matrix instructions of full rate
-        spread a row over `ROW` threads, other operations over as many threads as the
-        row has vectors.
+        spread a row over `row_threads` threads, other operations over as many threads
+        as the row has vectors.
         """
         if not self.needs_thread_reduction(tiled):
             return 0.0
         gpu, rows = self.chip.gpu, elements_of_box(tiled.result)
-        spread = ROW
+        spread = MATRIX_INSTRUCTIONS.row_threads
         if made is None or not self.is_full_rate_mma(made):
             width = dtype_of(tensor_type(tiled.op.operands[0]).element_type).itemsize
-            vectors = elements_of_box(tiled.box) // rows * width // VECTOR
+            vectors = (
+                elements_of_box(tiled.box)
+                // rows
+                * width
+                // MATRIX_INSTRUCTIONS.row_bytes
+            )
             spread = max(1, min(gpu.warp * warps, vectors))
         rounds = log2(spread)
         exchanged = rows * spread * rounds / gpu.load_lanes
@@ -328,7 +314,11 @@ class ComputeModel:
             if self.has_collapsed_axes(tiled, operand):
                 box = accessed_box(tiled.facts.indexing_maps[operand] or (), tiled.box)
                 width = dtype_of(tensor_type(value).element_type).itemsize
-                times = CONFLICTS if self._is_transposed(tiled, operand) else 2
+                times = (
+                    MATRIX_INSTRUCTIONS.bank_conflicts
+                    if self._is_transposed(tiled, operand)
+                    else 2
+                )
                 total += times * elements_of_box(box) * width
         return total
 
@@ -362,7 +352,7 @@ class ComputeModel:
         """
         rows = self.chip.gpu.matrix_rows
         strips = ceil(product.rows / rows)
-        groups = max(1, warps // WARP_GROUP)
+        groups = max(1, warps // MATRIX_INSTRUCTIONS.warp_group)
         across = max(1, groups // strips)
         read = product.rows * across + product.columns * strips
         return float(product.batch * product.width * product.depth * read)

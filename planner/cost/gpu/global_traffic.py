@@ -23,19 +23,8 @@ from tlf.dialects.types import AnyTensor, dtype_of, tensor_type
 from tlf.machine.bursts import bus_bytes
 from tlf.planner.cost.burst_phases import burst_phases_of
 from tlf.planner.cost.covered_extents import covered_extent
+from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
 from tlf.support.affine.index_access import Box, IndexAccess, Interval, accessed_box
-
-VECTOR = 16
-"""Maximum bytes per load or store of a thread."""
-
-ADDRESSES = 2
-"""Lane steps for the address of one access."""
-
-MASK = 2
-"""Lane steps for the mask of a masked access."""
-
-PARTIAL = 2
-"""Cost of a store to a part of a sector, in whole sectors."""
 
 
 @dataclass(frozen=True)
@@ -108,8 +97,10 @@ class TrafficModel:
         cache_factor = 1.0
         if not is_read and width < contiguous:
             # Each store covers only a part of a sector.
-            cache_factor = PARTIAL * contiguous / width
-        elif contiguous < VECTOR and tensor.is_unaligned(box, self.sector):
+            cache_factor = TRITON_CALIBRATION.partial_sector_cost * contiguous / width
+        elif contiguous < TRITON_CALIBRATION.vector_bytes and tensor.is_unaligned(
+            box, self.sector
+        ):
             cache_factor += self.sector / (contiguous * self.warp) - (bus / payload - 1)
         return self._make_traffic(
             tensor,
@@ -120,7 +111,12 @@ class TrafficModel:
                 cache_bytes=bus * max(1.0, cache_factor),
                 rows=payload / max(self.sector, tensor.contiguous_bytes(box)),
                 accesses=payload / width,
-                steps=(ADDRESSES + MASK * tensor.needs_mask(box)) * payload / width,
+                steps=(
+                    TRITON_CALIBRATION.address_steps
+                    + TRITON_CALIBRATION.mask_steps * tensor.needs_mask(box)
+                )
+                * payload
+                / width,
             ),
             is_read,
         )
@@ -171,7 +167,10 @@ class TrafficModel:
         accesses = tiled.facts.indexing_maps[0] or ()
         if not _has_plain_axes(accesses):
             return tensor.item
-        width = gcd(_contiguous_gather_bytes(accesses, tiled.box, tensor), VECTOR)
+        width = gcd(
+            _contiguous_gather_bytes(accesses, tiled.box, tensor),
+            TRITON_CALIBRATION.vector_bytes,
+        )
         return self._divide_among_threads(width, tiled.result, tensor.item)
 
     def _tensor_of(self, value: SSAValue) -> _StoredTensor:
@@ -306,7 +305,7 @@ class _StoredTensor:
         Return the bytes per access of a thread: contiguous elements, limited so that
         every row of the tile starts at a multiple of them.
         """
-        width, run = VECTOR, 0
+        width, run = TRITON_CALIBRATION.vector_bytes, 0
         for axis in reversed(self.axes):
             interval, extent = box[axis], self.shape[axis]
             stride = self.strides[axis]

@@ -15,9 +15,10 @@ from tlf.dialects.target import Level, LevelKind, TargetSpec
 from tlf.dialects.tile import Mapping
 from tlf.planner.context import Memo
 from tlf.planner.cost.gpu.chip import Chip
-from tlf.planner.cost.gpu.kernel_model import STAGES, KernelModel
+from tlf.planner.cost.gpu.kernel_model import KernelModel
 from tlf.planner.cost.gpu.kernel_search import KernelCandidate, KernelSearch, Sizes
 from tlf.planner.search_space import UNRESTRICTED, SearchSpace
+from tlf.planner.settings.search_budgets import KERNEL_SEARCH
 from tlf.planner.tile_sizes.largest_tiles import TileSizeSelector
 
 
@@ -110,8 +111,8 @@ class GpuEstimator:
     ) -> graph.PlanAttr:
         """Return a candidate as a plan attribute."""
         count = len(members.tileable_axes(self.rules).parallel)
-        # `STAGES` is the default of loops that name no number of stages.
-        stages = 1 if choice.stages == STAGES else choice.stages
+        # `default_stages` is the default of loops that name no number of stages.
+        stages = 1 if choice.stages == KERNEL_SEARCH.default_stages else choice.stages
         return graph.PlanAttr(
             self.level.name,
             choice.sizes[:count],

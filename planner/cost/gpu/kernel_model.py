@@ -18,15 +18,8 @@ from tlf.planner.cost.gpu.kernel_cost import (
 from tlf.planner.cost.gpu.kernel_programs import KernelPrograms
 from tlf.planner.cost.gpu.program_resources import ProgramResources, ResourceDemand
 from tlf.planner.cost.gpu.unit_cycles import UnitCycles
-
-STAGES = 3
-"""Default number of iterations in flight of loops around matrix products."""
-
-TOGETHER = 1.15
-"""
-Slowdown of fused reductions in one loop that the model does not explain: measured with
-the programs of `bench/cascade_cases.py`.
-"""
+from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
+from tlf.planner.settings.search_budgets import KERNEL_SEARCH
 
 
 @dataclass
@@ -51,7 +44,9 @@ class KernelModel:
         cost = estimate_kernel_cost(self.work_of(tiling, stages), self.chip)
         if tiling.cascade is None:
             return cost
-        return replace(cost, cycles=cost.cycles * TOGETHER)
+        return replace(
+            cost, cycles=cost.cycles * TRITON_CALIBRATION.fused_reduction_slowdown
+        )
 
     def resources_of(self, tiling: GroupTiling, stages: int = 1) -> ProgramResources:
         """Return the resources of one program."""
@@ -76,11 +71,11 @@ class KernelModel:
     def _stages_of(self, tiling: GroupTiling, stages: int) -> int:
         """
         Return the iterations in flight; loops around matrix products default to
-        `STAGES`.
+        `default_stages`.
         """
         if stages > 1:
             return stages
-        return STAGES if self.has_products(tiling) else 1
+        return KERNEL_SEARCH.default_stages if self.has_products(tiling) else 1
 
     def has_products(self, tiling: GroupTiling) -> bool:
         """Return `True` if a group has a product that matrix instructions compute."""

@@ -17,28 +17,7 @@ from tlf.planner.cost.gpu.operand_reuse import ProgramGrid
 from tlf.planner.cost.gpu.program_resources import ProgramResources, ResourceDemand
 from tlf.planner.cost.gpu.source_products import find_source_product
 from tlf.planner.cost.gpu.unit_cycles import NO_CYCLES, UnitCycles
-
-LATE = 0.4
-"""Fraction of a product's time for which the load behind it waits."""
-
-BESIDE = 2.5
-"""
-Slowdown of narrow matrix instructions in a loop with other reductions, if they read
-loaded values: measured with `log_sum_exp`, `unit_product` and others of
-`bench/cascade_cases.py`.
-"""
-
-NARROW_STORE = 14
-"""
-Cycles in which a warp stores elements of less than `WORD` bytes separately: measured
-with products of 8192 rows and 50,257 columns in bf16, whose rows are not aligned.
-"""
-
-WORD = 4
-"""Minimum bytes per store of a thread at full rate."""
-
-KEPT = 0.5
-"""Fraction of the cache assumed to retain tensors that are read repeatedly."""
+from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
 
 
 @dataclass
@@ -193,9 +172,16 @@ class KernelPrograms:
         accesses = sum(
             each.totals.accesses
             for each in moves
-            if not each.is_read and each.totals.payload < WORD * each.totals.accesses
+            if not each.is_read
+            and each.totals.payload
+            < TRITON_CALIBRATION.full_store_bytes * each.totals.accesses
         )
-        return NARROW_STORE * accesses / self.grid.programs / self.chip.gpu.warp
+        return (
+            TRITON_CALIBRATION.narrow_store_cycles
+            * accesses
+            / self.grid.programs
+            / self.chip.gpu.warp
+        )
 
     def _register_staging_cycles(
         self, moves: list[TileTraffic], resources: ProgramResources
@@ -219,7 +205,11 @@ class KernelPrograms:
             if self._scope_of(tiled) is scope:
                 cycles = self.arithmetic.cycles_of_tile(tiled, self.warps)
                 cycles += self.arithmetic.cross_warp_cycles(tiled, self.warps)
-                slow = BESIDE if self._is_slowed(tiled) else 1.0
+                slow = (
+                    TRITON_CALIBRATION.narrow_product_slowdown
+                    if self._is_slowed(tiled)
+                    else 1.0
+                )
                 busy += cycles * (self._execution_count(tiled) * slow)
         if scope is LoopLevel.INNER and (corrected := self._correction_steps()):
             busy += UnitCycles(lanes=self.rounds * corrected / self.chip.lanes)
@@ -270,7 +260,10 @@ class KernelPrograms:
         if stages == 1:
             return self.steps * (step.total - step.port + max(0.0, chain - step.matrix))
         latency = self.chip.memory.latency
-        delay = LATE * max(step.matrix, step.shared, chain) + self.chip.gpu.barrier
+        delay = (
+            TRITON_CALIBRATION.load_wait * max(step.matrix, step.shared, chain)
+            + self.chip.gpu.barrier
+        )
         # Concurrent programs request their bytes together.
         resident = resources.count_resident(self.chip) * self.chip.processors
         steps = self.steps * ceil(self.grid.programs / resident)
@@ -353,7 +346,10 @@ class KernelPrograms:
         running = min(running, self.grid.programs)
         reread = [each for each in moves if each.is_read and _is_reread(each)]
         reread_bytes = sum(each.kernel_footprint for each in reread)
-        is_cached = reread_bytes <= KEPT * self.chip.cache.capacity
+        is_cached = (
+            reread_bytes
+            <= TRITON_CALIBRATION.cached_fraction * self.chip.cache.capacity
+        )
         total, gaps = 0.0, 0.0
         for each in moves:
             moved = each.totals

@@ -14,9 +14,10 @@ from tlf.dialects.target import Level, TargetSpec
 from tlf.dialects.triton import default_warp_count
 from tlf.dialects.types import dtype_of, tensor_type
 from tlf.planner.cost.gpu.compute_model import product_volume
-from tlf.planner.cost.gpu.global_traffic import VECTOR
 from tlf.planner.cost.gpu.kernel_cost import KernelCost
-from tlf.planner.cost.gpu.kernel_model import STAGES, KernelModel
+from tlf.planner.cost.gpu.kernel_model import KernelModel
+from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
+from tlf.planner.settings.search_budgets import KERNEL_SEARCH
 
 Sizes: TypeAlias = tuple[int, ...]
 """Tile sizes of the parallel axes, then of the reduction if it has a loop."""
@@ -26,25 +27,6 @@ DEPTHS = (2, 3, 4, 5)
 
 WARPS = default_warp_count(1)
 """Minimum number of warps of a program."""
-
-UNROLLED = 2048
-"""Maximum number of unrolled steps of a product per thread."""
-
-TOGETHER = 1024
-"""
-Maximum number of unrolled steps of several products together: measured with the
-attention of a layer in f32, which runs out of registers with twice as many.
-"""
-
-GAIN = 1e-3
-"""Minimum relative gain of a step of the search."""
-
-
-WORTH = 0.02
-"""Minimum relative gain of tiles other than the start of the search."""
-
-DEPTH = 0.05
-"""Minimum relative gain of a non-default number of iterations in flight."""
 
 
 @dataclass(frozen=True)
@@ -115,11 +97,13 @@ class KernelSearch:
                 (e for e in neighbours if e is not None), key=_rank_of, default=None
             )
             if neighbour is None or neighbour.cost.cycles > best.cost.cycles * (
-                1 - GAIN
+                1 - KERNEL_SEARCH.min_step_gain
             ):
                 break
             best = neighbour
-        is_worth = best.cost.cycles <= start.cost.cycles * (1 - WORTH)
+        is_worth = best.cost.cycles <= start.cost.cycles * (
+            1 - KERNEL_SEARCH.min_tile_gain
+        )
         return best if is_worth else start
 
     def _neighbour_sizes(self, sizes: Sizes) -> Iterator[Sizes]:
@@ -179,10 +163,22 @@ class KernelSearch:
             )
         ]
         best = min(candidates, key=_rank_of, default=None)
-        default = next((each for each in candidates if each.stages == STAGES), None)
+        default = next(
+            (
+                each
+                for each in candidates
+                if each.stages == KERNEL_SEARCH.default_stages
+            ),
+            None,
+        )
         if best is None or default is None:
             return best
-        return best if best.cost.cycles < default.cost.cycles * (1 - DEPTH) else default
+        return (
+            best
+            if best.cost.cycles
+            < default.cost.cycles * (1 - KERNEL_SEARCH.min_stages_gain)
+            else default
+        )
 
     def _pipeline_depths(self, tiling: GroupTiling) -> Sequence[int]:
         """Return the numbers of iterations in flight to evaluate."""
@@ -215,7 +211,10 @@ class KernelSearch:
             elements_of_box(box) * dtype_of(tensor_type(value).element_type).itemsize
             for value, box in moved
         )
-        return largest >= VECTOR * WARPS * self.kernels.chip.gpu.warp
+        return (
+            largest
+            >= TRITON_CALIBRATION.vector_bytes * WARPS * self.kernels.chip.gpu.warp
+        )
 
     def _has_small_products(self, tiling: GroupTiling) -> bool:
         """
@@ -233,11 +232,15 @@ class KernelSearch:
             elif not compute_model.has_matrix_shape(product):
                 if limit is not None and product_volume(product) > limit:
                     return False
-        most = UNROLLED if len(fused) < 2 else TOGETHER
+        most = (
+            KERNEL_SEARCH.max_unrolled_steps
+            if len(fused) < 2
+            else KERNEL_SEARCH.max_fused_unrolled_steps
+        )
         return sum(fused) <= most * demand.warps * compute_model.chip.gpu.warp
 
 
 def _rank_of(choice: KernelCandidate) -> tuple[float, int, int]:
     """Return the rank of a candidate: its cycles, then its distance from defaults."""
-    usual = abs(choice.stages - STAGES)
+    usual = abs(choice.stages - KERNEL_SEARCH.default_stages)
     return choice.cost.cycles, usual, choice.cost.programs

@@ -3,7 +3,7 @@ Operand reuse: the number of distinct tiles that concurrent programs read.
 
 Programs are numbered along the axes of the grid, the last axis fastest. Consecutive
 programs cover the last axis first, then the axis before it, and so on. With groups,
-each step of the last axis covers `GROUP` steps of the second-to-last axis.
+each step of the last axis covers `swizzled_programs` steps of the second-to-last axis.
 """
 
 from __future__ import annotations
@@ -12,9 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from tlf.analysis.tiling.group_tiling import TileLoop
-
-GROUP = 16
-"""Programs along the second-to-last axis that read the same columns of a product."""
+from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
 
 
 @dataclass(frozen=True)
@@ -49,5 +47,5 @@ class ProgramGrid:
         if not self.is_grouped or len(backwards) < 2:
             return backwards
         columns, (rows, count), *others = backwards
-        group = min(float(GROUP), count)
+        group = min(float(TRITON_CALIBRATION.swizzled_programs), count)
         return [(rows, group), columns, (rows, count / group), *others]

@@ -25,16 +25,8 @@ from tlf.planner.cost.gpu.compute_model import ComputeModel, Product, product_vo
 from tlf.planner.cost.gpu.global_traffic import TrafficModel
 from tlf.planner.cost.gpu.register_loads import RegisterLoads
 from tlf.planner.cost.gpu.source_products import find_source_product
+from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
 from tlf.support.affine.index_access import Box
-
-BASE = 32
-"""Registers per thread for addresses, masks and loops."""
-
-STEP = 8
-"""Allocation granularity of a thread's registers."""
-
-MARGIN = 7 / 8
-"""Fraction of the shared memory limit that a program may use."""
 
 REGISTER = 4
 """Bytes per register."""
@@ -65,7 +57,12 @@ class ProgramResources:
         """
         gpu = chip.gpu
         registers = min(self.registers, gpu.thread_registers)
-        allocated = -(-registers // STEP) * STEP * gpu.warp * self.warps
+        allocated = (
+            -(-registers // TRITON_CALIBRATION.register_granularity)
+            * TRITON_CALIBRATION.register_granularity
+            * gpu.warp
+            * self.warps
+        )
         limits = [
             gpu.programs,
             gpu.warps // self.warps,
@@ -80,7 +77,8 @@ class ProgramResources:
         """Return `True` if the resources of a program are within the limits."""
         return (
             self.registers <= chip.gpu.thread_registers
-            and self.shared <= MARGIN * chip.near_capacity
+            and self.shared
+            <= TRITON_CALIBRATION.shared_memory_fraction * chip.near_capacity
         )
 
 
@@ -126,13 +124,15 @@ class ResourceDemand:
     def _register_count(self) -> int:
         direct = self._register_loads.factors + self._register_loads.others
         live = self._max_live_bytes() + REGISTER * direct
-        registers = BASE + ceil(live / (self._thread_count * REGISTER))
+        registers = TRITON_CALIBRATION.base_registers + ceil(
+            live / (self._thread_count * REGISTER)
+        )
         is_fused = any(
             self.arithmetic.is_fused_multiply_add(each)
             for each in self._matrix_products()
         )
         is_looped = is_fused or self.tiling.cascade is not None
-        return registers + BASE if is_looped else registers
+        return registers + TRITON_CALIBRATION.base_registers if is_looped else registers
 
     def _largest_product(self) -> int:
         """

@@ -10,9 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from tlf.analysis.tiling.group_tiling import GroupTiling, LoopLevel, elements_of_box
 from tlf.dialects.interfaces import AccumulatingInterface, ContractionInterface
 from tlf.planner.cost.gpu.global_traffic import TrafficModel
-
-ASYNCHRONOUS = 4
-"""Minimum bytes per thread of an asynchronous copy to shared memory."""
+from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
 
 
 @dataclass(frozen=True)
@@ -45,13 +43,16 @@ def _find_narrow_loads(
     for (value, scope), boxes in tiling.reads.items():
         if scope is not LoopLevel.OUTER:
             for box in boxes:
-                if accesses.masked_width(value, box) < ASYNCHRONOUS:
+                if (
+                    accesses.masked_width(value, box)
+                    < TRITON_CALIBRATION.min_async_bytes
+                ):
                     yield value, elements_of_box(box)
     for op in tiling.gathered_operations:
         tiled = tiling.tiles[op]
         if tiled.loop_level is not LoopLevel.INNER:
             continue
-        if accesses.gathered_width(tiled) < ASYNCHRONOUS:
+        if accesses.gathered_width(tiled) < TRITON_CALIBRATION.min_async_bytes:
             yield op.results[0], elements_of_box(tiled.result)
 
 

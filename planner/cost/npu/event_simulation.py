@@ -16,16 +16,10 @@ from typing import NamedTuple, TypeAlias
 
 from tlf.machine.event_model import EventModel
 from tlf.machine.instruction_costs import Cost, InstructionCosts
+from tlf.planner.settings.control_code import CONTROL_CODE
+from tlf.planner.settings.search_budgets import TILE_SEARCH
 
 Buffer: TypeAlias = Hashable
-
-PATIENCE = 6
-"""Number of periods after which a loop is assumed to be in steady state."""
-
-LINES = 4
-"""
-Control processor instructions per engine instruction: addresses, a signal, a wait.
-"""
 
 
 @dataclass(frozen=True)
@@ -133,7 +127,7 @@ class Timeline:
         self._engines = len(self.model.free)
         engines = range(self._engines)
         self._others = [[n for n in engines if n != queue] for queue in engines]
-        self._issue = costs.machine.issue_cycles * LINES
+        self._issue = costs.machine.issue_cycles * CONTROL_CODE.issue_instructions
         slots = _multibuffer_counts(items)
         *self._first, size = accumulate(
             (count * self._engines for count in slots.values()), initial=0
@@ -211,7 +205,7 @@ class Timeline:
             periods += 1
             pairs = zip(self._relative_state(), before, strict=True)
             delta = [after - start for after, start in pairs]
-            if delta == last or periods == PATIENCE:
+            if delta == last or periods == TILE_SEARCH.steady_periods:
                 self._skip_periods(delta, remaining // period)
                 remaining %= period
             last = delta

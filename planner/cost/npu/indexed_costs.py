@@ -17,10 +17,8 @@ from tlf.dialects.target.npu_machine import machine_of
 from tlf.dialects.types import byte_count, dtype_of, tensor_type
 from tlf.machine.engine_cycles import transfer_cycles
 from tlf.machine.instruction_costs import Cost, Indices, InstructionCosts, TransferEnd
+from tlf.planner.settings.control_code import CONTROL_CODE
 from tlf.support.affine.index_access import Accesses
-
-STEPS = 3
-"""Steps per pair of position and index: a comparison, a select and a reduction step."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,10 @@ class IndexedCosts:
         positions = source.get_shape()[op.indexed_axis]
         count = tensor_type(op.results[0]).element_count() * positions
         loaded = transfer_cycles(byte_count(source), self.target.outermost.bandwidth)
-        return max(STEPS * self.costs.cost_of_elementwise(count).cycles, loaded)
+        return max(
+            CONTROL_CODE.gather_steps * self.costs.cost_of_elementwise(count).cycles,
+            loaded,
+        )
 
     def _scatter_cycles(self, op: IndexedWriteInterface, element: Attribute) -> int:
         """
@@ -90,7 +91,7 @@ class IndexedCosts:
         table, indices, updates = map(tensor_type, op.operands)
         positions = table.get_shape()[op.written_axis]
         has_shared_indices = indices.element_count() < updates.element_count()
-        steps = STEPS - has_shared_indices
+        steps = CONTROL_CODE.gather_steps - has_shared_indices
         count = updates.element_count() * positions
         loaded = transfer_cycles(
             self._copied_bytes(op), self.target.outermost.bandwidth

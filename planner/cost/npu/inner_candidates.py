@@ -14,15 +14,7 @@ from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.types import dtype_of, tensor_type
 from tlf.planner.cost.npu.shortlist import Sizes
 from tlf.planner.cost.npu.size_options import stepping_sizes
-
-EMPTY = 4
-"""Tiles whose rows fill less than 1 / EMPTY of a burst are excluded."""
-
-SHORT = 8
-"""Maximum extent of a reduction, such as the taps of a window, that is never tiled."""
-
-WORTHWHILE = 32
-"""Minimum columns and reduction steps of a product's tile, where extents allow."""
+from tlf.planner.settings.search_budgets import TILE_SEARCH
 
 
 @dataclass
@@ -70,7 +62,7 @@ class CandidateGrid:
         axes = self.axes
         floors = [*self._min_parallel_sizes(), *self._min_reduction_sizes()]
         short = [False] * len(axes.parallel)
-        short += [extent <= SHORT for extent in axes.reduction]
+        short += [extent <= TILE_SEARCH.untiled_reduction for extent in axes.reduction]
         extents = (*axes.parallel, *axes.reduction)
         free = (*axes.free, *axes.reduction_free)
         return [
@@ -83,11 +75,12 @@ class CandidateGrid:
     def _min_reduction_sizes(self) -> list[int]:
         """
         Return the minimum tile sizes of the reduction axes, whose product is at least
-        `WORTHWHILE` steps.
+        `min_product_extent` steps.
         """
         extents = self.axes.reduction
         return [
-            ceil(WORTHWHILE / prod(extents[axis + 1 :])) for axis in range(len(extents))
+            ceil(TILE_SEARCH.min_product_extent / prod(extents[axis + 1 :]))
+            for axis in range(len(extents))
         ]
 
     def _min_parallel_sizes(self) -> list[int]:
@@ -99,10 +92,14 @@ class CandidateGrid:
         item = dtype_of(tensor_type(root.results[0]).element_type).itemsize
         floors = [1] * len(self.axes.parallel)
         if floors:
-            floors[-1] = max(1, self.burst // item // EMPTY)
+            floors[-1] = max(1, self.burst // item // TILE_SEARCH.burst_divisor)
         extents = self.axes.parallel
-        if len(extents) > 2 and extents[1] >= WORTHWHILE and self._has_columns(1):
-            floors[1] = WORTHWHILE
+        if (
+            len(extents) > 2
+            and extents[1] >= TILE_SEARCH.min_product_extent
+            and self._has_columns(1)
+        ):
+            floors[1] = TILE_SEARCH.min_product_extent
         return floors
 
     @cached_property
@@ -122,8 +119,8 @@ class CandidateGrid:
 
     def _has_columns(self, axis: int) -> bool:
         """
-        Return `True` if an axis of the result has at least `WORTHWHILE` rows or columns
-        of a product.
+        Return `True` if an axis of the result has at least `min_product_extent` rows or
+        columns of a product.
         """
         facts = map(self.members.op_facts.of, self.contractions)
         sides = (
@@ -135,4 +132,4 @@ class CandidateGrid:
             )
             for each in facts
         )
-        return max(sides, default=1) >= WORTHWHILE
+        return max(sides, default=1) >= TILE_SEARCH.min_product_extent

@@ -36,33 +36,10 @@ from tlf.planner.cost.npu.size_options import size_options
 from tlf.planner.cost.npu.tile_footprint import TileBuffers
 from tlf.planner.cost.npu.tile_instructions import TileInstructions
 from tlf.planner.cost.npu.transfer_costs import TransferCosts
+from tlf.planner.settings.search_budgets import TILE_SEARCH
 
 STAGES = (1, 2, 3, 4)
 """Candidate numbers of iterations in flight."""
-
-TIMED = 8
-"""Number of best candidates by estimate that are simulated."""
-
-LITTLE = 2048
-"""
-Maximum total work of all executions, in cycles times cores, that is not worth
-overlapping.
-"""
-
-GRID = 1024
-"""Maximum number of grid points."""
-
-ROUGH = 256
-"""Maximum number of grid points of an approximate search."""
-
-HIDDEN = 16
-"""Fraction of overlappable work that is assumed to be exposed: 1 / HIDDEN."""
-
-SLOWER = 128
-"""Accepted slowdown of tiles that take much less memory: 1 / SLOWER."""
-
-NEAR = 8
-"""Maximum slowdown of alternatives, which may be better in combination: 1 / NEAR."""
 
 
 class InnerModel:
@@ -109,7 +86,7 @@ class InnerSearch:
     executions: int = 1
     """Number of times that the surrounding loops run the group."""
     stages: Sequence[int] = STAGES
-    grid: int = GRID
+    grid: int = TILE_SEARCH.max_grid_points
     large: tuple[list[Sizes], list[Sizes]] = field(
         default_factory=lambda: (list[Sizes](), list[Sizes]())
     )
@@ -137,15 +114,20 @@ class InnerSearch:
         """Return the best candidate, or `None` if no point of the grid fits."""
         if (single := self._single_tile_candidate()) is not None:
             return single
-        best = self._search_grid(TIMED)
+        best = self._search_grid(TILE_SEARCH.max_simulated)
         return (
             None if best is None else self._prefer_less_memory(self._hill_climb(best))
         )
 
     def candidates_near(self, best: TileCandidate) -> list[TileCandidate]:
-        """Return the best candidate, then the known ones at most 1 / NEAR slower."""
+        """
+        Return the best candidate, then the known ones at most 1 / `alternative_divisor`
+        slower.
+        """
         alternatives = (
-            each for each in self._candidates_within(best, NEAR) if each != best
+            each
+            for each in self._candidates_within(best, TILE_SEARCH.alternative_divisor)
+            if each != best
         )
         return [best, *sorted(alternatives, key=rank_of_candidate)]
 
@@ -166,7 +148,7 @@ class InnerSearch:
         """
         if 2 * best.bytes <= self.level.capacity:
             return best
-        known = self._candidates_within(best, SLOWER)
+        known = self._candidates_within(best, TILE_SEARCH.slowdown_divisor)
         smaller = (each for each in known if 4 * each.bytes <= 3 * best.bytes)
         return min(smaller, key=rank_of_candidate, default=best)
 
@@ -212,7 +194,7 @@ class InnerSearch:
             return None
         work = sum(busy_cycles_of(self._build_program(buffers, SINGLE)).values())
         cores = self.machinery.costs.machine.cores
-        if work * self.executions > LITTLE // cores:
+        if work * self.executions > TILE_SEARCH.serial_cycles // cores:
             return None
         return self.time_candidate(sizes, SINGLE)
 
@@ -371,5 +353,6 @@ def _estimate_cycles(program: Sequence[Item], stages: IterationsInFlight) -> int
         return total
     in_flight = max(stages.tiles, stages.reduce_stages) + 1
     return max(
-        busiest + (total - busiest) // HIDDEN, serial_cycles_of(program) // in_flight
+        busiest + (total - busiest) // TILE_SEARCH.exposed_divisor,
+        serial_cycles_of(program) // in_flight,
     )

@@ -23,6 +23,7 @@ from tlf.analysis.operations.banded_matmul import (
     Windows,
 )
 from tlf.planner.cost.npu.size_options import stepping_sizes
+from tlf.planner.settings.search_budgets import TILE_SEARCH
 
 SUM_BYTES = 4
 """Bytes per element of an accumulator."""
@@ -32,8 +33,6 @@ SLOTS = 2
 Slots of accumulator tiles in an inner memory: one is computed while another is rounded.
 """
 
-MANY = 1 << 12
-"""Maximum number of boxes to enumerate; for more, the array is assumed to be full."""
 
 Extents: TypeAlias = Sequence[int]
 
@@ -160,7 +159,7 @@ def min_padded_rows(axes: tuple[Axis, ...], side: int, most: int, sizes: Sizes) 
     extents = [ceil(extent / columns) for extent, columns in axes]
     options = [_rows_along(*axis, sizes) for axis in axes]
     tiles = prod(map(len, options))
-    if len(axes) < 2 or side == 1 or not 0 < tiles <= MANY:
+    if len(axes) < 2 or side == 1 or not 0 < tiles <= TILE_SEARCH.max_enumerated_boxes:
         return prod(extents)
     totals = (
         prod(-(-e // s) for e, s in zip(extents, tile, strict=True))

@@ -16,13 +16,7 @@ from tlf.dialects import graph, tile
 from tlf.dialects.target import Level, TargetSpec
 from tlf.dialects.tile import Mapping
 from tlf.planner.context import Memo
-from tlf.planner.cost.npu.inner_search import (
-    GRID,
-    ROUGH,
-    STAGES,
-    InnerModel,
-    InnerSearch,
-)
+from tlf.planner.cost.npu.inner_search import STAGES, InnerModel, InnerSearch
 from tlf.planner.cost.npu.nest_prediction import NestPredictor, Nests
 from tlf.planner.cost.npu.outer_model import OuterModel
 from tlf.planner.cost.npu.outer_plan import OuterPlan
@@ -30,11 +24,9 @@ from tlf.planner.cost.npu.outer_search import OuterSearch
 from tlf.planner.cost.npu.shortlist import TileCandidate
 from tlf.planner.fusion.cascade_fusion import CascadeFusion
 from tlf.planner.search_space import UNRESTRICTED, SearchSpace
+from tlf.planner.settings.search_budgets import TILE_SEARCH
 
 T = TypeVar("T")
-
-RUNNERS_UP = 6
-"""Number of alternative plans per group, which may be better in combination."""
 
 
 Plans: TypeAlias = tuple[graph.PlanAttr, ...]
@@ -117,7 +109,9 @@ class NpuEstimator:
 
     def _inner_cycles(self, members: GroupMembers) -> int | None:
         try:
-            candidate = self._inner_search_of(members, ROUGH).find_rough()
+            candidate = self._inner_search_of(
+                members, TILE_SEARCH.max_coarse_points
+            ).find_rough()
         except TilingError:
             return None
         return None if candidate is None else candidate.cycles
@@ -130,7 +124,7 @@ class NpuEstimator:
         search = self._inner_search_of(members)
         if (best := search.find_best()) is None:
             return ()
-        candidates = search.candidates_near(best)[: RUNNERS_UP + 1]
+        candidates = search.candidates_near(best)[: TILE_SEARCH.alternative_plans + 1]
         return tuple(self._to_attribute(candidate) for candidate in candidates)
 
     def _to_attribute(self, choice: TileCandidate) -> graph.PlanAttr:
@@ -143,7 +137,9 @@ class NpuEstimator:
             reduce_stages=choice.stages.reduce_stages,
         )
 
-    def _inner_search_of(self, members: GroupMembers, grid: int = GRID) -> InnerSearch:
+    def _inner_search_of(
+        self, members: GroupMembers, grid: int = TILE_SEARCH.max_grid_points
+    ) -> InnerSearch:
         """Return a tile search for a group at the innermost level."""
         axes = self.freedom.restrict_axes(members.tileable_axes(self.machinery.rules))
         stages = self.freedom.restrict_stages(STAGES)

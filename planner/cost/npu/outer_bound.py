@@ -39,15 +39,10 @@ from tlf.planner.cost.npu.inner_transfers import collect_transfers
 from tlf.planner.cost.npu.level_residency import Residency
 from tlf.planner.cost.npu.nest_work import NestWork
 from tlf.planner.cost.npu.tiled_group import TiledGroup
+from tlf.planner.settings.search_budgets import TILE_SEARCH
 from tlf.support.affine.index_access import Box, Interval
 
 Numbers: TypeAlias = NDArray[np.float64]
-
-MOST = 64
-"""Maximum number of tiles that is distinguished; more tiles count as this many."""
-
-EXACT = 1e-6
-"""Tolerance for the rounding errors of sums, in cycles."""
 
 
 @dataclass(frozen=True)
@@ -92,9 +87,13 @@ class OuterBound:
         moved = self._min_channel_cycles(late) + self._min_channel_cycles(stores)
         cycles = latencies * self.model.latency + self._multi_tile_bound(moved)
         return CostBound(
-            round(min(cycles, self._single_tile_bound(keeping)) - EXACT),
+            round(
+                min(cycles, self._single_tile_bound(keeping))
+                - TILE_SEARCH.rounding_tolerance
+            ),
             sum(loads.values()) + sum(stores),
-            self._min_channel_cycles([*loads.values(), *stores]) - EXACT,
+            self._min_channel_cycles([*loads.values(), *stores])
+            - TILE_SEARCH.rounding_tolerance,
         )
 
     def streamable_cycles(self, values: AbstractSet[SSAValue]) -> int:
@@ -118,7 +117,7 @@ class OuterBound:
             for value in values
             if value in self._min_load_bytes
         ]
-        return round(self._min_channel_cycles(sizes) - EXACT)
+        return round(self._min_channel_cycles(sizes) - TILE_SEARCH.rounding_tolerance)
 
     def _min_channel_cycles(self, sizes: Sequence[int]) -> float:
         """Return a lower bound of the channel cycles of values with the given bytes."""
@@ -149,14 +148,14 @@ class OuterBound:
     @cached_property
     def _work_bounds(self) -> tuple[Numbers, Numbers]:
         """
-        Numbers of tiles from 2 to `MOST`, and a lower bound of the compute cycles for
-        each.
+        Numbers of tiles from 2 to `max_distinct_tiles`, and a lower bound of the
+        compute cycles for each.
         """
         tiling, nests = self.largest.tiling, self.largest.nests
         transfers = [*collect_transfers(tiling.tiles, nests, self._shrinking_values)]
         works = self.model.work_by_nest(tiling, nests, transfers, self.model.least)
         shares = [(each, self._sliding_share_of(nest)) for nest, each in works.items()]
-        counts = np.arange(2, MOST + 1, dtype=np.float64)
+        counts = np.arange(2, TILE_SEARCH.max_distinct_tiles + 1, dtype=np.float64)
         least = np.zeros_like(counts)
         for each, share in shares:
             least += self._min_nest_cycles(each, share, counts)

@@ -21,7 +21,6 @@ from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.target import Level, TargetSpec
 from tlf.dialects.target.npu_machine import machine_of
 from tlf.machine.instruction_costs import Cost, InstructionCosts
-from tlf.planner.cost.npu.event_simulation import LINES
 from tlf.planner.cost.npu.inner_transfers import InnerTransfer, collect_transfers
 from tlf.planner.cost.npu.matmul_retiling import min_work, padded_work
 from tlf.planner.cost.npu.nest_prediction import Nests
@@ -33,13 +32,9 @@ from tlf.planner.cost.npu.reduce_stages import (
 )
 from tlf.planner.cost.npu.tile_instructions import TileInstructions
 from tlf.planner.cost.npu.transfer_costs import TransferCosts
+from tlf.planner.settings.control_code import CONTROL_CODE
+from tlf.planner.settings.search_budgets import TILE_SEARCH
 from tlf.support.affine.index_access import Box
-
-SHARES = 8
-"""
-Accumulators are tiled into blocks of 1 / SHARES of the innermost memory, to which
-reduction tiles are added.
-"""
 
 
 class OuterModel:
@@ -72,7 +67,7 @@ class OuterModel:
         array = SystolicArray.of(self.costs.machine)
         self.columns = 1 if array is None else array.cols
         self.pace = NestThroughput(
-            issue=self.costs.machine.issue_cycles * LINES,
+            issue=self.costs.machine.issue_cycles * CONTROL_CODE.issue_instructions,
             fill=inner.capacity / 2 / level.bandwidth,
             array=self.costs.queues["matrix"],
             moves=[
@@ -142,7 +137,7 @@ class OuterModel:
                 continue
             nest, value = found[nests[op]], op.results[0]
             size = elements_of_box(tiled.result) * TEMPORARY_BYTES
-            blocks = max(1, ceil(size / self.nearest * SHARES))
+            blocks = max(1, ceil(size / self.nearest * TILE_SEARCH.accumulator_shares))
             cost = self.near.load_cost_of(value, tiled.result)
             nest.add_instruction(cost, self._cycles_of_cost(cost))
             for cost in self._operand_loads(tiling, tiled):

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from tlf.dialects import graph
 from tlf.planner.cost.npu.tile_footprint import Footprint
 from tlf.planner.cost.npu.tiled_group import OuterCost
+from tlf.planner.settings.search_budgets import TILE_SEARCH
 
 Sizes: TypeAlias = tuple[int, ...]
 
@@ -18,12 +19,6 @@ PlanKey: TypeAlias = "tuple[Sizes, int | None, int, bool]"
 Tile sizes, the sliding axis, iterations in flight, and whether values read by windows
 are computed an iteration early.
 """
-
-TRAFFIC = 3
-"""Weight of a hidden channel cycle in the rank: 1 / TRAFFIC."""
-
-ENOUGH = 1.02
-"""Maximum ratio to the lower bound of a near-optimal plan."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +46,7 @@ class OuterPlan:
     def min_rank(self) -> int:
         """Lower bound of the first component of the rank, from the moves."""
         moved = round(self.cost.channel_cycles)
-        return moved + moved // TRAFFIC
+        return moved + moved // TILE_SEARCH.traffic_divisor
 
     @cached_property
     def rank(self) -> tuple[int, int, int]:
@@ -61,7 +56,7 @@ class OuterPlan:
         """
         moved = round(self.cost.channel_cycles)
         return (
-            self.cost.total_cycles + moved // TRAFFIC,
+            self.cost.total_cycles + moved // TILE_SEARCH.traffic_divisor,
             self.cost.payload_bytes,
             self.required_bytes,
         )
@@ -113,6 +108,6 @@ def is_near_optimal(plan: OuterPlan, only: OuterCost) -> bool:
     """Return `True` if a plan is close to the lower bounds of traffic and of time."""
     cost = plan.cost
     return (
-        cost.total_cycles <= min_cycles_of(only) * ENOUGH
-        and cost.payload_bytes <= only.payload_bytes * ENOUGH
+        cost.total_cycles <= min_cycles_of(only) * TILE_SEARCH.near_optimal_ratio
+        and cost.payload_bytes <= only.payload_bytes * TILE_SEARCH.near_optimal_ratio
     )

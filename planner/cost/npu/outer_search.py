@@ -10,18 +10,8 @@ from typing import Self
 from tlf.planner.cost.npu.level_residency import Residency
 from tlf.planner.cost.npu.outer_plan import OuterPlan, Sizes
 from tlf.planner.cost.npu.size_options import halving_sizes
-from tlf.planner.cost.npu.tile_search import STAGES, TileSearch
-
-POOR = 1.25
-"""
-Ratio to the lower bound above which a plan may gain from staged reductions, whose
-accumulators are moved in each stage.
-"""
-
-PATIENCE = 2
-"""
-Number of consecutive reduction tile sizes without improvement that ends the search.
-"""
+from tlf.planner.cost.npu.tile_search import TileSearch
+from tlf.planner.settings.search_budgets import TILE_SEARCH
 
 
 @dataclass
@@ -51,7 +41,10 @@ class OuterSearch(TileSearch):
             plan = self._search_stages(reduce).find_best()
             if plan is not None and (best is None or plan.rank < best.rank):
                 best, worse = plan, 0
-            elif best is not None and (worse := worse + 1) == PATIENCE:
+            elif (
+                best is not None
+                and (worse := worse + 1) == TILE_SEARCH.reduction_patience
+            ):
                 break
         return best
 
@@ -62,11 +55,15 @@ class OuterSearch(TileSearch):
         products.
         """
         for roll in (None, *self._sliding_axes()):
-            for stages in self.search_space.restrict_stages((STAGES, 1)):
+            for stages in self.search_space.restrict_stages((TILE_SEARCH.stages, 1)):
                 for start in self._start_plans(roll, stages):
                     self._hill_climb(start)
         self.single_tile_plan()
-        in_flight = (plan for plan in self._evaluated_plans() if plan.stages >= STAGES)
+        in_flight = (
+            plan
+            for plan in self._evaluated_plans()
+            if plan.stages >= TILE_SEARCH.stages
+        )
         if (best := min(in_flight, key=_rank_of, default=None)) is not None:
             self._refine_plan(best)
         if not self.reduce:
@@ -93,7 +90,7 @@ class OuterSearch(TileSearch):
             if size % 2 or self.axes.free[axis] or not self.search_space.can_tile(axis):
                 continue
             sizes = (*whole[:axis], size // 2, *whole[axis + 1 :])
-            for stages in self.search_space.restrict_stages((STAGES,)):
+            for stages in self.search_space.restrict_stages((TILE_SEARCH.stages,)):
                 self.plan_for(sizes, None, stages)
 
     def min_bytes(self) -> int | None:
@@ -127,7 +124,8 @@ class OuterSearch(TileSearch):
             return True
         return (
             plan.cost.total_cycles
-            > POOR * self.lower_bounds.bound_with(self.residency).cycles
+            > TILE_SEARCH.staged_reduction_ratio
+            * self.lower_bounds.bound_with(self.residency).cycles
         )
 
     def _candidate_stage_sizes(self) -> list[Sizes]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from math import ceil
 
-SHORT = 8
-"""Maximum extent of an axis whose sizes are all evaluated near the best plan."""
+from tlf.planner.settings.search_budgets import TILE_SEARCH
 
 
 def size_options(extent: int) -> tuple[int, ...]:
@@ -23,7 +22,11 @@ def nearby_sizes(extent: int) -> tuple[int, ...]:
     Return the tile sizes to evaluate near the best plan: any size of a short axis,
     otherwise those of `size_options`.
     """
-    return tuple(range(1, extent + 1)) if extent <= SHORT else size_options(extent)
+    return (
+        tuple(range(1, extent + 1))
+        if extent <= TILE_SEARCH.exhaustive_extent
+        else size_options(extent)
+    )
 
 
 def halving_sizes(extent: int, floor: int) -> tuple[int, ...]:

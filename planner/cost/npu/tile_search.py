@@ -21,7 +21,6 @@ from tlf.planner.cost.npu.nest_prediction import Nests
 from tlf.planner.cost.npu.outer_bound import OuterBound
 from tlf.planner.cost.npu.outer_model import OuterModel
 from tlf.planner.cost.npu.outer_plan import (
-    TRAFFIC,
     KnownFootprints,
     KnownPlans,
     OuterPlan,
@@ -39,20 +38,12 @@ from tlf.planner.cost.npu.size_options import (
 from tlf.planner.cost.npu.tile_footprint import Footprint
 from tlf.planner.cost.npu.tiled_group import OuterCost, TiledGroup
 from tlf.planner.search_space import UNRESTRICTED, SearchSpace
+from tlf.planner.settings.search_budgets import TILE_SEARCH
 
 TilingKey: TypeAlias = "tuple[Sizes, Sizes, RollingPolicy | None]"
 """Tile sizes, reduction tile sizes, and the rolling policy, if tiles slide."""
 
 Tilings: TypeAlias = "dict[TilingKey, GroupTiling | None]"
-
-LITTLE = 1
-"""Maximum work, in latencies of the outer memory, that is not worth overlapping."""
-
-CLOSE = 1.1
-"""Maximum ratio to the fastest plan of plans that are refined."""
-
-STAGES = 2
-"""Iterations in flight if they overlap: one is moved while another is computed."""
 
 
 @dataclass
@@ -120,21 +111,28 @@ class TileSearch:
             return single
         single_cost = self._single_tile_cost() if single is None else single.cost
         floor = min_cycles_of(single_cost)
-        if single is not None and floor <= LITTLE * self.model.latency:
+        if (
+            single is not None
+            and floor <= TILE_SEARCH.serial_latencies * self.model.latency
+        ):
             return single
         plans = [single] if single is not None else []
         for roll in (None, *self._sliding_axes()):
-            for stages in self.search_space.restrict_stages((STAGES, 1)):
+            for stages in self.search_space.restrict_stages((TILE_SEARCH.stages, 1)):
                 for start in self._start_plans(roll, stages):
                     plans.append(self._hill_climb(start))
                     if single_cost is not None and is_near_optimal(
                         plans[-1], single_cost
                     ):
                         return plans[-1]
-                if plans and plans[-1].stages == STAGES:
+                if plans and plans[-1].stages == TILE_SEARCH.stages:
                     break
         least = min((plan.cost.total_cycles for plan in plans), default=0)
-        close = (plan for plan in plans if plan.cost.total_cycles <= least * CLOSE)
+        close = (
+            plan
+            for plan in plans
+            if plan.cost.total_cycles <= least * TILE_SEARCH.refined_ratio
+        )
         best = min(
             map(self._refine_plan, close), key=lambda plan: plan.rank, default=None
         )
@@ -160,7 +158,8 @@ class TileSearch:
             return False
         least = self.lower_bounds.bound_with(self.residency)
         cycles = (
-            max(least.cycles, least.channel_cycles) + least.channel_cycles // TRAFFIC
+            max(least.cycles, least.channel_cycles)
+            + least.channel_cycles // TILE_SEARCH.traffic_divisor
         )
         return plan.rank[:2] <= (cycles, least.bytes)
 
@@ -280,14 +279,17 @@ class TileSearch:
 
     def _deepen_pipeline(self, plan: OuterPlan) -> OuterPlan:
         """Return the plan with the most stages that fit and make it faster."""
-        if plan.stages < STAGES or not self.search_space.restrict_stages(
+        if plan.stages < TILE_SEARCH.stages or not self.search_space.restrict_stages(
             (plan.stages + 1,)
         ):
             return plan
         deeper = self.plan_for(plan.tile, plan.sliding, plan.stages + 1)
         if deeper is None or deeper.cost.total_cycles > plan.cost.total_cycles:
             return plan
-        if plan.stages > STAGES and deeper.cost.total_cycles == plan.cost.total_cycles:
+        if (
+            plan.stages > TILE_SEARCH.stages
+            and deeper.cost.total_cycles == plan.cost.total_cycles
+        ):
             return plan
         return self._deepen_pipeline(deeper)
 

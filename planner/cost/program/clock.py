@@ -20,9 +20,10 @@ from tlf.planner.cost.program.instruction_nests import (
     LoopCounter,
     Nest,
 )
-from tlf.planner.cost.program.issue_slots import ADVANCE, IssueSlots
+from tlf.planner.cost.program.issue_slots import IssueSlots
 from tlf.planner.cost.program.loop_extrapolation import NestSweep
 from tlf.planner.cost.program.timestamp_layout import TimestampAccess, TimestampLayout
+from tlf.planner.settings.control_code import CONTROL_CODE
 
 
 class TooManyInstructionsError(Exception):
@@ -152,7 +153,9 @@ class Clock:
         """Run one iteration of a nest whose slots start at `first`."""
         if self.most is not None and self.steps > self.most:
             raise TooManyInstructionsError
-        self.model.time += self._issue * ADVANCE * len(self.layout.ahead[nest])
+        self.model.time += (
+            self._issue * CONTROL_CODE.early_index_slots * len(self.layout.ahead[nest])
+        )
         bound, trips = -1, nest.trips
         for item in nest.body:
             iteration = number + (item.ahead if isinstance(item, Instruction) else 0)

@@ -24,12 +24,7 @@ from tlf.planner.cost.program.instruction_nests import (
     instructions_in,
     nests_in,
 )
-
-ADVANCE = 3
-"""Slots per iteration that compute the index of an early iteration."""
-
-CHUNK = 10
-"""Slots that decide whether to wait for another chunk."""
+from tlf.planner.settings.control_code import CONTROL_CODE
 
 Use = tuple[Buffer, int, bool]
 """A buffer, an engine, and `True` for a write."""
@@ -78,7 +73,9 @@ class IssueSlots:
             if nest is not None and not slotted and _needs_slot_index(item, nest):
                 scalars, slotted = 2, True
             scalars += sum(
-                CHUNK for each in item.reads if isinstance(each.disjoint_box, ChunkBox)
+                CONTROL_CODE.chunk_wait_slots
+                for each in item.reads
+                if isinstance(each.disjoint_box, ChunkBox)
             )
             self.folded[item] = _address_terms(item)
             self.before[item] = 1 + waits + scalars + self.folded[item]

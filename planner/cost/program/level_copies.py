@@ -14,10 +14,8 @@ from tlf.planner.cost.program.buffer_views import BufferView
 from tlf.planner.cost.program.instruction_nests import Buffer, LoopCounter, Nest
 from tlf.planner.cost.program.move_cost import MoveSide
 from tlf.planner.cost.program.schedule_reader import ScheduleReader, whole_side
+from tlf.planner.settings.control_code import CONTROL_CODE
 from tlf.support.affine.index_access import AffineSum
-
-SHARE = 8
-"""Fraction of an inner level that a copy through it may use: 1 / SHARE."""
 
 
 def copy_tile(
@@ -74,7 +72,9 @@ def _copy_through_level(
         _move_through_level(reader, source, place, (), (), level.name)
         return
     slice_bytes = max(1, place.item * prod(shape) // shape[axis])
-    count = min(shape[axis], max(1, level.capacity // SHARE // slice_bytes))
+    count = min(
+        shape[axis], max(1, level.capacity // CONTROL_CODE.copy_divisor // slice_bytes)
+    )
     box = (*shape[:axis], count, *shape[axis + 1 :])
     offsets = [AffineSum() for _ in shape]
     if count == shape[axis]:

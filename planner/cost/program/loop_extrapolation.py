@@ -21,9 +21,7 @@ from tlf.planner.cost.program.instruction_nests import (
     Nest,
     nests_in,
 )
-
-LONGEST = 256
-"""Maximum period that accounts for bursts; a longer one ignores them."""
+from tlf.planner.settings.search_budgets import TILE_SEARCH
 
 
 class IterationRunner(Protocol):
@@ -183,7 +181,7 @@ def _steady_period(nest: Nest, variable: LoopCounter, block: int) -> int:
     for step in nest.instructions():
         for phase in step.cost.phases:
             full_period = lcm(full_period, _phase_period(phase, variable))
-    return full_period if full_period <= LONGEST else period
+    return full_period if full_period <= TILE_SEARCH.max_burst_period else period
 
 
 def _inner_runs(inner: Nest, nest: Nest, block: int) -> int:

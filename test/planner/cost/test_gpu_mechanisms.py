@@ -8,8 +8,8 @@ from gpu_programs import H200, Sizes, changed, members, price, product, rows_sum
 from tlf.dialects.target import TargetSpec
 from tlf.planner.cost.gpu.chip import Chip
 from tlf.planner.cost.gpu.gpu_estimator import GpuEstimator
-from tlf.planner.cost.gpu.kernel_programs import NARROW_STORE
-from tlf.planner.cost.gpu.program_resources import BASE, REGISTER
+from tlf.planner.cost.gpu.program_resources import REGISTER
+from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
 
 
 def chip() -> Chip:
@@ -186,7 +186,9 @@ def test_values_are_narrowed_while_they_are_summed():
     found = price(text, (32, 256)).resources
     # The first exponentials in 16 bits, what the second are computed of, and sums.
     live = 32 * (256 * (2 + 4) + 2 * 4)
-    assert found.registers == BASE + ceil(live / (found.warps * 32 * REGISTER))
+    assert found.registers == TRITON_CALIBRATION.base_registers + ceil(
+        live / (found.warps * 32 * REGISTER)
+    )
 
 
 def test_what_follows_a_loop_adds_to_it():
@@ -211,7 +213,7 @@ def test_elements_that_are_stored_one_by_one_add_to_a_loop():
         for columns in (4097, 4098)
     )
     tiles = -(-32 * 33 // 132)
-    each = NARROW_STORE * 128 * 128 / 32
+    each = TRITON_CALIBRATION.narrow_store_cycles * 128 * 128 / 32
     assert odd.cycles - even.cycles > tiles * each
     # An element of f32 is a word.
     wide = price(product(4096, 4097, 1024, "f32"), (128, 128), (64,))

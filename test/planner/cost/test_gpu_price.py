@@ -28,10 +28,11 @@ from tlf.planner.cost.gpu.kernel_cost import (
     OuterTraffic,
     estimate_kernel_cost,
 )
-from tlf.planner.cost.gpu.operand_reuse import GROUP, ProgramGrid
+from tlf.planner.cost.gpu.operand_reuse import ProgramGrid
 from tlf.planner.cost.gpu.program_resources import ProgramResources
 from tlf.planner.cost.gpu.unit_cycles import UnitCycles
 from tlf.planner.estimator_selection import estimator_of
+from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
 
 CASES = [
     pytest.param(product(4096, 4096, 4096), (128, 256), (64,), id="product"),
@@ -168,9 +169,22 @@ def test_programs_in_a_row_cover_the_last_axis_first():
     assert grid.count_distinct_tiles(64, {rows}) == 2
     assert grid.count_distinct_tiles(64, {rows, columns}) == 64
     grouped = ProgramGrid((rows, columns), is_grouped=True)
-    assert grouped.count_distinct_tiles(GROUP, {rows}) == GROUP
-    assert grouped.count_distinct_tiles(4 * GROUP, {columns}) == 4
-    assert grouped.count_distinct_tiles(4 * GROUP, {rows, columns}) == 4 * GROUP
+    assert (
+        grouped.count_distinct_tiles(TRITON_CALIBRATION.swizzled_programs, {rows})
+        == TRITON_CALIBRATION.swizzled_programs
+    )
+    assert (
+        grouped.count_distinct_tiles(
+            4 * TRITON_CALIBRATION.swizzled_programs, {columns}
+        )
+        == 4
+    )
+    assert (
+        grouped.count_distinct_tiles(
+            4 * TRITON_CALIBRATION.swizzled_programs, {rows, columns}
+        )
+        == 4 * TRITON_CALIBRATION.swizzled_programs
+    )
 
 
 def test_rows_that_are_not_aligned_cost_more():

@@ -8,13 +8,8 @@ from xdsl.dialects import func
 from xdsl.ir import Operation
 
 from tlf.dialects.interfaces import TilingInterface
-from tlf.planner.fusion.producer_closure import (
-    MOST,
-    OPERATIONS,
-    Part,
-    operands_of,
-    producer_closure_of,
-)
+from tlf.planner.fusion.producer_closure import Part, operands_of, producer_closure_of
+from tlf.planner.settings.search_budgets import PARTITION
 
 MATRIX = "tensor<4x4xf32>"
 
@@ -34,7 +29,14 @@ def chain(count: int, size: int) -> list[Part]:
 
 
 @pytest.mark.parametrize(
-    ("size", "count"), [(1, MOST), (5, MOST), (20, 2), (OPERATIONS, 1), (60, 1)]
+    ("size", "count"),
+    [
+        (1, PARTITION.closure_groups),
+        (5, PARTITION.closure_groups),
+        (20, 2),
+        (PARTITION.closure_operations, 1),
+        (60, 1),
+    ],
 )
 def test_the_nearest_groups_are_found(size: int, count: int):
     parts = chain(12, size)

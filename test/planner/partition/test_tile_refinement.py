@@ -10,7 +10,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects import graph
-from tlf.planner.partition.tile_refinement import MAX_EVALUATIONS
+from tlf.planner.settings.search_budgets import REFINEMENT
 
 Plans = tuple[graph.PlanAttr, ...]
 
@@ -81,7 +81,7 @@ def test_where_nothing_is_faster_the_best_alone_stay(
 
     told = Told(times)
     assert chosen(told)[0] == alone
-    assert 1 < len(told.asked) <= MAX_EVALUATIONS
+    assert 1 < len(told.asked) <= REFINEMENT.tile_evaluations
 
 
 def test_what_cannot_be_told_changes_nothing():

@@ -1,0 +1,1 @@
+"""Limits, thresholds and calibrated costs of the planner, as frozen dataclasses."""

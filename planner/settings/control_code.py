@@ -1,0 +1,32 @@
+"""Costs of the control code of an NPU program."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ControlCode:
+    """
+    Costs of the code that the NPU backend emits around engine instructions.
+
+    Counted in the emitted programs.
+    """
+
+    issue_instructions: int = 4
+    """
+    Control processor instructions per engine instruction: addresses, a signal, a wait.
+    """
+    gather_steps: int = 3
+    """
+    Steps per pair of position and index: a comparison, a select and a reduction step.
+    """
+    early_index_slots: int = 3
+    """Slots per iteration that compute the index of an early iteration."""
+    chunk_wait_slots: int = 10
+    """Slots that decide whether to wait for another chunk."""
+    copy_divisor: int = 8
+    """Fraction of an inner level that a copy through it may use: 1 / `copy_divisor`."""
+    element_steps: int = 3
+    """Vector steps to hand an element to the matrix engine: store, wait, load."""
+
+
+CONTROL_CODE = ControlCode()

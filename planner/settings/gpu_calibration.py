@@ -1,0 +1,94 @@
+"""Calibration of the cost model of Triton kernels."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class MatrixInstructions:
+    """
+    Shapes of the matrix instructions of NVIDIA GPUs, and how Triton feeds them.
+    """
+
+    narrow_depth_bytes: int = 32
+    """
+    Bytes of a row of the left factor, and of a column of the right factor, that a
+    narrow matrix instruction reads.
+    """
+    bank_conflicts: int = 8
+    """
+    Rows of eight elements that one step reads from shared memory: the cost of copying a
+    transposed factor, in bytes per byte.
+    """
+    narrow_result: int = 16 * 8
+    """Elements of the result of a narrow matrix instruction."""
+    row_bytes: int = 16
+    """Contiguous bytes of a row per thread."""
+    row_threads: int = 4
+    """Number of threads over which a result row of a matrix instruction is spread."""
+    warp_group: int = 4
+    """Number of warps that execute one matrix instruction of full rate."""
+
+
+MATRIX_INSTRUCTIONS = MatrixInstructions()
+
+
+@dataclass(frozen=True)
+class TritonCalibration:
+    """
+    Costs and resources of the code that Triton 3.6 emits for Hopper.
+
+    Fields name the programs that they were fitted to; the others follow from the code.
+    """
+
+    exchange_cycles: int = 4
+    """
+    Cycles in which a warp exchanges one of its results with the other warps: measured
+    with products of a row vector and a row-major matrix of 32 to 256 rows, computed by
+    one to eight warps.
+    """
+    vector_bytes: int = 16
+    """Maximum bytes per load or store of a thread."""
+    address_steps: int = 2
+    """Lane steps for the address of one access."""
+    mask_steps: int = 2
+    """Lane steps for the mask of a masked access."""
+    partial_sector_cost: int = 2
+    """Cost of a store to a part of a sector, in whole sectors."""
+    fused_reduction_slowdown: float = 1.15
+    """
+    Slowdown of fused reductions in one loop that the model does not explain: measured
+    with the programs of `bench/cascade_cases.py`.
+    """
+    load_wait: float = 0.4
+    """Fraction of a product's time for which the load behind it waits."""
+    narrow_product_slowdown: float = 2.5
+    """
+    Slowdown of narrow matrix instructions in a loop with other reductions, if they read
+    loaded values: measured with `log_sum_exp`, `unit_product` and others of
+    `bench/cascade_cases.py`.
+    """
+    narrow_store_cycles: int = 14
+    """
+    Cycles in which a warp stores elements of less than `full_store_bytes` separately:
+    measured with products of 8192 rows and 50,257 columns in bf16, whose rows are not
+    aligned.
+    """
+    full_store_bytes: int = 4
+    """Minimum bytes per store of a thread at full rate."""
+    cached_fraction: float = 0.5
+    """Fraction of the cache assumed to retain tensors that are read repeatedly."""
+    swizzled_programs: int = 16
+    """
+    Programs along the second-to-last axis that read the same columns of a product.
+    """
+    base_registers: int = 32
+    """Registers per thread for addresses, masks and loops."""
+    register_granularity: int = 8
+    """Allocation granularity of a thread's registers."""
+    shared_memory_fraction: float = 7 / 8
+    """Fraction of the shared memory limit that a program may use."""
+    min_async_bytes: int = 4
+    """Minimum bytes per thread of an asynchronous copy to shared memory."""
+
+
+TRITON_CALIBRATION = TritonCalibration()

@@ -1,0 +1,272 @@
+"""Budgets of the planner's searches: limits of effort, and thresholds of gain."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class TileSearchBudget:
+    """
+    Limits and thresholds of the search for tile sizes on an NPU.
+
+    They bound compile time; none of them changes what a plan means.
+    """
+
+    max_burst_phases: int = 8
+    """Maximum number of phases; of more, an evenly spaced subset is used."""
+    max_burst_period: int = 256
+    """
+    Maximum period, in iterations, that accounts for bursts; a longer one ignores them.
+    """
+    steady_periods: int = 6
+    """
+    Number of periods after which a simulated loop is assumed to be in steady state.
+    """
+    burst_divisor: int = 4
+    """
+    Tiles of an inner level whose rows fill less than 1 / `burst_divisor` of a burst are
+    excluded.
+    """
+    untiled_reduction: int = 8
+    """
+    Maximum extent of a reduction, such as the taps of a window, that is never tiled.
+    """
+    min_product_extent: int = 32
+    """Minimum columns and reduction steps of a product's tile, where extents allow."""
+    max_simulated: int = 8
+    """Number of best candidates of an inner level, by estimate, that are simulated."""
+    serial_cycles: int = 2048
+    """
+    Maximum total work of all executions, in cycles times cores, that is not worth
+    overlapping.
+    """
+    max_grid_points: int = 1024
+    """Maximum number of grid points of the search at an inner level."""
+    max_coarse_points: int = 256
+    """Maximum number of grid points of an approximate search."""
+    exposed_divisor: int = 16
+    """
+    Fraction of overlappable work that is assumed to be exposed: 1 / `exposed_divisor`.
+    """
+    slowdown_divisor: int = 128
+    """Accepted slowdown of tiles that take much less memory: 1 / `slowdown_divisor`."""
+    alternative_divisor: int = 8
+    """
+    Maximum slowdown of alternatives, which may be better in combination: 1 /
+    `alternative_divisor`.
+    """
+    max_enumerated_boxes: int = 1 << 12
+    """
+    Maximum number of boxes of a product to enumerate; for more, the array is assumed to
+    be full.
+    """
+    alternative_plans: int = 6
+    """Number of alternative plans per group, which may be better in combination."""
+    max_distinct_tiles: int = 64
+    """
+    Maximum number of tiles that bounds distinguish; more tiles count as this many.
+    """
+    rounding_tolerance: float = 1e-6
+    """Tolerance for the rounding errors of sums, in cycles."""
+    accumulator_shares: int = 8
+    """
+    Accumulators are tiled into blocks of 1 / `accumulator_shares` of the innermost
+    memory, to which reduction tiles are added.
+    """
+    traffic_divisor: int = 3
+    """Weight of a hidden channel cycle in the rank of a plan: 1 / `traffic_divisor`."""
+    near_optimal_ratio: float = 1.02
+    """Maximum ratio to the lower bound of a near-optimal plan."""
+    staged_reduction_ratio: float = 1.25
+    """
+    Ratio to the lower bound above which a plan may gain from staged reductions, whose
+    accumulators are moved in each stage.
+    """
+    reduction_patience: int = 2
+    """
+    Number of consecutive reduction tile sizes without improvement that ends the search.
+    """
+    exhaustive_extent: int = 8
+    """Maximum extent of an axis whose sizes are all evaluated near the best plan."""
+    serial_latencies: int = 1
+    """Maximum work, in latencies of the outer memory, that is not worth overlapping."""
+    refined_ratio: float = 1.1
+    """Maximum ratio to the fastest plan of plans that are refined."""
+    stages: int = 2
+    """Iterations in flight if they overlap: one is moved while another is computed."""
+
+
+TILE_SEARCH = TileSearchBudget()
+
+
+@dataclass(frozen=True)
+class KernelSearchBudget:
+    """
+    Limits and thresholds of the search for tile sizes of a Triton kernel.
+    """
+
+    max_unrolled_steps: int = 2048
+    """Maximum number of unrolled steps of a product per thread."""
+    max_fused_unrolled_steps: int = 1024
+    """
+    Maximum number of unrolled steps of several products together: measured with the
+    attention of a layer in f32, which runs out of registers with twice as many.
+    """
+    min_step_gain: float = 1e-3
+    """Minimum relative gain of a step of the search."""
+    min_tile_gain: float = 0.02
+    """Minimum relative gain of tiles other than the start of the search."""
+    min_stages_gain: float = 0.05
+    """Minimum relative gain of a non-default number of iterations in flight."""
+    default_stages: int = 3
+    """Default number of iterations in flight of loops around matrix products."""
+
+
+KERNEL_SEARCH = KernelSearchBudget()
+
+
+@dataclass(frozen=True)
+class PartitionBudget:
+    """
+    Limits and thresholds of fusion, partition, layouts and collapsing of axes.
+    """
+
+    cascade_slowdown: float = 0.05
+    """
+    Relative slowdown up to which one loop is preferred over separate ones, as it needs
+    less memory.
+    """
+    contractions: int = 1
+    """Default maximum number of contractions in a group."""
+    operations: int = 64
+    """Default maximum number of operations in a group."""
+    closure_groups: int = 8
+    """Maximum number of groups in a closure."""
+    closure_operations: int = 48
+    """Maximum number of operations of all groups in a closure."""
+    small_tensor_ratio: int = 8
+    """
+    Ratio of the elements of the largest tensor to those of a small one, which may pass
+    between groups.
+    """
+    resident_operands: int = 8
+    """
+    An operand of slices is small if the level has room for this many tensors of its
+    size.
+    """
+    merged_operations: int = 144
+    """Default maximum number of operations in a merged group."""
+    min_gain_divisor: int = 16
+    """
+    Inverse of the minimum fraction of the cycles to save for other plans to be
+    searched.
+    """
+    layout_gain: float = 0.005
+    """Minimum relative saving of the groups' time for another assignment."""
+    layout_ratio: float = 1.1
+    """
+    Ratio to the best plan above which a plan is replaced because it relied on other
+    layouts.
+    """
+    max_resident_sets: int = 64
+    """Maximum number of resident sets after a group for `dp`, before it uses `beam`."""
+    max_analyzed_operations: int = 300_000
+    """
+    Maximum number of operations analyzed over all tilings, before the maximum group
+    size is reduced.
+    """
+    group_size_divisor: int = 4
+    """Divisor of the maximum group size at each reduction."""
+    collapsed_array_passes: int = 2
+    """
+    Assumed maximum width of a tile of several rows, in passes of the matrix engine.
+    """
+    collapse_divisor: int = 256
+    """
+    Divisor of the time: axes are collapsed if a program becomes slower by at most this
+    fraction, because tile sizes are not yet selected jointly.
+    """
+
+
+PARTITION = PartitionBudget()
+
+
+@dataclass(frozen=True)
+class RefinementBudget:
+    """
+    Limits of refinement: the evaluation of candidates by lowering and simulation.
+    """
+
+    evaluated_operations: int = 400
+    """
+    Default maximum of the operations of all programs that are evaluated, except for
+    prefetch candidates.
+    """
+    schedule_evaluations: int = 16
+    """Default number of programs that are evaluated, for small programs."""
+    schedule_instructions: int = 2_000_000
+    """Maximum number of instructions that are run to evaluate programs."""
+    small_program: int = 16
+    """
+    Maximum number of operations of a program whose schedules are evaluated by default.
+    """
+    alternative_plans: int = 16
+    """Number of alternative plans of a group that are evaluated."""
+    prefetch_plans: int = 4
+    """Maximum number of plans with prefetch that are evaluated for each group."""
+    patience_divisor: int = 4
+    """
+    Ratio of all evaluations to the consecutive slower candidates after which a search
+    stops.
+    """
+    runner_up_ratio: float = 1.02
+    """
+    Maximum ratio to the best rank of another schedule whose plans are searched, too.
+    """
+    prune_ratio: float = 1.5
+    """
+    Ratio to the best cost by the cost model above which a schedule is not evaluated.
+    """
+    tile_evaluations: int = 24
+    """Maximum number of programs evaluated for tile sizes."""
+    tile_instructions: int = 800_000
+    """Maximum number of instructions run to evaluate programs for tile sizes."""
+    tiled_program: int = 64
+    """Maximum number of operations of a program that is evaluated for tile sizes."""
+
+
+REFINEMENT = RefinementBudget()
+
+
+@dataclass(frozen=True)
+class ReassociationBudget:
+    """
+    Limits and thresholds of algebraic rewrites that reorder or split reductions.
+    """
+
+    min_gain: float = 0.005
+    """
+    Minimum fraction of the cycles that a change has to save, because prepared tensors
+    take memory.
+    """
+    max_split_loss: float = 0.125
+    """
+    Fraction of the cycles: if a split count costs this much more, the search for one
+    stops.
+    """
+    min_split_gain: float = 0.1
+    """Minimum fraction of the cycles that a change must save if it adds groups."""
+    leading_elements: int = 16
+    """Number of leading elements whose mean is subtracted from varying terms."""
+    max_terms: int = 16
+    """Maximum number of terms that a value is split into."""
+    min_part_extent: int = 64
+    """Minimum extent of a part of a split reduction."""
+    tile_rows: int = 64
+    """Assumed number of rows of a large tile in the innermost level."""
+    tile_columns: int = 128
+    """Assumed number of columns of a large tile of a contraction."""
+    tiles_per_processor: int = 2
+    """Number of tiles per processor at which all processors are busy."""
+
+
+REASSOCIATION = ReassociationBudget()
