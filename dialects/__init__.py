@@ -6,7 +6,9 @@ from xdsl.ir import Dialect
 
 
 def get_all_dialects() -> dict[str, Callable[[], Dialect]]:
-    """Return all TLF dialects. Each is imported when it is first needed."""
+    """
+    Return the loaders of all TLF dialects by name. A dialect is imported on first use.
+    """
 
     def get_graph():
         from tlf.dialects.graph import Graph

@@ -1,4 +1,4 @@
-"""Analysis of values that are invariant across calls: weights and what follows."""
+"""Analysis of call-invariant values, which depend on weights and constants alone."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from tlf.dialects.parameters import is_parameter
 
 def invariant_values(block: Block) -> set[SSAValue]:
     """
-    Return the values of a block that are the same at every call: arguments that hold
-    weights, constants, and values computed from these alone.
+    Return the values of a block that are equal at every call: arguments that are
+    weights, constants, and values computed from these.
     """
-    found = set[SSAValue](each for each in block.args if is_parameter(each))
+    invariant = set[SSAValue](each for each in block.args if is_parameter(each))
     for op in block.ops:
-        if is_hoistable(op) and all(operand in found for operand in op.operands):
-            found.update(op.results)
-    return found
+        if is_hoistable(op) and all(operand in invariant for operand in op.operands):
+            invariant.update(op.results)
+    return invariant
 
 
 class InvariantAnalysis:
-    """The same of single values, each looked at once."""
+    """Lazy query for call-invariant values that classifies each value once."""
 
     def __init__(self) -> None:
         self._known: dict[SSAValue, bool] = {}
 
     def is_invariant(self, value: SSAValue) -> bool:
-        """Return `True` if a value is the same at every call."""
+        """Return `True` if a value is equal at every call."""
         pending = [value]
         while pending:
             each = pending[-1]
@@ -49,7 +49,7 @@ class InvariantAnalysis:
 
 
 def is_hoistable(op: Operation) -> bool:
-    """Return `True` if an operation can be computed anywhere from its operands."""
+    """Return `True` if an operation is a side-effect-free function of its operands."""
     return (
         isinstance(op, ReferenceInterface)
         and not op.regions
@@ -58,7 +58,7 @@ def is_hoistable(op: Operation) -> bool:
 
 
 def is_entry_function(function: func.FuncOp) -> bool:
-    """Return `True` if no other function of the module calls a function."""
+    """Return `True` if no call in the module names the function."""
     module = function.parent_op()
     return module is None or function.sym_name.data not in map(
         callee_name, calls_in(module)

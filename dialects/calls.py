@@ -14,15 +14,15 @@ Functions: TypeAlias = Mapping[str, func.FuncOp]
 
 
 def functions_of(module: ModuleOp) -> Functions:
-    """The functions of a module by name."""
+    """Return the functions of a module by name."""
     return {op.sym_name.data: op for op in module.ops if isinstance(op, func.FuncOp)}
 
 
 def calls_in(op: Operation) -> Iterator[func.CallOp]:
-    """The calls that an operation has inside."""
+    """Iterate over the calls nested in an operation."""
     return (each for each in op.walk() if isinstance(each, func.CallOp))
 
 
 def callee_name(call: func.CallOp) -> str:
-    """The name of the function that is called."""
+    """Return the name of the called function."""
     return call.callee.string_value()

@@ -15,8 +15,8 @@ from tlf.support.affine.mixed_offsets import Index
 
 class CollapsingInterface(TilingInterface):
     """
-    An operation whose properties count elements along axes, so that it must be told
-    where two of them become one.
+    Operation with properties that count elements along axes, so that collapsing two
+    axes must rewrite its properties.
     """
 
     @abc.abstractmethod
@@ -27,19 +27,26 @@ class CollapsingInterface(TilingInterface):
         scaled: Callable[[Index, int], Index],
     ) -> Operation | None:
         """
-        Return the computation on operands whose axis `axis` is collapsed with the next.
-        `scaled` builds the product of an index and a number.
+        Build the operation on operands whose axis `axis` is collapsed with the next
+        axis; `None` if the operation cannot be collapsed. `scaled` builds the product
+        of an index and an integer.
         """
 
 
 def collapsed_shape(shape: Sequence[int], axis: int) -> tuple[int, ...]:
-    """A shape with the elements of two axes along the first of them."""
+    """
+    Return a shape with axes `axis` and `axis + 1` merged into `axis`, followed by an
+    axis of extent 1.
+    """
     extent = shape[axis] * shape[axis + 1]
     return (*shape[:axis], extent, 1, *shape[axis + 2 :])
 
 
 def collapsed_axis(shape: Sequence[int], seen: Sequence[int]) -> int | None:
-    """The first of two axes of a shape whose elements another shape has along it."""
+    """
+    Return the axis whose merge with the next axis turns `shape` into `seen`; `None` if
+    there is none.
+    """
     if len(shape) != len(seen):
         return None
     for axis in range(len(shape) - 1):
@@ -52,8 +59,8 @@ def collapsed_type(
     type_: TensorType[Attribute], axis: int
 ) -> TensorType[Attribute] | None:
     """
-    A tensor with the elements of two axes along the first of them; None where the
-    second one does not follow the first one in memory.
+    Return a tensor type with axes `axis` and `axis + 1` merged into `axis`; `None` if
+    they are not adjacent in the memory layout, in this order.
     """
     shape = type_.get_shape()
     order = list(layout_of(type_) or range(len(shape)))

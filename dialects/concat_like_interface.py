@@ -9,10 +9,11 @@ from tlf.dialects.interfaces import TilingInterface
 
 class ConcatLikeInterface(TilingInterface):
     """
-    An operation whose one result is its operands, next to each other: each is a part of
-    a buffer with the result. It is tiled along other axes than that.
+    Operation whose single result is the concatenation of its operands: each operand can
+    be a slice view of the result's buffer. It is tiled along other axes than the
+    concatenated one.
     """
 
     @abc.abstractmethod
     def operand_offsets(self) -> tuple[tuple[int, ...], ...]:
-        """Return the offsets of each operand in the result, axis by axis."""
+        """Return the offsets of each operand in the result, one per axis."""

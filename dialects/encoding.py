@@ -22,9 +22,10 @@ LEVEL_NAME = re.compile(r"L[1-9][0-9]*")
 @irdl_attr_definition
 class EncodingAttr(ParametrizedAttribute):
     """
-    The memory level that a tile lives in, and the order of its axes in memory,
-    outermost first. Without a level that is the outermost one, without an order it is
-    row-major; so it is for a tensor without an encoding.
+    Memory level of a tile, and the order of its axes in memory, outermost first.
+
+    The level defaults to the outermost one, and the order to row-major; a tensor
+    without an encoding has both defaults.
 
     ```mlir
     tensor<4x8x16xf32, #tile.encoding<L2, layout = [0, 2, 1]>>
@@ -50,12 +51,12 @@ class EncodingAttr(ParametrizedAttribute):
 
     @property
     def axes(self) -> tuple[int, ...]:
-        """The order of axes in memory; empty for row-major order."""
+        """Order of the axes in memory; empty for row-major order."""
         return tuple(axis.data for axis in self.layout)
 
     @property
     def level_name(self) -> str | None:
-        """The memory level, or None for the outermost."""
+        """Memory level, or None for the outermost."""
         return self.level.data if isinstance(self.level, StringAttr) else None
 
     def verify(self) -> None:
@@ -88,15 +89,15 @@ class EncodingAttr(ParametrizedAttribute):
         return level, ArrayAttr([IntAttr(axis) for axis in axes])
 
     def print_parameters(self, printer: Printer) -> None:
-        words = [] if self.level_name is None else [self.level_name]
+        parameters = [] if self.level_name is None else [self.level_name]
         if self.axes:
-            words.append(f"layout = {list(self.axes)}")
+            parameters.append(f"layout = {list(self.axes)}")
         with printer.in_angle_brackets():
-            printer.print_string(", ".join(words))
+            printer.print_string(", ".join(parameters))
 
 
 def level_of(type_: Attribute) -> str | None:
-    """The memory level that a tensor type names, or None for the outermost."""
+    """Return the memory level of a tensor type, or None for the outermost."""
     if not isinstance(type_, TensorType):
         return None
     encoding = type_.encoding
@@ -104,7 +105,7 @@ def level_of(type_: Attribute) -> str | None:
 
 
 def layout_of(type_: Attribute) -> tuple[int, ...]:
-    """The order of a tensor's axes in memory; empty for row-major order."""
+    """Return the order of a tensor's axes in memory; empty for row-major order."""
     if not isinstance(type_, TensorType):
         return ()
     encoding = type_.encoding
@@ -114,19 +115,17 @@ def layout_of(type_: Attribute) -> tuple[int, ...]:
 def with_axis_order(
     type_: TensorType[Attribute], axes: Sequence[int]
 ) -> TensorType[Attribute]:
-    """
-    Return a tensor type in the same level with its axes in another order in memory.
-    """
+    """Return a tensor type in the same level with another order of axes in memory."""
     level = level_of(type_)
-    plain = list(axes) == sorted(axes)
+    is_row_major = list(axes) == sorted(axes)
     encoding: Attribute = NoneAttr()
-    if level is not None or not plain:
-        encoding = EncodingAttr(level, () if plain else axes)
+    if level is not None or not is_row_major:
+        encoding = EncodingAttr(level, () if is_row_major else axes)
     return TensorType(type_.element_type, type_.get_shape(), encoding)
 
 
 def without_layout(encoding: Attribute) -> Attribute:
-    """The encoding of what is computed from a tensor: in its level, in plain order."""
+    """Return an encoding with the same level and row-major order."""
     if not isinstance(encoding, EncodingAttr) or not encoding.axes:
         return encoding
     name = encoding.level_name

@@ -19,34 +19,34 @@ from tlf.dialects.types import AnyTensor
 
 def entry_point(module: ModuleOp, name: str | None = None) -> func.FuncOp:
     """
-    The function called `name`, or the only one with a body that no other calls and
-    that computes no arguments of another.
+    Return the function called `name`; without a name, the only function with a body
+    that is neither called by another function nor a preparation function.
 
-    Raises `DiagnosticException` where there is no such function.
+    Raises `DiagnosticException` unless there is exactly one such function.
     """
     functions = [
         op for op in module.ops if isinstance(op, func.FuncOp) and op.body.blocks
     ]
-    inner = _callee_names(functions)
-    named = [
+    callees = _callee_names(functions)
+    candidates = [
         op
         for op in functions
         if (
-            not is_preparation(op) and op.sym_name.data not in inner
+            not is_preparation(op) and op.sym_name.data not in callees
             if name is None
             else op.sym_name.data == name
         )
     ]
-    if len(named) == 1:
-        return named[0]
-    known = ", ".join(op.sym_name.data for op in functions) or "none"
-    wanted = "one function" if name is None else f"a function `{name}`"
+    if len(candidates) == 1:
+        return candidates[0]
+    available = ", ".join(op.sym_name.data for op in functions) or "none"
+    expected = "one function" if name is None else f"a function `{name}`"
     hint = ": `--entry` says which" if name is None and len(functions) > 1 else ""
-    raise DiagnosticException(f"expected {wanted}, got {known}{hint}")
+    raise DiagnosticException(f"expected {expected}, got {available}{hint}")
 
 
 def _callee_names(functions: Sequence[func.FuncOp]) -> set[str]:
-    """The names of functions that others call."""
+    """Return the names of all called functions; none for a single function."""
     if len(functions) < 2:
         return set()
     return {callee_name(call) for function in functions for call in calls_in(function)}
@@ -54,8 +54,10 @@ def _callee_names(functions: Sequence[func.FuncOp]) -> set[str]:
 
 def result_count(function: func.FuncOp) -> int:
     """
-    Return the number of trailing arguments that hold results; 0 before bufferisation.
-    Raises `DiagnosticException` if there are not so many arguments.
+    Return the number of trailing arguments that hold results; 0 before bufferization.
+
+    Raises `DiagnosticException` unless the number is an integer from 0 to the number of
+    arguments.
     """
     if (count := function.attributes.get(RESULTS)) is None:
         return 0
@@ -70,19 +72,19 @@ def result_count(function: func.FuncOp) -> int:
 
 def argument_names(function: func.FuncOp) -> tuple[str, ...]:
     """
-    The names of the arguments that a caller gives, neither results nor prepared by
-    another function, unique in their order.
+    Return unique names of the arguments that a caller passes, in order. Results and
+    prepared arguments are excluded.
     """
     arguments = function.body.block.args
-    others = result_count(function) + prepared_argument_count(function)
-    inputs = arguments[: len(arguments) - others]
+    excluded = result_count(function) + prepared_argument_count(function)
+    inputs = arguments[: len(arguments) - excluded]
     return _make_unique(
         [each.name_hint or f"arg{position}" for position, each in enumerate(inputs)]
     )
 
 
 def result_names(function: func.FuncOp) -> tuple[str, ...]:
-    """The names of the results: those of the returned values, unique in their order."""
+    """Return unique names of the results, in order, from the returned values."""
     if count := result_count(function):
         values: Sequence[SSAValue] = function.body.block.args[-count:]
     else:
@@ -93,22 +95,23 @@ def result_names(function: func.FuncOp) -> tuple[str, ...]:
 
 def _make_unique(hints: Sequence[str]) -> tuple[str, ...]:
     """
-    A name for each hint: itself, or numbered from 1 where several are alike, as the
-    parser takes such a number off every name.
+    Return a unique name for each hint: the hint itself, or the hint with a number from
+    1 if it occurs several times, since the parser strips such a number off every name.
     """
     names: list[str] = []
     for hint in hints:
-        number, name = 0, hint
+        suffix, name = 0, hint
         while hints.count(hint) > 1 and name in (hint, *names):
-            number += 1
-            name = f"{hint}_{number}"
+            suffix += 1
+            name = f"{hint}_{suffix}"
         names.append(name)
     return tuple(names)
 
 
 def argument_types(function: func.FuncOp) -> tuple[AnyTensor, ...]:
     """
-    The types of the arguments that are not results: static shape and element type.
+    Return the types of the arguments that a caller passes: static shape and element
+    type.
 
     Raises `DiagnosticException` for arguments of other types.
     """

@@ -15,13 +15,15 @@ from tlf.dialects.graph.constant import (
 from tlf.dialects.types import tensor_type
 
 SIDE_FILE = "tlf.file"
-"""The attribute of a global that names the side file of its elements."""
+"""Attribute of a global that names the side file with its elements."""
 
 
 def load_global_elements(op: memref.GlobalOp) -> Elements | None:
     """
-    The elements of a global, read from its side file if it has one; none if it has no
-    initial value. Raises `DiagnosticException` where the file does not hold them.
+    Return the elements of a global, read from its side file if it has one; `None` if it
+    has no initial value.
+
+    Raises `DiagnosticException` if the file does not contain the elements.
     """
     file = op.attributes.get(SIDE_FILE)
     if not isinstance(file, FileAttr):

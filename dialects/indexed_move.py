@@ -1,8 +1,8 @@
 """
 Base and checks of gathers and scatters: moves along an indexed axis of a table.
 
-Along one axis of the source, the place of an element is the value that indices hold for
-it; along all others it is an offset plus a linear function of the element.
+Along the indexed axis of the table, the position of an element is an index value. Along
+other axes, it is an offset plus a linear function of the element's position in the box.
 """
 
 from collections.abc import Sequence
@@ -28,14 +28,14 @@ from tlf.support.affine.linear_access import access_functions, verify_access
 from tlf.support.affine.mixed_offsets import Index
 
 INDEX_TYPES = (i32, i64)
-"""The element types of indices."""
+"""Element types of index operands."""
 
 ACCUMULABLE_TYPES = (f32, i32, i64)
-"""The element types that moves can add to what is there."""
+"""Element types that moves can accumulate into their destination."""
 
 
 class OperandRoles(NamedTuple):
-    """Names for the table and for what is moved from or to it, in messages."""
+    """Names of the table and of the moved operand in error messages."""
 
     table: str
     moved: str
@@ -47,8 +47,8 @@ SCATTER_ROLES = OperandRoles("destination", "source")
 
 class IndexedOperation(IRDLOperation):
     """
-    An operation that moves a box of elements, along one axis of a table to or from
-    where indices say.
+    Operation that moves a box of elements to or from a table, at indexed positions
+    along one axis of the table.
     """
 
     axis = prop_def(IntegerAttr.constr(i64))
@@ -56,17 +56,20 @@ class IndexedOperation(IRDLOperation):
 
     @property
     def indexed_axis(self) -> int:
-        """The axis of the table along which indices name places."""
+        """Axis of the table along which indices give the positions."""
         return self.axis.value.data
 
     @property
     def table_map(self) -> AffineMap:
-        """From an element of the box to that of the table, without the offsets."""
+        """
+        Map from an element of the box to its position in the table, without the
+        offsets.
+        """
         return self.maps.data[0].data
 
     @property
     def index_map(self) -> AffineMap:
-        """From an element of the box to its index."""
+        """Map from an element of the box to the position of its index."""
         return self.maps.data[1].data
 
     def verify_indexing(
@@ -77,7 +80,7 @@ class IndexedOperation(IRDLOperation):
         offsets: Sequence[Index],
         roles: OperandRoles = GATHER_ROLES,
     ) -> None:
-        """Check that every element of what is moved has an index, and a place."""
+        """Check that every moved element has an index and a position in the table."""
         IndexedMoveShapes(
             table.get_shape(),
             indices.get_shape(),
@@ -90,18 +93,18 @@ class IndexedOperation(IRDLOperation):
 
 
 class ScatteringOperation(IndexedOperation):
-    """An operation that moves elements to where indices say, or adds them there."""
+    """Operation that writes or adds elements at indexed positions."""
 
     accumulate = opt_prop_def(UnitAttr)
 
     @property
     def is_scatter_add(self) -> bool:
-        """True if elements are added to those at their destination."""
+        """True if elements are added to the elements at their destination."""
         return self.accumulate is not None
 
 
 def verify_accumulable(element: Attribute, adds: bool) -> None:
-    """Check that moves can add elements, if they are to."""
+    """Check that moves can accumulate the element type, if `adds`."""
     if adds and element not in ACCUMULABLE_TYPES:
         raise VerifyException(
             f"expected elements of f32, i32 or i64 to accumulate, got {element}"
@@ -112,8 +115,8 @@ def indexed_properties(
     static_offsets: Attribute, axis: int, maps: tuple[AffineMap, AffineMap]
 ) -> dict[str, Attribute | None]:
     """
-    The properties of an operation by its static offsets, its axis, and the maps from an
-    element to its place in the table and to its index.
+    Build the properties of an indexed operation from its static offsets, its axis, and
+    the maps from an element to its position in the table and to its index.
     """
     return {
         "static_offsets": static_offsets,
@@ -124,7 +127,9 @@ def indexed_properties(
 
 @dataclass(frozen=True)
 class IndexedMoveShapes:
-    """The shapes of a table, of indices, and of what is moved, and their relation."""
+    """
+    Shapes of the table, the indices and the moved operand, and the maps between them.
+    """
 
     table: Sequence[int]
     indices: Sequence[int]
@@ -135,7 +140,7 @@ class IndexedMoveShapes:
     roles: OperandRoles
 
     def verify(self, index_type: Attribute) -> None:
-        """Check that every element has an index, and a place."""
+        """Check that every element has an index and a position in the table."""
         if index_type not in INDEX_TYPES:
             raise VerifyException(f"expected indices of i32 or i64, got {index_type}")
         if not 0 <= self.axis < len(self.table):

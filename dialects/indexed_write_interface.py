@@ -15,35 +15,40 @@ from tlf.dialects.types import accumulator_of, tensor_type
 
 class IndexedWriteInterface(Operation, abc.ABC):
     """
-    An operation whose result is its first operand, but for what its third one holds:
-    each element of that is written, along one axis at the place that an element of the
-    second one names, in the order of the third one's axes. Places that are not there
-    are not written. Along other axes of the second operand with an extent of 1, its
-    elements name places for all elements of the third.
+    Operation that scatters updates: its operands are the destination, the indices and
+    the updates.
+
+    The result equals the destination except at the written positions. Each update is
+    written at the position that its index gives along one axis, in row-major order of
+    the updates. Updates with an out-of-bounds index are dropped. Along other axes,
+    indices of extent 1 are broadcast to the updates.
     """
 
     @property
     @abc.abstractmethod
     def written_axis(self) -> int:
-        """The axis along which places are named."""
+        """Axis along which indices give the positions."""
 
     @property
     @abc.abstractmethod
     def is_scatter_add(self) -> bool | None:
         """
         True if elements are added to those at their indices, false if they replace
-        them; None if they are combined in another way.
+        them; None for any other combination.
         """
 
     @abc.abstractmethod
     def build_with_element_type(
         self, builder: Builder, element: Attribute
     ) -> Sequence[SSAValue]:
-        """Build the same on elements of another type, and return the result in its."""
+        """
+        Build the operation on elements of another type, and return the result cast back
+        to the original result type.
+        """
 
     @property
     def move_element_type(self) -> Attribute | None:
-        """The type of elements in which moves can write what it does, if any."""
+        """Element type in which moves can perform the write, or None if they cannot."""
         element = tensor_type(self.operands[2]).element_type
         if self.is_scatter_add is None:
             return None

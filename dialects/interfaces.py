@@ -1,8 +1,7 @@
 """
-Operation interfaces after MLIR (TilingInterface, structured ops) that passes query.
+Operation interfaces, after MLIR's TilingInterface and linalg, that passes query.
 
-An operation inherits the interfaces that describe it. They are modelled on MLIR's
-TilingInterface and on the structured operations of its linalg dialect.
+An operation inherits the interfaces that describe it.
 """
 
 from __future__ import annotations
@@ -30,7 +29,9 @@ Scalar: TypeAlias = int | float
 
 
 class IteratorType(StrEnum):
-    """Kind of an axis: its iterations are independent, or combine."""
+    """
+    Kind of an axis: iterations are independent (parallel) or combined (reduction).
+    """
 
     PARALLEL = "parallel"
     REDUCTION = "reduction"
@@ -38,24 +39,24 @@ class IteratorType(StrEnum):
 
 @dataclass(frozen=True)
 class LoopDim:
-    """One axis of an operation's iteration domain, counted from 0 to `extent`."""
+    """One dimension of an iteration domain, with indices in `[0, extent)`."""
 
     kind: IteratorType
     extent: int
 
 
 def parallel_dim(extent: int) -> LoopDim:
-    """An axis whose iterations are independent."""
+    """Return a dimension whose iterations are independent."""
     return LoopDim(IteratorType.PARALLEL, extent)
 
 
 def reduction_dim(extent: int) -> LoopDim:
-    """An axis whose iterations combine."""
+    """Return a dimension whose iterations are combined."""
     return LoopDim(IteratorType.REDUCTION, extent)
 
 
 class OperationClass(StrEnum):
-    """Bottleneck of an operation: arithmetic, memory, or nothing but data movement."""
+    """Bottleneck of an operation: arithmetic, memory, or data movement only."""
 
     COMPUTE = "compute"
     MEMORY = "memory"
@@ -63,21 +64,15 @@ class OperationClass(StrEnum):
 
 
 class ReferenceInterface(Operation, abc.ABC):
-    """
-    An operation that can be computed on numpy arrays.
-    """
+    """Operation with a reference implementation on numpy arrays."""
 
     @abc.abstractmethod
     def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
-        """
-        Compute the results from the operands, in the declared element types.
-        """
+        """Compute the results from the operands, in the declared element types."""
 
 
 class TilingInterface(ReferenceInterface):
-    """
-    An operation any box of whose iterations can be computed by itself.
-    """
+    """Operation that can be computed on any box of its iteration domain."""
 
     @abc.abstractmethod
     def iteration_domain(self) -> tuple[LoopDim, ...]:
@@ -87,7 +82,9 @@ class TilingInterface(ReferenceInterface):
 
     @abc.abstractmethod
     def indexing_maps(self) -> tuple[Accesses | None, ...]:
-        """Return the indexing map of each operand; `None` for one that is no tensor."""
+        """
+        Return the indexing map of each operand; `None` for operands other than tensors.
+        """
 
     @abc.abstractmethod
     def result_indexing_maps(self) -> tuple[Accesses, ...]:
@@ -95,18 +92,16 @@ class TilingInterface(ReferenceInterface):
 
     def padding_value(self, operand: int) -> Scalar | None:
         """
-        Return the value that elements outside of `operand` must have where an iteration
-        touches them: the neutral element of a reduction, the padding of a window.
-        `None` if such elements affect no element of a result.
+        Return the value that out-of-bounds elements of `operand` must have where an
+        iteration reads them: the neutral element of a reduction, the padding of a
+        window. `None` if these elements affect no element of a result.
         """
         return None
 
     def tiled_implementation(
         self, operands: Sequence[SSAValue], result_types: Sequence[Attribute]
     ) -> Operation:
-        """
-        Build the same computation on tiles, whose operands are the regions accessed.
-        """
+        """Build the operation on tiles; the operands are the accessed regions."""
         return type(self).create(
             operands=operands,
             result_types=result_types,
@@ -115,7 +110,9 @@ class TilingInterface(ReferenceInterface):
         )
 
     def flops(self) -> int:
-        """Scalar arithmetic operations, a multiply-accumulate counting as two."""
+        """
+        Return the number of scalar operations; a multiply-accumulate counts as two.
+        """
         return 0
 
     @property
@@ -124,7 +121,7 @@ class TilingInterface(ReferenceInterface):
         return OperationClass.MEMORY
 
     def linear_operands(self) -> tuple[int, ...]:
-        """Return the operands in each of which a result is linear."""
+        """Return the indices of the operands in each of which a result is linear."""
         return ()
 
     def untileable_dims(self) -> dict[int, str]:
@@ -134,8 +131,8 @@ class TilingInterface(ReferenceInterface):
 
 class PositionInterface(TilingInterface):
     """
-    An operation whose elements depend on where they are in its result, so that a tile
-    must know its place.
+    Operation whose elements depend on their position in the result, so that a tile
+    needs its offsets.
     """
 
     @abc.abstractmethod
@@ -147,20 +144,20 @@ class PositionInterface(TilingInterface):
         add: Callable[[SSAValue | int, SSAValue | int], SSAValue | int],
     ) -> Operation:
         """
-        The computation on the tile that starts at `position` in the result. `add`
+        Build the operation on the tile at offsets `position` of the result. `add`
         builds the sum of two indices.
         """
 
 
 class ElementwiseInterface(TilingInterface):
     """
-    An operation that computes each element of its result from one element of every
-    operand, with numpy broadcasting.
+    Operation that computes each element of its result from one element of each operand,
+    with numpy broadcasting.
     """
 
     @abc.abstractmethod
     def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
-        """Build the computation of one element, with `arith` and `math`."""
+        """Build the computation of one element with `arith` and `math` operations."""
 
     def iteration_domain(self) -> tuple[LoopDim, ...]:
         shape = tensor_type(self.results[0]).get_shape()
@@ -178,14 +175,11 @@ class ElementwiseInterface(TilingInterface):
         return (tuple(IndexAccess.of(axis) for axis in range(len(shape))),)
 
     def count_scalar_operations(self) -> int:
-        """
-        Return the number of operations that compute one element, not counting
-        constants.
-        """
+        """Return the number of scalar operations per element, without constants."""
         return sum(not op.has_trait(ConstantLike) for op in self.scalar_body().ops)
 
     def scalar_body(self) -> Block:
-        """A block that computes one element of elements of the operands."""
+        """Return a block that computes one result element from operand elements."""
         body = Block(
             arg_types=[tensor_type(each).element_type for each in self.operands]
         )
@@ -198,36 +192,37 @@ class ElementwiseInterface(TilingInterface):
 
 class AccumulatingInterface(TilingInterface):
     """
-    An operation that combines many values into each element of its one result. Its
-    last operand may be `init`, a tensor like the result that the values are combined
-    with, so that a reduction can be computed piece by piece.
+    Operation that combines many values into each element of its single result.
+
+    Its last operand may be `init`, a tensor of the result's shape with the initial
+    accumulators, so that a reduction can be computed one reduction tile at a time.
     """
 
     @property
     @abc.abstractmethod
     def init_value(self) -> SSAValue | None:
-        """The operand that the result starts from."""
+        """Operand with the initial accumulators, or None."""
 
     @property
     @abc.abstractmethod
     def accumulator_type(self) -> Attribute:
-        """The element type that values are combined in."""
+        """Element type of the accumulators."""
 
     @abc.abstractmethod
     def neutral_element(self) -> Scalar:
-        """The value that changes nothing when it is combined."""
+        """Return the neutral element of the combination."""
 
     @property
     def inputs(self) -> tuple[SSAValue, ...]:
-        """The operands other than `init`."""
+        """Operands other than `init`."""
         if self.init_value is None:
             return tuple(self.operands)
         return tuple(self.operands)[:-1]
 
     def with_accumulator_result(self) -> Operation | None:
         """
-        The same operation with a result of the accumulator type, or None where the
-        result has that type already.
+        Build the operation with a result of the accumulator type; `None` if the result
+        already has that type, or the operation has an `init`.
         """
         result = tensor_type(self.results[0])
         if result.element_type == self.accumulator_type or self.init_value is not None:
@@ -242,16 +237,12 @@ class AccumulatingInterface(TilingInterface):
 
 
 class ContractionInterface(AccumulatingInterface):
-    """
-    A sum of products of two operands: matrix products, convolutions.
-    """
+    """Sum of products of two operands: matrix products, convolutions."""
 
     @property
     @abc.abstractmethod
     def precision(self) -> str:
-        """
-        Mode in which inputs of type f32 are multiplied: `ieee`, `tf32` or `tf32x3`.
-        """
+        """Multiplication mode of f32 inputs: `ieee`, `tf32` or `tf32x3`."""
 
     def neutral_element(self) -> Scalar:
         return 0
@@ -274,13 +265,11 @@ class ContractionInterface(AccumulatingInterface):
 
 
 class ReductionInterface(AccumulatingInterface):
-    """
-    A reduction of one operand along some of its axes.
-    """
+    """Reduction of one operand along some of its axes."""
 
     @abc.abstractmethod
     def combine(self, builder: Builder, element: SSAValue, total: SSAValue) -> SSAValue:
-        """Build the combination of one element with what was combined before."""
+        """Build the combination of one element with the accumulator."""
 
     def padding_value(self, operand: int) -> Scalar | None:
         return self.neutral_element() if operand == 0 else None
@@ -291,7 +280,8 @@ class ReductionInterface(AccumulatingInterface):
 
 class MovementInterface(TilingInterface):
     """
-    An operation each element of whose result is some element of its operand.
+    Operation that copies elements: each element of its result is an element of its
+    operand.
     """
 
     @property
@@ -304,97 +294,94 @@ class MovementInterface(TilingInterface):
 
 class IndexedInterface(MovementInterface):
     """
-    A movement that reads its first operand, along one axis, at the place that an
-    element of another operand names. Accesses say which: that of the axis has an
-    `index`. Places that are not there read as the border of the first operand.
+    Movement that reads its first operand, along one axis, at positions that another
+    operand holds as indices.
+
+    The access of the indexed axis has an `index`. Elements at out-of-bounds indices
+    have the `padding_value` of the first operand.
     """
 
     @property
     def indexed_axis(self) -> int:
-        """The axis of the first operand along which places are named."""
+        """Axis of the first operand along which indices give the positions."""
         accesses = self.indexing_maps()[0] or ()
         indices = [access.index for access in accesses]
         return next(axis for axis, index in enumerate(indices) if index is not None)
 
     @property
     def index_operand(self) -> int:
-        """The number of the operand that names places."""
+        """Operand number of the indices."""
         accesses = self.indexing_maps()[0] or ()
         return next(each.index for each in accesses if each.index is not None)
 
 
 class WindowInterface(TilingInterface):
-    """
-    An operation whose iterations read windows of an operand that overlap.
-    """
+    """Operation that reads overlapping windows of an operand."""
 
     @abc.abstractmethod
     def decompose_windows(self, builder: Builder) -> Sequence[SSAValue]:
         """
-        Build the same computation of movements and operations without windows, and
-        return the values of the results.
+        Build the equivalent computation from movements and operations without windows,
+        and return its results.
         """
 
 
 class ViewInterface(MovementInterface):
     """
-    A movement whose result, in row-major order, holds the elements of its operand in
-    their order: a contiguous buffer serves both.
+    Movement that preserves the row-major order of elements: operand and result can
+    share a contiguous buffer.
     """
 
 
 class ConstantInterface(TilingInterface):
-    """
-    An operation whose result is known when compiling.
-    """
+    """Operation whose result is known at compile time."""
 
     @abc.abstractmethod
     def splat_value(self) -> Attribute | None:
-        """The one value of all elements, if there is one."""
+        """Return the common value of all elements, or `None` if they differ."""
 
 
 class DecompositionInterface(ReferenceInterface):
-    """
-    An operation that is a short program of simpler ones.
-    """
+    """Operation that is equivalent to a short program of simpler operations."""
 
     @abc.abstractmethod
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
-        """Build the program, and return the values of the results."""
+        """Build the equivalent program, and return its results."""
 
 
 @dataclass(frozen=True)
 class Simplification:
-    """A simpler way to compute the one result of an operation."""
+    """Simpler computation of the single result of an operation."""
 
     text: str
-    """The simplification as an equation such as `x * 1 = x`."""
+    """Equation of the simplification, such as `x * 1 = x`."""
     build: Callable[[Builder], SSAValue]
-    """Builds it, and returns a value of the result's type."""
+    """Build the computation, and return a value of the result's type."""
     exact: bool = True
-    """True if no bit of the result changes, whatever the operands are."""
+    """True if the result is bitwise equal for all operands."""
 
 
 class SimplificationInterface(Operation, abc.ABC):
-    """
-    An operation with one result that there may be simpler ways to compute.
-    """
+    """Operation with one result and algebraic simplifications."""
 
     @abc.abstractmethod
     def simplifications(self) -> Iterable[Simplification]:
-        """The ways that apply here, the best first."""
+        """Return the applicable simplifications, best first."""
 
     def best_simplification(self, is_relaxed: bool = False) -> Simplification | None:
-        """The best way that keeps every bit; of all, where numerics are relaxed."""
-        found = self.simplifications()
-        return next((each for each in found if each.exact or is_relaxed), None)
+        """
+        Return the best exact simplification, or the best of all if `is_relaxed`; `None`
+        if there is none.
+        """
+        candidates = self.simplifications()
+        return next((each for each in candidates if each.exact or is_relaxed), None)
 
 
 def to_affine_map(accesses: Accesses, iterators: int) -> AffineMapAttr:
     """
     Convert accesses to an affine map from the iteration domain.
 
-    Accesses are of width 1: a wider one has no map.
+    All accesses must have width 1: wider accesses have no map.
     """
     results: list[AffineExpr] = []
     for access in accesses:
@@ -402,7 +389,7 @@ def to_affine_map(accesses: Accesses, iterators: int) -> AffineMapAttr:
         for position, (iterator, coefficient) in enumerate(access.terms):
             term = AffineExpr.dimension(iterator)
             term = term if coefficient == 1 else term * coefficient
-            alone = position == 0 and access.offset == 0
-            expression = term if alone else expression + term
+            is_first = position == 0 and access.offset == 0
+            expression = term if is_first else expression + term
         results.append(expression)
     return AffineMapAttr(AffineMap(iterators, 0, tuple(results)))

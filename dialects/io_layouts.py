@@ -21,43 +21,43 @@ from tlf.dialects.encoding import layout_of
 
 LAYOUT = "tlf.layout"
 """
-The attribute of an argument or a result that has the order of its axes in memory,
-outermost first, as `array<i64: 0, 2, 3, 1>` for images with their channels last, or
-`"any"`, where the compiler chooses.
+Attribute of an argument or result with the order of its axes in memory, outermost
+first, such as `array<i64: 0, 2, 3, 1>` for channels-last images. `"any"` lets the
+compiler choose.
 """
 
 AnyLayout: TypeAlias = Literal["any"]
 
 ANY_LAYOUT: AnyLayout = "any"
-"""The layout of what may lie in any order: whoever runs the program sees to it."""
+"""Unconstrained layout: the compiler chooses it, and the caller adapts to it."""
 
 Layout: TypeAlias = tuple[int, ...] | AnyLayout
-"""An order of axes, or any."""
+"""Order of axes in memory, outermost first, or any."""
 
 DeclaredLayout: TypeAlias = Layout | None
 """Declared layout; None if there is none."""
 
 
 def get_argument_layouts(function: func.FuncOp) -> list[DeclaredLayout]:
-    """The layout that each argument is declared to have."""
+    """Return the declared layout of each argument."""
     types = list(function.function_type.inputs)
     return _parse_layouts(function, types, function.arg_attrs, "argument")
 
 
 def get_result_layouts(function: func.FuncOp) -> list[DeclaredLayout]:
-    """The layout that each result is declared to have."""
+    """Return the declared layout of each result."""
     types = list(function.function_type.outputs)
     return _parse_layouts(function, types, function.res_attrs, "result")
 
 
 def set_argument_layouts(function: func.FuncOp, layouts: Mapping[int, Layout]) -> None:
-    """Declare layouts of arguments, by their number."""
+    """Declare layouts of arguments, by argument index."""
     count = len(function.function_type.inputs)
     function.arg_attrs = _with_layouts(function.arg_attrs, count, layouts)
 
 
 def set_result_layouts(function: func.FuncOp, layouts: Mapping[int, Layout]) -> None:
-    """Declare layouts of results, by their number."""
+    """Declare layouts of results, by result index."""
     count = len(function.function_type.outputs)
     function.res_attrs = _with_layouts(function.res_attrs, count, layouts)
 
@@ -70,8 +70,8 @@ def _with_layouts(
     if not layouts:
         return attributes
     tables = [dict(each.data) for each in attributes or [DictionaryAttr({})] * count]
-    for number, layout in layouts.items():
-        tables[number][LAYOUT] = (
+    for index, layout in layouts.items():
+        tables[index][LAYOUT] = (
             StringAttr(ANY_LAYOUT)
             if layout == ANY_LAYOUT
             else DenseArrayBase.from_list(i64, list(layout))
@@ -86,14 +86,14 @@ def _parse_layouts(
     what: str,
 ) -> list[DeclaredLayout]:
     tables = () if attributes is None else attributes.data
-    found: list[DeclaredLayout] = []
+    declared: list[DeclaredLayout] = []
     for number, type_ in enumerate(types):
         layout = tables[number].data.get(LAYOUT) if number < len(tables) else None
         if layout is None:
-            found.append(layout_of(type_) or None)
+            declared.append(layout_of(type_) or None)
             continue
         if layout == StringAttr(ANY_LAYOUT):
-            found.append(ANY_LAYOUT)
+            declared.append(ANY_LAYOUT)
             continue
         rank = type_.get_num_dims() if isinstance(type_, TensorType) else 0
         axes = _axis_order(layout)
@@ -103,8 +103,8 @@ def _parse_layouts(
                 f'once, as in array<i64: 0, 2, 3, 1>, or "any", got {layout}'
             )
             function.emit_error(message, VerifyException(message))
-        found.append(axes)
-    return found
+        declared.append(axes)
+    return declared
 
 
 def _axis_order(layout: Attribute) -> tuple[int, ...] | None:

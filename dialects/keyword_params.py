@@ -13,8 +13,8 @@ WordT = TypeVar("WordT", bound=StrEnum)
 def parse_keyword_param(parser: AttrParser, words: type[WordT]) -> WordT:
     """Parse a keyword of an enumeration in angle brackets."""
     if parser.parse_optional_punctuation("<") is None:
-        *others, last = [f"`<{word}>`" for word in words]
-        parser.raise_error(f"expected {', '.join(others)} or {last}")
-    found = parser.parse_str_enum(words)
+        *alternatives, last = [f"`<{word}>`" for word in words]
+        parser.raise_error(f"expected {', '.join(alternatives)} or {last}")
+    keyword = parser.parse_str_enum(words)
     parser.parse_punctuation(">")
-    return found
+    return keyword

@@ -1,9 +1,8 @@
 """
-Rewriting that preserves locations: new operations take the replaced one's.
+Rewriting that preserves locations: new operations take those of the replaced ones.
 
-xDSL's rewriters leave the location of new operations unknown. What is rewritten through
-this module says where it comes from, so that an error of a late pass still names a line
-of the source.
+xDSL's rewriters leave the location of new operations unknown. Rewrites through this
+module set it, so that an error of a late pass still names a line of the source.
 """
 
 from __future__ import annotations
@@ -30,21 +29,21 @@ from xdsl.transforms.dead_code_elimination import region_dce
 
 def propagate_locations(op: Operation) -> None:
     """
-    Give every operation inside `op` that has no location that of the operation before
-    it in its block, else of the one around it.
+    Give every nested operation without a location that of its predecessor in the block,
+    or that of the enclosing operation for the first one.
     """
     for region in op.regions:
         for block in region.blocks:
-            nearest = op.location
+            location = op.location
             for inner in block.ops:
                 if isinstance(inner.location, UnknownLoc):
-                    inner.location = nearest
-                nearest = inner.location
+                    inner.location = location
+                location = inner.location
                 propagate_locations(inner)
 
 
 def set_location(op: Operation, location: LocationAttr) -> None:
-    """Give an operation without a location, and those inside of it, a location."""
+    """Set the location of an operation without one, and of its nested operations."""
     if isinstance(op.location, UnknownLoc):
         op.location = location
         propagate_locations(op)
@@ -71,7 +70,7 @@ def rewriter_at(op: Operation) -> PatternRewriter:
 
 
 class LocatedPattern(RewritePattern):
-    """A pattern whose new operations take the location of the matched one."""
+    """Pattern whose new operations take the location of the matched operation."""
 
     def __init__(self, pattern: RewritePattern) -> None:
         self.pattern = pattern
@@ -89,7 +88,7 @@ def rewrite_module(
     module: ModuleOp, pattern: RewritePattern, is_recursive: bool = True
 ) -> bool:
     """
-    Apply a pattern to the operations of a module, and to those that it makes if
+    Apply a pattern to the operations of a module, and to newly created ones if
     `is_recursive`. Return `True` if the module changed.
     """
     located = LocatedPattern(pattern)
@@ -99,7 +98,7 @@ def rewrite_module(
 
 
 class LocatedCanonicalizePass(CanonicalizePass):
-    """xDSL's `canonicalize`, which keeps locations."""
+    """xDSL's `canonicalize` with propagation of locations."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         located = LocatedPattern(

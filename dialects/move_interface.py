@@ -9,14 +9,14 @@ from xdsl.ir import Operation
 
 class MoveInterface(Operation, abc.ABC):
     """
-    An operation that may bring a tensor to another memory, where its result takes room
-    for as long as it is used.
+    Operation that may move a tensor to another memory level, where its result occupies
+    memory during its live range.
     """
 
     @property
     @abc.abstractmethod
     def is_move(self) -> bool:
         """
-        True if the operation moves data; else its result is a slice of its operand, and
-        a view.
+        True if the operation moves data, false if its result is a slice view of its
+        operand.
         """

@@ -9,16 +9,16 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import PassFailedException
 
 NUMERICS_ATTRIBUTE = "tlf.numerics"
-"""The attribute of a module that says so for all passes."""
+"""Attribute of a module with its numerics mode."""
 
 
 class Numerics(StrEnum):
-    """Changes of results that a pass may make."""
+    """Permitted changes of results by a pass."""
 
     STRICT = "strict"
-    """No change of any bit."""
+    """Results are bitwise equal."""
     RELAXED = "relaxed"
-    """Other roundings, and any treatment of NaN, infinities and the sign of zero."""
+    """Rounding may change, and the treatment of NaN, infinities and signed zeros."""
 
 
 def is_relaxed(op: Operation) -> bool:
@@ -31,7 +31,7 @@ def is_relaxed(op: Operation) -> bool:
 
 def numerics_of(module: ModuleOp, source: str) -> Numerics:
     """Return the numerics of a module, strict by default, for the pass `source`."""
-    match found := module.attributes.get(NUMERICS_ATTRIBUTE):
+    match attribute := module.attributes.get(NUMERICS_ATTRIBUTE):
         case None:
             return Numerics.STRICT
         case StringAttr(data="strict" | "relaxed" as data):
@@ -39,5 +39,5 @@ def numerics_of(module: ModuleOp, source: str) -> Numerics:
         case _:
             raise PassFailedException(
                 f'{source}: expected {NUMERICS_ATTRIBUTE} of "strict" or "relaxed", '
-                f"got {found}"
+                f"got {attribute}"
             )

@@ -21,8 +21,8 @@ def is_in_planned_group(op: Operation) -> bool:
 
 def dead_operations(module: ModuleOp) -> Iterator[Operation]:
     """
-    The operations on whole tensors that nothing uses, those that come last first, so
-    that whoever erases them gets what only they used.
+    Iterate over the unused `graph` operations of a module in reverse order. If each is
+    erased immediately, producers that only it used follow.
     """
     for op in reversed(list(module.walk())):
         if op.name.startswith("graph.") and is_trivially_dead(op):
@@ -35,8 +35,8 @@ def build_program(
     program: Callable[[Builder], Sequence[SSAValue]],
 ) -> tuple[Sequence[Operation], Sequence[SSAValue]]:
     """
-    Build a program in front of an operation, each step at its location; return the
-    steps, and the values that stand for its results.
+    Build a program in front of an operation, with its location. Return the new
+    operations, and the values that replace the results.
     """
     before = op.prev_op
     results = program(rewriter)
@@ -51,13 +51,15 @@ def replace_by_program(
     rewriter: PatternRewriter,
     program: Callable[[Builder], Sequence[SSAValue]],
 ) -> None:
-    """Use the values that a program returns for the results of an operation."""
+    """Replace the results of an operation by the values that a program returns."""
     _, results = build_program(op, rewriter, program)
     rewriter.replace(op, [], results)
 
 
 def operations_between(first: Operation | None, last: Operation) -> Iterator[Operation]:
-    """The operations of `last`'s block after `first` and before `last`."""
+    """
+    Iterate, in reverse, over the operations of a block between `first` and `last`.
+    """
     op = last.prev_op
     while op is not None and op is not first:
         yield op

@@ -1,4 +1,4 @@
-"""Interface of operations that pad their first operand themselves."""
+"""Interface of operations that pad their first operand implicitly."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from tlf.support.affine.index_access import Box, Interval
 
 class PaddingInterface(TilingInterface):
     """
-    An operation whose iterations may reach out of its first operand, and that then
-    reads its border there by itself: windows with padding.
+    Operation whose iterations may access elements outside of its first operand, which
+    it pads implicitly: windows with padding.
     """
 
     @abc.abstractmethod
     def padded_axes(self) -> Collection[int]:
-        """The axes of the first operand along which windows may reach out of it."""
+        """
+        Return the axes of the first operand along which windows may exceed its bounds.
+        """
 
     @abc.abstractmethod
     def padded_tiled_implementation(
@@ -30,8 +32,8 @@ class PaddingInterface(TilingInterface):
         outside: Sequence[tuple[int, int]],
     ) -> Operation:
         """
-        The computation on tiles of which the first lacks, along each axis, so many
-        elements before its first one and after its last one.
+        Build the operation on tiles. `outside` is the number of elements that the first
+        tile lacks before its first and after its last element, per axis.
         """
 
     def tiled_implementation(
@@ -42,7 +44,7 @@ class PaddingInterface(TilingInterface):
 
 
 def padded_extents(op: TilingInterface) -> Mapping[int, int]:
-    """The extents of its first operand along axes that an operation pads itself."""
+    """Return the extents of the first operand along implicitly padded axes."""
     if not isinstance(op, PaddingInterface):
         return {}
     shape = tensor_type(op.operands[0]).get_shape()
@@ -51,29 +53,29 @@ def padded_extents(op: TilingInterface) -> Mapping[int, int]:
 
 def is_implicitly_padded(interval: Interval) -> bool:
     """
-    Return `True` if padding along an axis supplies the elements of an interval that lie
-    outside of it.
+    Return `True` if implicit padding supplies the out-of-bounds elements of an
+    interval.
     """
     return not interval.offset.terms
 
 
 def clip_to_extents(box: Box, extents: Mapping[int, int]) -> Box:
-    """Clip a box along axes that the operation pads itself."""
+    """Clip a box along implicitly padded axes."""
     if not extents:
         return box
-    part = [*box]
+    clipped = [*box]
     for axis, extent in extents.items():
         if is_implicitly_padded(box[axis]):
-            part[axis] = _clip_interval(box[axis], extent)
-    return tuple(part)
+            clipped[axis] = _clip_interval(box[axis], extent)
+    return tuple(clipped)
 
 
 def padding_amounts(box: Box, part: Box) -> list[tuple[int, int]]:
-    """Return the padding before and after a part of a box, along each axis."""
+    """Return the padding before and after a clipped box, along each axis."""
     counts: list[tuple[int, int]] = []
-    for whole, held in zip(box, part, strict=True):
-        before = (held.offset - whole.offset).constant
-        counts.append((before, whole.size - held.size - before))
+    for full, clipped in zip(box, part, strict=True):
+        before = (clipped.offset - full.offset).constant
+        counts.append((before, full.size - clipped.size - before))
     return counts
 
 

@@ -1,4 +1,4 @@
-"""The attribute of arguments that are weights, constant across calls."""
+"""Attribute of arguments that are weights, constant across calls."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from xdsl.ir import BlockArgument, SSAValue
 
 PARAMETER = "tlf.parameter"
 """
-The attribute of an argument that holds a weight: what depends on weights alone may be
+Attribute of an argument that holds a weight: values that depend on weights alone may be
 computed once, before the first call.
 """
 
 
 def mark_parameters(function: func.FuncOp, positions: Iterable[int]) -> None:
-    """Give the arguments at `positions` the attribute `tlf.parameter`."""
+    """Set the attribute `tlf.parameter` of the arguments at `positions`."""
     attributes = function.arg_attrs
     if attributes is None:
         attributes = ArrayAttr([DictionaryAttr({})] * len(function.body.block.args))

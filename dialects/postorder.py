@@ -17,19 +17,19 @@ def compute_in_postorder(
     tell: Callable[[SSAValue], T],
 ) -> T:
     """
-    Return a property of a value, computed first for what the value depends on. Values
-    that are `needed` for it are visited first, in the order in which a recursive
-    function would visit them: programs may be longer than calls may be deep.
+    Return a property of a value, with memoization in `known`. The values that `needed`
+    returns are visited first, in the order of a recursive traversal; the traversal is
+    iterative because a program may exceed the recursion limit.
     """
     if value in known:
         return known[value]
     pending = [(value, iter(needed(value)))]
     while pending:
-        current, others = pending[-1]
-        unknown = next((each for each in others if each not in known), None)
-        if unknown is None:
+        current, operands = pending[-1]
+        missing = next((each for each in operands if each not in known), None)
+        if missing is None:
             known[current] = tell(current)
             pending.pop()
         else:
-            pending.append((unknown, iter(needed(unknown))))
+            pending.append((missing, iter(needed(missing))))
     return known[value]

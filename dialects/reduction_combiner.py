@@ -17,7 +17,7 @@ COMBINE_OPS: Mapping[ReduceKind, type[BinaryOperation]] = {
     ReduceKind.MAX: graph.MaximumOp,
     ReduceKind.MIN: graph.MinimumOp,
 }
-"""Operation that combines two results of a reduction, by its kind."""
+"""Operation that combines two partial results of a reduction, by its kind."""
 
 
 def reduce_kind_of(op: AccumulatingInterface) -> ReduceKind:

@@ -13,26 +13,33 @@ from tlf.dialects.tensor_copies import insert_operand_copy
 
 def copy_returned_values(block: Block) -> None:
     """
-    Copy what a function returns where it is an argument or a constant, seen under
-    whatever shape, part of a tensor, or returned twice. A copy is a transposition that
-    permutes nothing.
+    Copy returned values that are arguments or constants, possibly through views, slices
+    of a tensor, or returned twice. A copy is a transposition with the identity
+    permutation.
     """
     returned = block.last_op
     if not isinstance(returned, func.ReturnOp):
         return
-    taken = set[SSAValue]()
+    returned_origins = set[SSAValue]()
     for position, value in enumerate(returned.arguments):
         if not isinstance(value.type, TensorType):
             continue
         origin = _whole_tensor(value)
-        if origin is not None and _is_computed(origin) and origin not in taken:
-            taken.add(origin)
+        if (
+            origin is not None
+            and _is_computed(origin)
+            and origin not in returned_origins
+        ):
+            returned_origins.add(origin)
             continue
         insert_operand_copy(returned, position)
 
 
 def _whole_tensor(value: SSAValue) -> SSAValue | None:
-    """The tensor that a value is all of, if it is not part of one."""
+    """
+    Return the tensor that a value views in full; `None` if the value is a slice of a
+    tensor.
+    """
     while isinstance(owner := value.owner, ViewInterface):
         value = owner.operands[0]
     is_part = isinstance(owner, Operation) and is_stored_slice(owner)
@@ -41,8 +48,8 @@ def _whole_tensor(value: SSAValue) -> SSAValue | None:
 
 def _is_computed(value: SSAValue) -> bool:
     """
-    Return `True` if an operation of the function computes a value, and no constant
-    does.
+    Return `True` if an operation of the function, other than a constant, computes a
+    value.
     """
     owner = value.owner
     return isinstance(owner, Operation) and not isinstance(owner, ConstantInterface)

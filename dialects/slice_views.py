@@ -21,9 +21,9 @@ from tlf.support.affine.index_access import Accesses
 def is_strided_slice(op: Operation) -> bool:
     """
     Return `True` if a movement is a strided slice: each axis of its result is a range
-    of the same axis of its operand, from some offset on and in steps, the last axis
-    with unit step. A strided view of the operand's buffer then shows the result. A
-    movement that keeps all elements is a copy, not a slice.
+    of the same axis of its operand, with a non-negative offset and a positive step, and
+    a unit step along the last axis. A strided view of the operand's buffer then
+    represents the result. A movement that keeps all elements is a copy, not a slice.
     """
     if not isinstance(op, MovementInterface) or op.padding_value(0) is not None:
         return False
@@ -46,7 +46,7 @@ def is_strided_slice(op: Operation) -> bool:
 def is_unit_stride_slice(op: Operation) -> bool:
     """
     Return `True` if a movement is a slice with unit steps, so that a tile of its result
-    is a tile of its operand unchanged.
+    is a tile of its operand.
     """
     return is_strided_slice(op) and all(
         access.terms[0][1] == 1 for access in _source_accesses(op)
@@ -55,10 +55,9 @@ def is_unit_stride_slice(op: Operation) -> bool:
 
 def is_stored_slice(op: Operation) -> bool:
     """
-    Return `True` if a movement slices a tensor that is stored in any case: an argument,
-    a constant, or a value with other users. The slice then costs nothing and needs no
-    tensor of its own. If the slice is viewed under other shapes, strides must be able
-    to express these too.
+    Return `True` if a movement slices a tensor that is stored regardless of the slice:
+    an argument, a constant, or a value with other users. The slice then needs neither a
+    move nor a buffer. Strides must also be able to express all views of the slice.
     """
     if not is_strided_slice(op) or _is_in_inner_level(op):
         return False
@@ -74,22 +73,21 @@ def is_stored_slice(op: Operation) -> bool:
 
 def is_axis_merge(op: Operation) -> bool:
     """
-    Return `True` if a view does no more than merge axes of its operand, so that the
-    operand can be computed directly at the location of its result, whatever the strides
-    there.
+    Return `True` if a view only merges axes of its operand, so that the operand can be
+    computed directly in the buffer of the result, with any strides.
     """
     if not isinstance(op, ViewInterface):
         return False
     shape = tensor_type(op.results[0]).get_shape()
-    apart = row_major_strides([extent + 1 for extent in shape])
-    wanted = tensor_type(op.operands[0]).get_shape()
-    return reshaped_strides(shape, apart, wanted) is not None
+    padded_strides = row_major_strides([extent + 1 for extent in shape])
+    operand_shape = tensor_type(op.operands[0]).get_shape()
+    return reshaped_strides(shape, padded_strides, operand_shape) is not None
 
 
 def _is_stored(value: SSAValue) -> bool:
     """
-    Return `True` unless a value is the result of an operation and has only one use, be
-    it through views.
+    Return `True` unless a value is an operation's result with a single use, possibly
+    through views.
     """
     while isinstance(value.owner, ViewInterface) and value.uses.get_length() == 1:
         value = value.owner.operands[0]
@@ -109,13 +107,13 @@ def _source_accesses(op: Operation) -> Accesses:
 
 
 def _strides_of(value: SSAValue) -> Sequence[int]:
-    """The strides, in elements, under which a value is stored."""
+    """Return the strides of a stored value, in elements."""
     owner, shape = value.owner, tensor_type(value).get_shape()
     if isinstance(owner, ViewInterface):
         (operand,) = owner.operands
-        old = tensor_type(operand).get_shape()
-        found = reshaped_strides(old, _strides_of(operand), shape)
-        return found or row_major_strides(shape)
+        operand_shape = tensor_type(operand).get_shape()
+        reshaped = reshaped_strides(operand_shape, _strides_of(operand), shape)
+        return reshaped or row_major_strides(shape)
     if isinstance(owner, Operation) and is_stored_slice(owner):
         steps = [access.terms[0][1] for access in _source_accesses(owner)]
         strides = _strides_of(owner.operands[0])
@@ -129,15 +127,15 @@ def _can_stride_views(value: SSAValue, strides: Sequence[int]) -> bool:
     for use in value.uses:
         if isinstance(view := use.operation, ViewInterface):
             result = view.results[0]
-            wanted = tensor_type(result).get_shape()
-            found = reshaped_strides(shape, strides, wanted)
-            if found is None or not _can_stride_views(result, found):
+            view_shape = tensor_type(result).get_shape()
+            view_strides = reshaped_strides(shape, strides, view_shape)
+            if view_strides is None or not _can_stride_views(result, view_strides):
                 return False
     return True
 
 
 def row_major_strides(shape: Sequence[int]) -> tuple[int, ...]:
-    """The strides, in elements, of a contiguous tensor."""
+    """Return the strides of a contiguous tensor, in elements."""
     return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
@@ -145,29 +143,32 @@ def reshaped_strides(
     old: Sequence[int], strides: Sequence[int], new: Sequence[int]
 ) -> tuple[int, ...] | None:
     """
-    The strides under which elements of shape `old` are seen in shape `new`, in
-    row-major order; None where no strides reach them.
+    Return the strides that view elements of shape `old` in shape `new`, in row-major
+    order; `None` if strides cannot express the view.
     """
     runs = _contiguous_runs(old, strides)
-    found: list[int] = []
+    result: list[int] = []
     extent, stride = runs.pop() if runs else (1, 1)
-    for wanted in reversed(new):
-        if wanted == 1:
-            found.append(stride)
+    for size in reversed(new):
+        if size == 1:
+            result.append(stride)
             continue
         if extent == 1 and runs:
             extent, stride = runs.pop()
-        if extent % wanted:
+        if extent % size:
             return None
-        found.append(stride)
-        extent, stride = extent // wanted, stride * wanted
-    return tuple(reversed(found))
+        result.append(stride)
+        extent, stride = extent // size, stride * size
+    return tuple(reversed(result))
 
 
 def _contiguous_runs(
     shape: Sequence[int], strides: Sequence[int]
 ) -> list[tuple[int, int]]:
-    """The extents and strides of axes, those that follow without a gap as one."""
+    """
+    Return the extents and strides of axes, with adjacent axes merged if they are
+    contiguous.
+    """
     runs: list[tuple[int, int]] = []
     for extent, stride in zip(shape, strides, strict=True):
         if extent == 1:

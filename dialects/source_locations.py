@@ -14,23 +14,24 @@ from xdsl.ir import Attribute, Operation
 
 def location_of(op: Operation) -> FileLineColLoc | None:
     """
-    Return the source location of `op` or of the nearest operation around it, if known.
+    Return the source location of `op` or of its nearest ancestor with one; `None` if
+    there is none.
     """
-    at: Operation | None = op
-    while at is not None:
-        if (found := own_location_of(at)) is not None:
-            return found
-        at = at.parent_op()
+    current: Operation | None = op
+    while current is not None:
+        if (location := own_location_of(current)) is not None:
+            return location
+        current = current.parent_op()
     return None
 
 
 def own_location_of(op: Operation) -> FileLineColLoc | None:
-    """Return the source location of `op` itself, if known."""
+    """Return the source location of `op` itself, or `None`."""
     return _file_location(op.location)
 
 
 def _file_location(location: Attribute) -> FileLineColLoc | None:
-    """The first place in a file that `location` is made of."""
+    """Return the first file location in `location`, or `None`."""
     match location:
         case FileLineColLoc():
             return location

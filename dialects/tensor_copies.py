@@ -10,7 +10,7 @@ from tlf.dialects.types import tensor_type
 
 
 def insert_operand_copy(user: Operation, number: int) -> graph.TransposeOp:
-    """Insert a copy of an operand right before its user, and use it there."""
+    """Insert a copy of an operand in front of its user, and make the user read it."""
     value: SSAValue = user.operands[number]
     axes = range(tensor_type(value).get_num_dims())
     copy = graph.TransposeOp(value, list(axes))

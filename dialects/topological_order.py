@@ -8,7 +8,7 @@ from xdsl.ir import Block, Operation
 
 
 def move_before_terminator(operations: Sequence[Operation]) -> None:
-    """Move operations of a block to its end, in this order, ahead of its terminator."""
+    """Move operations of a block in front of its terminator, in the given order."""
     block = operations[0].parent
     assert block is not None
     assert block.last_op is not None
@@ -19,7 +19,7 @@ def move_before_terminator(operations: Sequence[Operation]) -> None:
 
 def sort_topologically(block: Block) -> None:
     """
-    Move operations behind what they use, and otherwise keep their order.
+    Move operations behind the producers of their operands; keep the order otherwise.
     """
     placed = set[Operation]()
     order: list[Operation] = []

@@ -2,7 +2,7 @@
 The `triton` dialect: launches of kernels that become Triton programs.
 
 A kernel is a function with the attribute `triton.kernel`. Its arguments are buffers, or
-indices of loops of the host; its body holds at most one nest of grid loops, whose
+induction variables of host loops. Its body has at most one nest of grid loops, whose
 iterations are the programs. The host function allocates buffers and launches kernels.
 """
 
@@ -33,27 +33,27 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 KERNEL = "triton.kernel"
-"""The attribute of a function that is a kernel."""
+"""Attribute of a function that is a kernel."""
 
 
 WARP_SIZE = 32
-"""Threads of a warp."""
+"""Threads per warp."""
 
 
 def default_warp_count(largest: int, reduced: int = 0) -> int:
     """
-    Return the default number of warps of a program, by its largest value. Of a product
-    of matrices that is `reduced` in the same program, and held more than once, at most
-    64.
+    Return the default number of warps of a program: 4 if a thread then has at most 128
+    elements of the `largest` value and 64 elements of `reduced`, else 8.
+
+    `reduced` is the size of a matrix product that is reduced in the same program, with
+    several resident copies.
     """
     threads = 4 * WARP_SIZE
     return 8 if largest > 128 * threads or reduced > 64 * threads else 4
 
 
 class _LaunchSymbolUse(SymbolUserOpInterface):
-    """
-    A launch names a kernel of the module and agrees with its arguments.
-    """
+    """Check that a launch names a kernel of the module and matches its arguments."""
 
     def verify(self, op: Operation) -> None:
         assert isinstance(op, LaunchOp)
@@ -73,10 +73,10 @@ class _LaunchSymbolUse(SymbolUserOpInterface):
 @irdl_op_definition
 class LaunchOp(IRDLOperation):
     """
-    Run a kernel, one program for each point of `grid`.
+    Launch a kernel, with one program per point of `grid`.
 
-    Each program is run by `warps` groups of 32 threads. Loops that say nothing of their
-    own are pipelined over `stages` stages. Launches complete in order.
+    Each program is run by `warps` groups of 32 threads. Loops without a number of
+    stages are pipelined over `stages` stages. Launches complete in order.
 
     ```mlir
     func.func @add_0(%x: memref<64xf32, "L3">) attributes {triton.kernel} {
@@ -129,7 +129,7 @@ class LaunchOp(IRDLOperation):
 
     @property
     def grid_sizes(self) -> tuple[int, ...]:
-        """The number of programs along each axis of the grid."""
+        """Number of programs along each axis of the grid."""
         return tuple(self.grid.get_values())
 
     def verify_(self) -> None:

@@ -47,33 +47,33 @@ DTYPES: dict[Attribute, np.dtype[np.generic]] = {
     i16: np.dtype(np.int16),
     i1: np.dtype(np.bool_),
 }
-"""The numpy dtype of every element type."""
+"""Numpy dtype of every element type."""
 
 ELEMENT_TYPES = (f64, f32, f16, bf16, i64, i32, i8, i1)
-"""The element types of the graph dialect."""
+"""Element types of the graph dialect."""
 
 
 def tensor_type(value: SSAValue) -> AnyTensor:
-    """The type of a value that is known to be a tensor."""
+    """Return the type of a tensor value. Raises `VerifyException` for other values."""
     if not isinstance(value.type, TensorType):
         raise VerifyException(f"expected a tensor, got {value.type}")
     return cast(AnyTensor, value.type)
 
 
 def dtype_of(element: Attribute) -> np.dtype[np.generic]:
-    """The numpy dtype of an element type."""
-    if (found := DTYPES.get(element)) is None:
+    """Return the numpy dtype of an element type."""
+    if (dtype := DTYPES.get(element)) is None:
         raise VerifyException(f"expected a known element type, got {element}")
-    return found
+    return dtype
 
 
 def element_type_of(dtype: DTypeLike) -> Attribute:
-    """The element type of a numpy dtype."""
-    wanted = np.dtype(dtype)
-    for element, known in DTYPES.items():
-        if known == wanted:
+    """Return the element type of a numpy dtype."""
+    numpy_dtype = np.dtype(dtype)
+    for element, candidate in DTYPES.items():
+        if candidate == numpy_dtype:
             return element
-    raise VerifyException(f"expected a known element type, got {wanted}")
+    raise VerifyException(f"expected a known element type, got {numpy_dtype}")
 
 
 def is_float(element: Attribute) -> bool:
@@ -87,14 +87,14 @@ def is_16_bit_float(element: Attribute) -> bool:
 
 
 def accumulator_of(element: Attribute) -> Attribute:
-    """The type that values of `element` are added up in: f32 for 16-bit floats."""
+    """Return the type in which values of `element` are added: f32 for 16-bit floats."""
     return f32 if is_16_bit_float(element) else element
 
 
 def scalar_attribute(
     value: float, element: Attribute
 ) -> FloatAttr[AnyFloat] | IntegerAttr[IntegerType]:
-    """`value` as an attribute of the element type."""
+    """Return `value` as an attribute of an element type."""
     match element:
         case Float16Type() | BFloat16Type() | Float32Type() | Float64Type():
             return FloatAttr(float(value), element)
@@ -105,7 +105,7 @@ def scalar_attribute(
 
 
 def scalar_value(attribute: Attribute) -> int | float:
-    """The number that a float or integer attribute holds."""
+    """Return the number in a float or integer attribute."""
     if isinstance(attribute, FloatAttr):
         return attribute.value.data
     if isinstance(attribute, IntegerAttr):
@@ -115,7 +115,7 @@ def scalar_value(attribute: Attribute) -> int | float:
 
 
 def byte_count(type_: "AnyTensor | MemRefType[Attribute]") -> int:
-    """The bytes that the elements take."""
+    """Return the size of all elements in bytes."""
     return type_.element_count() * dtype_of(type_.get_element_type()).itemsize
 
 
@@ -123,7 +123,8 @@ def type_like(
     model: AnyTensor, shape: Sequence[int], element: Attribute | None = None
 ) -> AnyTensor:
     """
-    Return a tensor type in the memory level of `model`, by default of its elements.
+    Return a tensor type in the memory level of `model`, by default with its element
+    type.
     """
     return TensorType(
         model.element_type if element is None else element,
@@ -133,7 +134,7 @@ def type_like(
 
 
 def broadcast_shape(*shapes: Sequence[int]) -> tuple[int, ...]:
-    """The shape that numpy broadcasts `shapes` to."""
+    """Return the shape that numpy broadcasts `shapes` to."""
     try:
         return np.broadcast_shapes(*(tuple(shape) for shape in shapes))
     except ValueError as error:
@@ -144,6 +145,6 @@ def broadcast_shape(*shapes: Sequence[int]) -> tuple[int, ...]:
 
 
 def max_finite(element: Attribute) -> float:
-    """The greatest finite number of a floating-point type."""
+    """Return the greatest finite number of a floating-point type."""
     limits = cast("np.finfo[np.floating[Any]]", ml_dtypes.finfo(dtype_of(element)))
     return float(limits.max)

@@ -1,4 +1,4 @@
-"""Interface of operations whose operand values are checked when a program runs."""
+"""Interface of operations whose operand values are checked at run time."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from xdsl.ir import Operation, SSAValue
 
 @dataclass(frozen=True)
 class ValueCheck:
-    """Integers that a caller expects between two numbers, both included."""
+    """Check that integers are in a range, both ends included."""
 
     values: SSAValue
-    """A tensor."""
+    """Tensor of the checked integers."""
     low: int
     high: int
     expected: str
-    """The kind of values, as `indices from 0 to 4`."""
+    """Description of the range, such as `indices from 0 to 4`."""
 
 
 def index_check(indices: SSAValue, low: int, high: int) -> ValueCheck:
-    """Indices from `low` up to `high`, which is included."""
+    """Return a check of indices from `low` to `high`, both included."""
     return ValueCheck(indices, low, high, f"indices from {low} to {high}")
 
 
 class ValueCheckInterface(Operation, abc.ABC):
-    """An operation whose results are meaningless for some values of its operands."""
+    """Operation whose results are undefined for some values of its operands."""
 
     @abc.abstractmethod
     def build_value_checks(self, builder: Builder) -> Sequence[ValueCheck]:
-        """Build the checks of operand values that are not there yet."""
+        """Build the checked values that do not exist yet, and return the checks."""

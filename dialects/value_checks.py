@@ -22,40 +22,40 @@ EXTREME_KINDS = (ReduceKind.MIN, ReduceKind.MAX)
 
 @dataclass(frozen=True)
 class InsertedCheck:
-    """A check whose extremes a function returns."""
+    """Check of values whose extremes a function returns."""
 
     op: Operation
-    """The operation that was checked."""
+    """Checked operation."""
     check: ValueCheck
     first: int
-    """The result that is the least number; the greatest one follows."""
+    """Index of the result with the minimum; the maximum follows."""
 
 
 def add_value_checks(function: func.FuncOp) -> list[InsertedCheck]:
     """
-    Return the extremes of checked operands behind the other results of a function. What
-    is known to hold is not checked. Raises `DiagnosticException` for operations inside
-    of others.
+    Append the extremes of checked operands to the results of a function, and return the
+    checks. Checks of constants that pass are omitted. Raises `DiagnosticException` for
+    operations nested in others.
     """
     last = function.body.block.last_op
     if not isinstance(last, func.ReturnOp):
         return []
     values = list(last.operands)
-    found: list[InsertedCheck] = []
+    checks: list[InsertedCheck] = []
     for op in list(function.walk()):
         for check in _build_checks(op, last):
             if not _is_statically_satisfied(check):
-                found.append(InsertedCheck(op, check, len(values)))
+                checks.append(InsertedCheck(op, check, len(values)))
                 values += _reduce_extremes(check.values, last)
     last.operands = values
     inputs = function.function_type.inputs.data
     types = [value.type for value in values]
     function.function_type = FunctionType.from_lists(inputs, types)
-    return found
+    return checks
 
 
 def _build_checks(op: Operation, last: func.ReturnOp) -> Iterator[ValueCheck]:
-    """Yield the value checks of an operation, built before the end of the function."""
+    """Yield the value checks of an operation, built in front of the terminator."""
     if not isinstance(op, ValueCheckInterface):
         return
     if op.parent is not last.parent:
@@ -65,7 +65,7 @@ def _build_checks(op: Operation, last: func.ReturnOp) -> Iterator[ValueCheck]:
 
 
 def _is_statically_satisfied(check: ValueCheck) -> bool:
-    """Return `True` if constants are known to pass a check."""
+    """Return `True` if a check of constants passes."""
     owner = check.values.owner
     if not isinstance(owner, graph.ConstantOp | graph.IotaOp):
         return False
@@ -74,15 +74,15 @@ def _is_statically_satisfied(check: ValueCheck) -> bool:
 
 
 def _reduce_extremes(values: SSAValue, last: func.ReturnOp) -> list[SSAValue]:
-    """The least and the greatest of some numbers."""
+    """Build the minimum and the maximum of a tensor."""
     builder = Builder(InsertPoint.before(last))
     if not (rank := tensor_type(values).get_num_dims()):
         values = builder.insert(graph.ReshapeOp(values, (1,))).result
         rank = 1
-    found = [
+    extremes = [
         builder.insert(graph.ReduceOp(values, kind, list(range(rank)))).result
         for kind in EXTREME_KINDS
     ]
-    for value in found:
+    for value in extremes:
         value.name_hint = "checked"
-    return list(found)
+    return list(extremes)

@@ -21,15 +21,17 @@ def gather_box(
     named: tuple[int, Array] | None = None,
 ) -> Array:
     """
-    The elements of `source` at `offsets + indexing(e)` for each `e` of a box, and
-    `fill` where that lies outside. The box has `sizes` elements along its axes. Along
-    one axis of the source the places may be `named` instead, one for each `e`.
+    Return the elements of `source` at `offsets + indexing(e)` for each `e` of a box of
+    `sizes`, and `fill` for positions out of bounds.
+
+    `named` is an axis of the source with the positions along it, one per `e`, which
+    replace those of the map.
     """
     inside, index = _resolve_indices(source.shape, offsets, indexing, sizes, named)
-    found = np.full(tuple(sizes), fill, source.dtype)
+    result = np.full(tuple(sizes), fill, source.dtype)
     elements = np.broadcast_to(source[index], tuple(sizes))
-    found[inside] = elements[inside]
-    return found
+    result[inside] = elements[inside]
+    return result
 
 
 def _resolve_indices(
@@ -40,8 +42,8 @@ def _resolve_indices(
     named: tuple[int, Array] | None,
 ) -> tuple[NDArray[np.bool_], tuple[NDArray[np.int64], ...]]:
     """
-    Return the mask of the elements of a box that lie within an array, and the indices
-    of all elements, clamped to the array, axis by axis.
+    Return the mask of the in-bounds elements of a box, and for each axis of the array
+    the indices of all elements, clamped to the bounds.
     """
     grid = np.indices(tuple(sizes), sparse=True)
     inside = np.ones(tuple(sizes), np.bool_)
@@ -69,11 +71,11 @@ def gather_indexed(
     fill: object,
 ) -> Array:
     """
-    The same with `maps[0]`, but along `axis` of the source at the places that
-    `indices` hold at `maps[1](e)`.
+    Gather like `gather_box` with `maps[0]`, but along `axis` of the source at the
+    positions `indices[maps[1](e)]`.
     """
-    places = gather_box(indices, [0] * indices.ndim, maps[1], sizes, -1)
-    return gather_box(source, offsets, maps[0], sizes, fill, (axis, places))
+    positions = gather_box(indices, [0] * indices.ndim, maps[1], sizes, -1)
+    return gather_box(source, offsets, maps[0], sizes, fill, (axis, positions))
 
 
 def scatter_indexed(
@@ -86,20 +88,21 @@ def scatter_indexed(
     adds: bool,
 ) -> Array:
     """
-    The destination with the elements of a box at `offsets + maps[0](e)`, but along
-    `axis` at the places that `indices` hold at `maps[1](e)`: in their order, in the
-    place of what is there or added to it.
+    Return the destination after a write of the elements of a box, in row-major order,
+    to `offsets + maps[0](e)`, but along `axis` to the positions `indices[maps[1](e)]`.
+
+    An element replaces the one at its destination, or is added to it if `adds`.
     """
     sizes = values.shape
-    names = gather_box(indices, [0] * indices.ndim, maps[1], sizes, -1)
+    positions = gather_box(indices, [0] * indices.ndim, maps[1], sizes, -1)
     inside, index = _resolve_indices(
-        destination.shape, offsets, maps[0], sizes, (axis, names)
+        destination.shape, offsets, maps[0], sizes, (axis, positions)
     )
     result = destination.copy()
-    places = tuple(np.broadcast_to(each, sizes)[inside] for each in index)
+    targets = tuple(np.broadcast_to(each, sizes)[inside] for each in index)
     if not adds:
-        result[places] = values[inside]
+        result[targets] = values[inside]
         return result
     with np.errstate(all="ignore"):
-        np.add.at(result, places, values[inside])
+        np.add.at(result, targets, values[inside])
     return result

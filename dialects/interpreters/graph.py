@@ -1,7 +1,7 @@
 """
-Interpreter of the `graph` dialect: each operation by its numpy reference.
+Interpreter of the `graph` dialect: runs the numpy reference of each operation.
 
-A bf16 tensor is an array of `ml_dtypes.bfloat16`, an i1 tensor one of `bool`.
+A bf16 tensor is an array of `ml_dtypes.bfloat16`, an i1 tensor an array of `bool`.
 """
 
 from collections.abc import Iterable
@@ -23,9 +23,7 @@ from tlf.dialects.interfaces import ReferenceInterface
 
 
 class GraphFunctions(InterpreterFunctions):
-    """
-    Run the operations of the `graph` dialect.
-    """
+    """Interpreter functions of the `graph` dialect."""
 
     @impl(graph.GroupOp)
     def run_group(
@@ -63,7 +61,10 @@ _register_references(GraphFunctions, graph.Graph.operations)
 
 
 def reference_functions_of(module: ModuleOp) -> InterpreterFunctions:
-    """Run the operations with a reference in a module that are not of `graph`."""
+    """
+    Return interpreter functions of the operations of a module that have a reference but
+    are not of `graph`.
+    """
 
     class OtherFunctions(InterpreterFunctions):
         pass

@@ -1,4 +1,4 @@
-"""Moves in flight of the interpreted program, and checks for accesses that race."""
+"""Moves in flight of the interpreted program, and detection of races with them."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from tlf.dialects.source_locations import location_of
 
 @dataclass(eq=False)
 class InFlightMove:
-    """A move that has started, part by part."""
+    """Move that has started, with views of the arrays that it accesses."""
 
     op: Operation
     source: Sequence[Array]
-    """The elements that are read."""
+    """Elements that the move reads."""
     destination: Sequence[Array]
-    """The elements that are written."""
+    """Elements that the move writes."""
     arriving: Sequence[Array]
-    """The values that will be written."""
+    """Values to write, one array per array of `destination`."""
 
     def find_conflict(
         self, reads: Sequence[Array], writes: Sequence[Array]
     ) -> str | None:
         """
-        Return the conflict of an access with the move, in words; `None` if there is
-        none.
+        Return a description of the conflict of an access with the move; `None` if there
+        is none.
         """
-        for touched, sides, done in (
+        for accessed, views, conflict in (
             (writes, self.source, "the source of a move was written before its wait"),
             (
                 writes,
@@ -47,54 +47,58 @@ class InFlightMove:
                 "the destination of a move was read before its wait",
             ),
         ):
-            if any(_is_overlapping(each, side) for each in touched for side in sides):
-                return done
+            if any(_is_overlapping(each, view) for each in accessed for view in views):
+                return conflict
         return None
 
 
 @dataclass
 class InFlightMoves:
-    """The moves that have started and have not been waited for."""
+    """Moves that have started and have not been waited for."""
 
     moves: list[InFlightMove] = field(default_factory=list[InFlightMove])
 
     def start(self, move: InFlightMove) -> None:
-        """Let a move begin."""
+        """Start a move."""
         self.check_access(move.op, move.source, move.destination)
         self.moves.append(move)
 
     def finish(self, move: InFlightMove) -> None:
-        """Let a move take effect, once."""
+        """Write the values of a move, unless it has finished before."""
         if move not in self.moves:
             return
         self.moves.remove(move)
-        for each, arriving in zip(move.destination, move.arriving, strict=True):
-            each[...] = arriving
+        for view, values in zip(move.destination, move.arriving, strict=True):
+            view[...] = values
 
     def check_access(
         self, op: Operation, reads: Sequence[Array], writes: Sequence[Array]
     ) -> None:
         """
-        Note what an operation accesses. Raises `InterpretationError` where a move is
-        not over.
+        Check the accesses of an operation. Raises `InterpretationError` if they
+        conflict with a move in flight.
         """
         for move in self.moves:
             if (conflict := move.find_conflict(reads, writes)) is not None:
-                place = location_of(move.op)
-                where = "" if place is None else f" (started in line {place.line.data})"
+                location = location_of(move.op)
+                where = (
+                    ""
+                    if location is None
+                    else f" (started in line {location.line.data})"
+                )
                 raise InterpretationError(f"{op.name}: {conflict}{where}")
 
     def check_operands(self, op: Operation, values: Iterable[object]) -> None:
-        """Note the buffers that an operation accesses by the effects that it has."""
+        """Check the accesses of an operation to its operands, by its memory effects."""
         if not self.moves:
             return
         arrays = dict(zip(op.operands, values, strict=True))
-        touched = {kind: list[Array]() for kind in MemoryEffectKind}
+        accessed = {kind: list[Array]() for kind in MemoryEffectKind}
         for effect in get_effects(op) or ():
             if isinstance(effect.value, SSAValue) and effect.value in arrays:
-                touched[effect.kind].append(cast(Array, arrays[effect.value]))
+                accessed[effect.kind].append(cast(Array, arrays[effect.value]))
         reads, writes = MemoryEffectKind.READ, MemoryEffectKind.WRITE
-        self.check_access(op, touched[reads], touched[writes])
+        self.check_access(op, accessed[reads], accessed[writes])
 
 
 def _is_overlapping(one: Array, other: Array) -> bool:

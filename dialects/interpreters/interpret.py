@@ -18,7 +18,7 @@ from tlf.dialects.prepack import preparation_of, prepare_args_of
 from tlf.dialects.types import AnyTensor
 
 _ElementIndex: TypeAlias = tuple[int, list[int]]
-"""A result by its number, and the place of an element in it."""
+"""Index of a result, and the indices of an element in it."""
 
 
 def interpret(
@@ -27,8 +27,8 @@ def interpret(
     """
     Run a function on arrays by name, and return its results.
 
-    Arrays have the shapes and dtypes of the arguments; results have those of the
-    declared results. Undefined elements of them are poison.
+    Arrays have the shapes and dtypes of the arguments; results have the declared ones.
+    Undefined elements of results are poison.
     """
     return _run_entry(module, inputs, entry, Poison())
 
@@ -36,34 +36,36 @@ def interpret(
 def interpret_poison_free(
     module: ModuleOp, inputs: Mapping[str, Array], entry: str | None = None
 ) -> tuple[Array, ...]:
-    """Run as `interpret`, and raise an error where a result depends on poison."""
-    poison, given = Poison(), _copy_inputs(module, inputs, entry)
+    """
+    Run like `interpret`, and raise `InterpretationError` if a result depends on poison.
+    """
+    poison, arguments = Poison(), _copy_inputs(module, inputs, entry)
     results = _run_entry(module, inputs, entry, poison)
     origins = tuple(poison.origins)
     if not origins or not any(map(_may_be_poison, results)):
         return results
 
-    def find_changed_element(some: Sequence[Origin]) -> _ElementIndex | None:
-        again = Poison(frozenset(some))
+    def find_changed_element(candidates: Sequence[Origin]) -> _ElementIndex | None:
+        rerun = Poison(frozenset(candidates))
         return _find_difference(
             results,
-            _run_entry(module, _copy_inputs(module, given, entry), entry, again),
+            _run_entry(module, _copy_inputs(module, arguments, entry), entry, rerun),
         )
 
-    if (found := find_changed_element(origins)) is not None:
-        # Products of two of them are undefined until both have other values.
-        some = (origins[: number + 1] for number in range(len(origins) - 1))
+    if (element := find_changed_element(origins)) is not None:
+        # A product of undefined elements stays undefined until all factors change.
+        candidates = (origins[: count + 1] for count in range(len(origins) - 1))
         last = next(
-            (each[-1] for each in some if find_changed_element(each)), origins[-1]
+            (each[-1] for each in candidates if find_changed_element(each)), origins[-1]
         )
-        _report_poison(last, found, result_names(entry_point(module, entry)))
+        _report_poison(last, element, result_names(entry_point(module, entry)))
     return results
 
 
 def _copy_inputs(
     module: ModuleOp, inputs: Mapping[str, Array], entry: str | None
 ) -> Mapping[str, Array]:
-    """The inputs, whatever a program writes into buffers that are its arguments."""
+    """Return the inputs, as copies if the program may write to buffers among them."""
     arguments = entry_point(module, entry).body.block.args
     if not any(isinstance(each.type, MemRefType) for each in arguments):
         return inputs
@@ -78,25 +80,25 @@ def _may_be_poison(array: Array) -> bool:
 def _find_difference(
     one: Sequence[Array], other: Sequence[Array]
 ) -> _ElementIndex | None:
-    """The first element in which two runs differ; NaN is like NaN."""
-    for number, pair in enumerate(zip(one, other, strict=True)):
-        left, right = (
+    """Return the first element in which two runs differ; NaN equals NaN."""
+    for result, pair in enumerate(zip(one, other, strict=True)):
+        lhs, rhs = (
             each if each.dtype.kind in "bi" else each.astype(np.float64)
             for each in pair
         )
-        same = (left == right) | ((left != left) & (right != right))
+        same = (lhs == rhs) | ((lhs != lhs) & (rhs != rhs))
         if not same.all():
-            place = np.unravel_index(int(np.argmin(same)), same.shape)
-            return number, [int(each) for each in place]
+            index = np.unravel_index(int(np.argmin(same)), same.shape)
+            return result, [int(each) for each in index]
     return None
 
 
 def _report_poison(
     origin: Origin, element: _ElementIndex, names: Sequence[str]
 ) -> NoReturn:
-    (op, which), (number, place) = origin, element
+    (op, which), (number, index) = origin, element
     message = (
-        f"{op.name}: expected results that are defined, got {names[number]}{place}, "
+        f"{op.name}: expected results that are defined, got {names[number]}{index}, "
         f"which depends on {which}"
     )
     op.emit_error(message, InterpretationError(message))
@@ -106,13 +108,17 @@ def _run_entry(
     module: ModuleOp, inputs: Mapping[str, Array], entry: str | None, poison: Poison
 ) -> tuple[Array, ...]:
     function = entry_point(module, entry)
-    given = [inputs[name] for name in argument_names(function)]
+    arguments = [inputs[name] for name in argument_names(function)]
     interpreter = _build_interpreter(module, poison)
     with np.errstate(all="ignore"):
         if (preparation := preparation_of(function)) is not None:
-            taken = [given[position] for position in prepare_args_of(preparation)]
-            given += _call_function(interpreter, preparation, taken, poison)
-        return _call_function(interpreter, function, given, poison)
+            prepare_arguments = [
+                arguments[position] for position in prepare_args_of(preparation)
+            ]
+            arguments += _call_function(
+                interpreter, preparation, prepare_arguments, poison
+            )
+        return _call_function(interpreter, function, arguments, poison)
 
 
 def _call_function(
@@ -121,10 +127,10 @@ def _call_function(
     arguments: Sequence[Array],
     poison: Poison,
 ) -> tuple[Array, ...]:
-    places = function.body.block.args[len(arguments) :]
+    result_arguments = function.body.block.args[len(arguments) :]
     outputs = [
         poison.undefined_array(function, UNWRITTEN, cast(AnyTensor, argument.type))
-        for argument in places
+        for argument in result_arguments
     ]
     try:
         returned = interpreter.call_op(function, (*arguments, *outputs))
@@ -135,7 +141,7 @@ def _call_function(
 
 
 def _build_interpreter(module: ModuleOp, poison: Poison) -> Interpreter:
-    # Those of all dialects are imported with them, which takes a third of a second.
+    # Imported lazily: the functions of all dialects take a third of a second.
     from xdsl.interpreters.affine import AffineFunctions
     from xdsl.interpreters.func import FuncFunctions
 

@@ -18,7 +18,7 @@ from xdsl.utils.exceptions import InterpretationError
 
 @register_impls
 class LoopFunctions(InterpreterFunctions):
-    """Run loops and arithmetic on indices."""
+    """Interpreter functions of loops and of index arithmetic."""
 
     @impl(scf.ForOp)
     def run_for(
@@ -36,7 +36,7 @@ class LoopFunctions(InterpreterFunctions):
     ) -> PythonValues:
         rank = len(op.lowerBound)
         bounds = args[:rank], args[rank : 2 * rank], args[2 * rank : 3 * rank]
-        # Iterations are independent, so the last comes first: overlaps show.
+        # Iterations are independent: reverse order exposes overlapping writes.
         ranges = [range(*each)[::-1] for each in zip(*bounds, strict=True)]
         for point in product(*ranges):
             interpreter.run_ssacfg_region(op.body, point, "parallel")

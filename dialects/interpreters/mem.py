@@ -10,8 +10,6 @@ from tlf.dialects.interpreters.poison import Poison
 
 
 def mem_functions(poison: Poison | None = None) -> tuple[InterpreterFunctions, ...]:
-    """
-    Everything that a program of the `mem` dialect needs but functions themselves.
-    """
+    """Return the interpreter functions of `mem` programs, without those of `func`."""
     flight = InFlightMoves()
     return MoveFunctions(poison, flight), ComputeFunctions(flight), LoopFunctions()

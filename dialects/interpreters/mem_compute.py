@@ -39,7 +39,7 @@ def _to_element(value: float, type_: Attribute) -> Array:
 
 @register_impls
 class ComputeFunctions(InterpreterFunctions):
-    """Run structured compute, fills and masks."""
+    """Interpreter functions of structured compute, fills and masks."""
 
     def __init__(self, flight: InFlightMoves | None = None) -> None:
         self._flight = flight or InFlightMoves()
@@ -98,13 +98,13 @@ class ComputeFunctions(InterpreterFunctions):
         lhs, rhs, *_ = args
         (acc,) = _initial_outputs(op, args)
         factors: list[NumericArray] = []
-        used: list[list[int]] = []
+        used_dims: list[list[int]] = []
         for array, indexing in zip((lhs, rhs), op.input_maps, strict=True):
             factor, dimensions = view_over_used_dims(array, indexing, op.extents)
             factors.append(_round_factor(factor, op.precision))
-            used.append(dimensions)
-        kept = _output_dimensions(op.output_maps[0])
-        products = _sum_of_products(factors, used, kept, op.extents)
+            used_dims.append(dimensions)
+        output_dims = _output_dimensions(op.output_maps[0])
+        products = _sum_of_products(factors, used_dims, output_dims, op.extents)
         total = np.add(acc.astype(products.dtype), products)
         return _write_results(op, _output_arrays(op, args), [total.astype(acc.dtype)])
 
@@ -133,8 +133,8 @@ class ComputeFunctions(InterpreterFunctions):
             extent, valid = source.shape[dimension], op.extents[dimension]
             position = np.arange(offset, offset + extent, dtype=np.int64)
             shape = [extent if n == dimension else 1 for n in range(source.ndim)]
-            below = min(limit, offset + valid)
-            within = np.logical_and(position >= 0, position < below)
+            bound = min(limit, offset + valid)
+            within = np.logical_and(position >= 0, position < bound)
             inside = np.logical_and(inside, within.reshape(shape))
         value = _to_element(op.fill_value, op.source_type.element_type)
         result = np.where(inside, source, value)
@@ -150,7 +150,7 @@ class ComputeFunctions(InterpreterFunctions):
 def _write_results(
     op: mem.StructuredOp | mem.MaskOp, buffers: Sequence[Array], results: list[Array]
 ) -> PythonValues:
-    """Return the results, or write them into the buffers."""
+    """Return the results in value form, or write them into the buffers."""
     if op.results:
         return tuple(results)
     for buffer, result in zip(buffers, results, strict=True):
@@ -169,8 +169,8 @@ def _initial_outputs(op: mem.AccumulatingOp, args: PythonValues) -> list[Array]:
     if op.overwrite is None or (op.unless is not None and args[-1] != 0):
         return outputs
     return [
-        np.full_like(output, _to_element(number, shaped.element_type))
-        for output, number, shaped in zip(
+        np.full_like(output, _to_element(neutral, shaped.element_type))
+        for output, neutral, shaped in zip(
             outputs, op.neutral_elements, op.output_types, strict=True
         )
     ]
@@ -179,21 +179,23 @@ def _initial_outputs(op: mem.AccumulatingOp, args: PythonValues) -> list[Array]:
 def _reduce_dimensions(
     function: np.ufunc, element: Array, indexing: AffineMap, domain: Sequence[int]
 ) -> Array:
-    """Combine the elements along the dimensions that the output does not have."""
+    """Reduce elements along the dimensions that the output map omits."""
     element = np.broadcast_to(element, tuple(domain))
     if element.dtype.kind not in "bi":
         element = element.astype(np.float64)
-    kept = _output_dimensions(indexing)
-    axes = tuple(d for d in range(len(domain)) if d not in kept)
+    output_dims = _output_dimensions(indexing)
+    axes = tuple(d for d in range(len(domain)) if d not in output_dims)
     dtype = element.dtype
     reduced = function.reduce(element, axis=axes, dtype=dtype) if axes else element
-    order = sorted(dimension for dimension in kept if dimension is not None)
-    turned = np.transpose(reduced, [order.index(d) for d in kept if d is not None])
-    return turned.reshape([1 if d is None else domain[d] for d in kept])
+    order = sorted(dimension for dimension in output_dims if dimension is not None)
+    transposed = np.transpose(
+        reduced, [order.index(d) for d in output_dims if d is not None]
+    )
+    return transposed.reshape([1 if d is None else domain[d] for d in output_dims])
 
 
 def _output_dimensions(indexing: AffineMap) -> list[int | None]:
-    """The dimension of the domain of each axis of an output; None: an axis of one."""
+    """Return the domain dimension of each output axis; None for an axis of extent 1."""
     return [access.dimension for access in mem.access_functions(indexing)]
 
 
@@ -213,7 +215,10 @@ def _sum_of_products(
     kept: Sequence[int | None],
     domain: Sequence[int],
 ) -> NumericArray:
-    """Contract by einsum; a dimension of the output that no factor has is repeated."""
+    """
+    Contract by einsum. The result is broadcast along output dimensions that no factor
+    has, and scaled by the extents of reduced dimensions that no factor has.
+    """
     present = [d for d in kept if d is not None and d in used[0] + used[1]]
     inputs = ",".join(_to_subscript(dimensions) for dimensions in used)
     subscripts = f"{inputs}->{_to_subscript(present)}"
@@ -222,8 +227,8 @@ def _sum_of_products(
         if dimension not in {*used[0], *used[1], *kept}:
             result = result * extent
     shape = [1 if d is None or d not in present else domain[d] for d in kept]
-    whole = [1 if d is None else domain[d] for d in kept]
-    return np.broadcast_to(result.reshape(shape), whole)
+    full_shape = [1 if d is None else domain[d] for d in kept]
+    return np.broadcast_to(result.reshape(shape), full_shape)
 
 
 def _to_subscript(dimensions: Sequence[int]) -> str:

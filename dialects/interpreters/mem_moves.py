@@ -1,10 +1,11 @@
 """
 Interpreter of buffers, moves and views of the `mem` dialect.
 
-A buffer is an array, a view of it a numpy view. Undefined elements are poisoned: what
-an allocation holds at first, what a move has not yet brought, what lies outside its
-source without a fill. A move takes effect at its `mem.wait`; before, reading what it
-writes is an error, and so is writing to either side of it.
+A buffer is an array, and a view of a buffer is a numpy view. Undefined elements are
+poisoned: the initial contents of an allocation, the destination of a move in flight,
+and elements outside of a source without a fill. A move takes effect at its `mem.wait`;
+before the wait, it is an error to read its destination, or to write to its source or
+destination.
 """
 
 from collections.abc import Iterator, Sequence
@@ -50,7 +51,7 @@ def resolve_offsets(mixed: Sequence[Index], values: Iterator[int]) -> list[int]:
 
 @register_impls
 class MoveFunctions(InterpreterFunctions):
-    """Run allocations, moves and views."""
+    """Interpreter functions of allocations, moves and views."""
 
     def __init__(
         self, poison: Poison | None = None, flight: InFlightMoves | None = None
@@ -81,7 +82,7 @@ class MoveFunctions(InterpreterFunctions):
         )
 
     def _start_move(self, move: InFlightMove) -> PythonValues:
-        """Let a move begin; what it writes is undefined until it is over."""
+        """Start a move; its destination is undefined until the move finishes."""
         self._flight.start(move)
         for each in move.destination:
             each[...] = self._poison.undefined_value(move.op, UNAWAITED, each.dtype)
@@ -96,26 +97,26 @@ class MoveFunctions(InterpreterFunctions):
         destination_offsets: Sequence[int],
     ) -> InFlightMove:
         """
-        Return the move with the elements it reads and writes, and the values that will
-        arrive.
+        Return the move with views of the elements it reads and writes, and the values
+        that will be written.
         """
         box: Sequence[int] = op.box
         if op.clipped is not None:
-            whole, kept = intersect_box(source_offsets, box, source.shape)
-            box = [each.stop - each.start for each in whole]
-            source_offsets = [each.start for each in whole]
-            pairs = zip(destination_offsets, kept, strict=True)
+            region, valid = intersect_box(source_offsets, box, source.shape)
+            box = [each.stop - each.start for each in region]
+            source_offsets = [each.start for each in region]
+            pairs = zip(destination_offsets, valid, strict=True)
             destination_offsets = [offset + each.start for offset, each in pairs]
         outside = op.fill_value
         if outside is None:
             outside = self._poison.undefined_value(op, OUTSIDE, source.dtype)
-        moved = copy_box(source, source_offsets, box, outside)
-        written = view_box(destination, destination_offsets, box)
+        values = copy_box(source, source_offsets, box, outside)
+        targets = view_box(destination, destination_offsets, box)
         return InFlightMove(
             op,
             [each for each, _ in view_box(source, source_offsets, box)],
-            [each for each, _ in written],
-            [moved[(*box, ...)] for _, box in written],
+            [each for each, _ in targets],
+            [values[(*box, ...)] for _, box in targets],
         )
 
     @impl(mem.DmaGatherOp)
@@ -126,9 +127,9 @@ class MoveFunctions(InterpreterFunctions):
         offsets = resolve_offsets(op.mixed_offsets, iter(dynamic))
         outside = np.asarray(op.fill_value or 0).astype(source.dtype)
         maps, axis = (op.table_map, op.index_map), op.indexed_axis
-        found = gather_indexed(source, offsets, maps, axis, indices, op.box, outside)
-        written = destination[(*(slice(size) for size in op.box), ...)]
-        return self._start_move(InFlightMove(op, [source, indices], [written], [found]))
+        values = gather_indexed(source, offsets, maps, axis, indices, op.box, outside)
+        target = destination[(*(slice(size) for size in op.box), ...)]
+        return self._start_move(InFlightMove(op, [source, indices], [target], [values]))
 
     @impl(mem.DmaScatterOp)
     def run_dma_scatter(
@@ -138,11 +139,11 @@ class MoveFunctions(InterpreterFunctions):
         offsets = resolve_offsets(op.mixed_offsets, iter(dynamic))
         maps, axis = (op.table_map, op.index_map), op.indexed_axis
         moved = source[(*(slice(size) for size in op.box), ...)]
-        found = scatter_indexed(
+        values = scatter_indexed(
             destination, offsets, maps, axis, indices, moved, op.is_scatter_add
         )
         read = [source, indices]
-        return self._start_move(InFlightMove(op, read, [destination], [found]))
+        return self._start_move(InFlightMove(op, read, [destination], [values]))
 
     @impl(mem.WaitOp)
     def run_wait(
@@ -158,10 +159,10 @@ class MoveFunctions(InterpreterFunctions):
     ) -> PythonValues:
         source, *dynamic = args
         offsets = resolve_offsets(op.mixed_offsets, iter(dynamic))
-        whole = ...
+        region = ...
         if op.map is None:
-            whole, _ = intersect_box(offsets, op.box, source.shape)
-        self._flight.check_access(op, [source[whole]], [])
+            region, _ = intersect_box(offsets, op.box, source.shape)
+        self._flight.check_access(op, [source[region]], [])
         result = self._poison.undefined_array(op, OUTSIDE, op.value_type)
         if op.fill_value is not None:
             result[...] = op.fill_value
@@ -199,9 +200,9 @@ class MoveFunctions(InterpreterFunctions):
     ) -> PythonValues:
         value, destination, *dynamic = args
         offsets = resolve_offsets(op.mixed_offsets, iter(dynamic))
-        whole, box = intersect_box(offsets, op.box, destination.shape)
-        self._flight.check_access(op, [], [destination[whole]])
-        destination[whole] = value[box]
+        region, box = intersect_box(offsets, op.box, destination.shape)
+        self._flight.check_access(op, [], [destination[region]])
+        destination[region] = value[box]
         return ()
 
     @impl(memref.GetGlobalOp)
@@ -218,8 +219,8 @@ class MoveFunctions(InterpreterFunctions):
     def run_subview(
         self, interpreter: Interpreter, op: memref.SubviewOp, args: PythonValues
     ) -> PythonValues:
-        source, *rest = args
-        dynamic = iter(rest)
+        source, *values = args
+        dynamic = iter(values)
         offsets = resolve_offsets(
             mem.merge_offsets(op.static_offsets, op.offsets), dynamic
         )
@@ -229,8 +230,8 @@ class MoveFunctions(InterpreterFunctions):
         )
         slices = _slices_inside(source, offsets, sizes, steps)
         shape = op.result.type.get_shape()
-        kept = mem.kept_dimensions(sizes, shape)
-        index = tuple(slice(None) if n in kept else 0 for n in range(len(sizes)))
+        kept_dims = mem.kept_dimensions(sizes, shape)
+        index = tuple(slice(None) if n in kept_dims else 0 for n in range(len(sizes)))
         return (source[slices][(*index, ...)],)
 
     @impl(mem.WindowOp)
@@ -273,7 +274,9 @@ def _slices_inside(
     sizes: Sequence[int],
     steps: Sequence[int] | None = None,
 ) -> tuple[slice, ...]:
-    """The slices of a view, which has to be inside of its buffer."""
+    """
+    Return the slices of a view. Raises `InterpretationError` if it exceeds its buffer.
+    """
     steps = [1] * len(sizes) if steps is None else steps
     boxes = list(zip(offsets, sizes, steps, strict=True))
     for (offset, size, step), extent in zip(boxes, source.shape, strict=True):

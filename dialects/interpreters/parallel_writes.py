@@ -19,29 +19,31 @@ Point = tuple[int, ...]
 
 @dataclass
 class _NestExecution:
-    """One execution of a parallel nest."""
+    """One execution of a parallel loop nest."""
 
     points: list[Point] = field(default_factory=list[Point])
-    """The iterations so far, by their induction variables."""
+    """Induction variables of the iterations so far."""
     writers: dict[int, NDArray[np.int64]] = field(
         default_factory=dict[int, NDArray[np.int64]]
     )
     """
-    By the number of a carried value, how many iterations there were when each element
-    was written; 0 where it was not.
+    Iteration that wrote each element, counted from 1, by the index of the carried
+    value; 0 for elements that have not been written.
     """
 
 
 @dataclass
 class ParallelWrites:
-    """Elements written so far by the parallel nests that are running."""
+    """Elements written so far by the running parallel nests."""
 
     _runs: dict[tile.WhileOp, _NestExecution] = field(
         default_factory=dict[tile.WhileOp, _NestExecution]
     )
 
     def begin_nest(self, nest: tile.WhileOp) -> None:
-        """Begin an execution of a nest, if its iterations are to write apart."""
+        """
+        Begin an execution of a nest, if its iterations must write disjoint elements.
+        """
         if nest.is_parallel:
             self._runs[nest] = _NestExecution()
 
@@ -52,48 +54,51 @@ class ParallelWrites:
 
     def record_write(self, op: tile.DesliceOp, box: Slices) -> None:
         """
-        Note what a tile is put at. Raises `InterpretationError` where another iteration
-        has put one.
+        Record the elements that a tile is written to. Raises `InterpretationError` if
+        another iteration has written one of them.
         """
-        for nest, number in _destination_values(op.destination):
+        for nest, carried in _destination_values(op.destination):
             if (run := self._runs.get(nest)) is None:
                 continue
-            if number not in run.writers:
+            if carried not in run.writers:
                 shape = tensor_type(op.destination).get_shape()
-                run.writers[number] = np.zeros(shape, np.int64)
-            writers, current = run.writers[number][(*box, ...)], len(run.points)
+                run.writers[carried] = np.zeros(shape, np.int64)
+            writers, current = run.writers[carried][(*box, ...)], len(run.points)
             if (
-                found := _first_true((writers != 0) & (writers != current))
+                conflict := _first_true((writers != 0) & (writers != current))
             ) is not None:
-                before = int(writers[found])
+                earlier = int(writers[conflict])
                 starts = [each.start for each in box]
-                place = [n + start for n, start in zip(found, starts, strict=True)]
+                index = [n + start for n, start in zip(conflict, starts, strict=True)]
                 raise InterpretationError(
                     f"{op.name}: expected tiles apart from each other, got: iterations "
                     f"{_describe_iteration(nest, run.points[-1])} and "
-                    f"{_describe_iteration(nest, run.points[before - 1])} write the "
-                    f"element {place}"
+                    f"{_describe_iteration(nest, run.points[earlier - 1])} write the "
+                    f"element {index}"
                 )
             writers[...] = current
 
 
 def _destination_values(value: SSAValue) -> Iterator[tuple[tile.WhileOp, int]]:
-    """The carried values of parallel nests that writing to a tensor writes to."""
+    """
+    Yield the parallel nests whose carried values a write to a tensor modifies, each
+    with the index of the carried value.
+    """
     while True:
         match value.owner:
             case tile.DesliceOp(destination=value):
                 continue
             case tile.WhileOp() as nest:
-                number = list[SSAValue](nest.results).index(value)
+                index = list[SSAValue](nest.results).index(value)
             case Block() as body if isinstance(nest := body.parent_op(), tile.WhileOp):
                 assert isinstance(value, BlockArgument)
-                if (number := value.index - len(nest.steps)) < 0:
+                if (index := value.index - len(nest.steps)) < 0:
                     return
                 if nest.is_parallel:
-                    yield nest, number
+                    yield nest, index
             case _:
                 return
-        value = nest.inits[number]
+        value = nest.inits[index]
 
 
 def _first_true(mask: NDArray[np.bool_]) -> tuple[int, ...] | None:
@@ -103,7 +108,7 @@ def _first_true(mask: NDArray[np.bool_]) -> tuple[int, ...] | None:
 
 
 def _describe_iteration(nest: tile.WhileOp, point: Sequence[int]) -> str:
-    """An iteration by its induction variables."""
+    """Format the induction variables of an iteration."""
     pairs = zip(nest.induction_variables, point, strict=True)
     named = [f"%{each.name_hint or each.index} = {value}" for each, value in pairs]
     return f"({', '.join(named)})"

@@ -1,9 +1,9 @@
 """
 Poison values of undefined elements, and the origins of these elements.
 
-An undefined element is NaN, or the least value of an integer type, so that a result
-that depends on one is seen to be wrong. Whether a result does can be told for sure by
-running again with other values for some of them.
+An undefined element is NaN, or the least value of an integer type, so that a dependent
+result is visibly wrong. A second run with other values for some origins decides if a
+result depends on them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tlf.dialects.interfaces import Array
 from tlf.dialects.types import AnyTensor, dtype_of
 
 Origin: TypeAlias = tuple[Operation, str]
-"""Origin of undefined elements: the operation that leaves them, and which ones."""
+"""Origin of undefined elements: an operation, and a description of the elements."""
 
 OUTSIDE = "an element outside of its source, for which it has no fill"
 UNTILED = "an element that no tile is put at"
@@ -27,7 +27,7 @@ UNAWAITED = "an element that no `mem.wait` waits for"
 
 
 def poison_value(dtype: np.dtype[np.generic]) -> int | float | bool:
-    """The value that stands for an undefined element."""
+    """Return the value of undefined elements of a dtype."""
     if dtype.kind == "b":
         return True
     if dtype.kind == "i":
@@ -36,18 +36,18 @@ def poison_value(dtype: np.dtype[np.generic]) -> int | float | bool:
 
 
 def _alternative_value(dtype: np.dtype[np.generic]) -> int | float | bool:
-    """Another value that it could have had."""
+    """Return another value of undefined elements, for a second run."""
     return {"b": False, "i": 1}.get(dtype.kind, 0.5)
 
 
 @dataclass
 class Poison:
-    """The undefined elements of one run."""
+    """Undefined elements of one run."""
 
     changed: frozenset[Origin] = frozenset()
-    """Origins whose elements get the other value."""
+    """Origins whose elements get the alternative value."""
     origins: dict[Origin, None] = field(default_factory=dict[Origin, None])
-    """Everything that left elements undefined, in the order of the run."""
+    """Origins of undefined elements, in the order of execution."""
 
     def undefined_value(
         self, op: Operation, which: str, dtype: np.dtype[np.generic]
@@ -63,6 +63,6 @@ class Poison:
         )
 
     def undefined_array(self, op: Operation, which: str, type_: AnyTensor) -> Array:
-        """An array of a tensor's type, all undefined."""
+        """Return an undefined array of a tensor type."""
         dtype = dtype_of(type_.element_type)
         return np.full(type_.get_shape(), self.undefined_value(op, which, dtype), dtype)

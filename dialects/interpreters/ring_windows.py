@@ -16,15 +16,13 @@ from tlf.dialects.interpreters.tile import intersect_box
 
 @dataclass(frozen=True, eq=False)
 class RingWindow:
-    """
-    Some slices of an array, along an axis whose indices wrap.
-    """
+    """Consecutive slices of an array along an axis whose indices wrap."""
 
     ring: Array
-    """All slices of the ring, of each what the window shows."""
+    """All slices of the ring, restricted to the window along the other axes."""
     axis: int
     start: int
-    """The first slice, at least 0 and less than there are in the ring."""
+    """First slice of the window, in the range of the slices of the ring."""
     size: int
 
     @property
@@ -38,7 +36,7 @@ class RingWindow:
         return self.ring.dtype
 
     def collapse_axes(self, axis: int) -> RingWindow:
-        """The same elements, those of two axes along the first one."""
+        """Return the window with axes `axis` and `axis + 1` merged into `axis`."""
         row, strides = self.ring.shape[axis + 1], list(self.ring.strides)
         strides[axis] = strides[axis + 1]
         shape = collapsed_shape(self.ring.shape, axis)
@@ -51,37 +49,39 @@ MoveEnd: TypeAlias = Array | RingWindow
 """Source or destination of a move."""
 
 BoxView: TypeAlias = tuple[Array, tuple[slice, ...]]
-"""Elements of an array, and where they are in the box."""
+"""Elements of an array, and their slices of the box."""
 
 
 def view_box(
     place: MoveEnd, offsets: Sequence[int], sizes: Sequence[int]
 ) -> tuple[BoxView, ...]:
     """
-    The elements of a box that a place has, as views of its array: two where the box
+    Return the in-bounds elements of a box as views of the array: two views if the box
     straddles the end of a ring, else one.
     """
-    whole, box = intersect_box(offsets, sizes, place.shape)
+    region, box = intersect_box(offsets, sizes, place.shape)
     if not isinstance(place, RingWindow):
-        return ((place[(*whole, ...)], box),)
+        return ((place[(*region, ...)], box),)
     axis, slots = place.axis, place.ring.shape[place.axis]
-    first, last = (place.start + each for each in (whole[axis].start, whole[axis].stop))
-    found: list[BoxView] = []
+    first, last = (
+        place.start + each for each in (region[axis].start, region[axis].stop)
+    )
+    views: list[BoxView] = []
     for low, high, lap in ((first, min(last, slots), 0), (max(first, slots), last, 1)):
         if low >= high:
             continue
-        slices, where = list(whole), list(box)
+        slices, where = list(region), list(box)
         slices[axis] = slice(low - lap * slots, high - lap * slots)
         begin = box[axis].start + low - first
         where[axis] = slice(begin, begin + high - low)
-        found.append((place.ring[tuple(slices)], tuple(where)))
-    return tuple(found)
+        views.append((place.ring[tuple(slices)], tuple(where)))
+    return tuple(views)
 
 
 def copy_box(
     source: MoveEnd, offsets: Sequence[int], sizes: Sequence[int], outside: float
 ) -> Array:
-    """Copy a box of elements; those that the source has not become `outside`."""
+    """Copy a box of elements; out-of-bounds elements become `outside`."""
     result = np.full(sizes, outside, source.dtype)
     for elements, box in view_box(source, offsets, sizes):
         result[(*box, ...)] = elements

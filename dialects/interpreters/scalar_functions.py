@@ -21,7 +21,7 @@ _erf = np.vectorize(python_math.erf, otypes=[np.float64])
 
 
 def _divide(lhs: Array, rhs: Array) -> Array:
-    """Integer division towards zero, the magnitude of the least integer included."""
+    """Divide integers towards zero; valid for the least integer, too."""
     with np.errstate(all="ignore"):
         return np.floor_divide(np.subtract(lhs, np.fmod(lhs, rhs)), rhs)
 
@@ -31,10 +31,10 @@ def _rsqrt(value: Array) -> Array:
 
 
 def _round(value: Array) -> Array:
-    """To the nearest integer; halves go away from zero."""
-    whole = np.trunc(value)
-    is_half = np.greater_equal(np.abs(np.subtract(value, whole)), 0.5)
-    return np.where(is_half, np.add(whole, np.copysign(1, value)), whole)
+    """Round to the nearest integer, halves away from zero."""
+    truncated = np.trunc(value)
+    is_half = np.greater_equal(np.abs(np.subtract(value, truncated)), 0.5)
+    return np.where(is_half, np.add(truncated, np.copysign(1, value)), truncated)
 
 
 FUNCTIONS: Mapping[type[Operation], Callable[..., Array]] = {
@@ -115,9 +115,7 @@ SIGNED_CASTS = (arith.ExtSIOp, arith.SIToFPOp, arith.TruncIOp)
 
 
 def evaluate_body(block: Block, arguments: Sequence[Array]) -> tuple[Array, ...]:
-    """
-    Run the operations of a scalar body, and return what its terminator yields.
-    """
+    """Evaluate a scalar body, and return the values that its terminator yields."""
     values = evaluate_scalars(block, arguments)
     terminator = block.last_op
     assert terminator is not None
@@ -125,9 +123,7 @@ def evaluate_body(block: Block, arguments: Sequence[Array]) -> tuple[Array, ...]
 
 
 def evaluate_scalars(block: Block, arguments: Sequence[Array]) -> dict[SSAValue, Array]:
-    """
-    Return the arrays of all scalars of a body.
-    """
+    """Evaluate a scalar body, and return the arrays of all its values."""
     values: dict[SSAValue, Array] = dict(zip(block.args, arguments, strict=True))
     for op in block.ops:
         if op.results:
@@ -137,7 +133,7 @@ def evaluate_scalars(block: Block, arguments: Sequence[Array]) -> dict[SSAValue,
 
 
 def apply_scalar(op: Operation, operands: Sequence[Array]) -> Array:
-    """Run one scalar operation, on arrays of its values at many points."""
+    """Evaluate a scalar operation on arrays with one element per point."""
     dtype = dtype_of(op.results[0].type)
     match op:
         case arith.ConstantOp():
@@ -158,7 +154,7 @@ def apply_scalar(op: Operation, operands: Sequence[Array]) -> Array:
 
 
 def _widen(array: Array) -> Array:
-    """Floats as double; integers as they are, so that they wrap."""
+    """Convert floats to double; keep integers, so that they wrap."""
     if array.dtype.kind in "biu":
         return array
     return array.astype(np.float64)
@@ -171,7 +167,10 @@ def _constant_value(op: arith.ConstantOp) -> float:
 
 
 def _signed_cast(op: Operation, array: Array, dtype: "np.dtype[np.generic]") -> Array:
-    """Casts that see the sign bit of an `i1`: true is -1; truncation keeps one bit."""
+    """
+    Apply a cast that depends on the sign bit of an `i1`: true extends to -1, and
+    truncation to `i1` keeps the lowest bit.
+    """
     if op.results[0].type == i1:
         return np.not_equal(np.bitwise_and(array, 1), 0)
     if op.operands[0].type == i1:

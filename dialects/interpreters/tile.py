@@ -35,17 +35,17 @@ def intersect_box(
     offsets: Sequence[int], sizes: Sequence[int], bounds: Sequence[int]
 ) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
     """
-    The part of a box at `offsets` that lies within `bounds`: as slices of the whole,
-    and as slices of the box.
+    Return the part of a box at `offsets` that is within `bounds`, as slices of the
+    bounded array and as slices of the box.
     """
-    whole: list[slice] = []
+    region: list[slice] = []
     box: list[slice] = []
     for offset, size, bound in zip(offsets, sizes, bounds, strict=True):
         first, last = max(0, offset), max(0, min(bound, offset + size))
         last = max(first, last)
-        whole.append(slice(first, last))
+        region.append(slice(first, last))
         box.append(slice(first - offset, last - offset))
-    return tuple(whole), tuple(box)
+    return tuple(region), tuple(box)
 
 
 def _resolve_offsets(
@@ -61,7 +61,7 @@ def _resolve_offsets(
 
 @register_impls
 class TileFunctions(InterpreterFunctions):
-    """Run the operations of the `tile` dialect."""
+    """Interpreter functions of the `tile` dialect."""
 
     def __init__(self, poison: Poison | None = None) -> None:
         self._poison = poison or Poison()
@@ -83,8 +83,8 @@ class TileFunctions(InterpreterFunctions):
                 source, offsets, op.map.data, op.extents, outside
             )
             return (result,)
-        whole, box = intersect_box(offsets, op.extents, source.shape)
-        result[box] = source[whole]
+        region, box = intersect_box(offsets, op.extents, source.shape)
+        result[box] = source[region]
         return (result,)
 
     @impl(tile.GatherOp)
@@ -132,9 +132,9 @@ class TileFunctions(InterpreterFunctions):
         source, destination, *dynamic = args
         result = destination.copy()
         offsets = _resolve_offsets(op, tuple(dynamic))
-        whole, box = intersect_box(offsets, op.extents, destination.shape)
-        self._writes.record_write(op, whole)
-        result[whole] = source[box]
+        region, box = intersect_box(offsets, op.extents, destination.shape)
+        self._writes.record_write(op, region)
+        result[region] = source[box]
         return (result,)
 
     @impl(tile.MaskOp)
@@ -150,8 +150,8 @@ class TileFunctions(InterpreterFunctions):
         window, following = args
         axis = op.axis.value.data
         count = following.shape[axis]
-        kept = np.split(window, [count], axis=axis)[1]
-        return (np.concatenate([kept, following], axis=axis),)
+        remaining = np.split(window, [count], axis=axis)[1]
+        return (np.concatenate([remaining, following], axis=axis),)
 
     @impl(tile.EmptyOp)
     def run_empty(
@@ -180,7 +180,7 @@ class TileFunctions(InterpreterFunctions):
             for lower, upper, step in zip(*bounds, op.step_values, strict=True)
         ]
         if op.is_parallel:
-            # Iterations are independent, so the last comes first: overlaps show.
+            # Iterations are independent: reverse order exposes overlapping writes.
             loops = [each[::-1] for each in loops]
         self._writes.begin_nest(op)
         for point in product(*loops):

@@ -2,11 +2,11 @@
 The `mem` dialect: buffers in memory levels, moves between them, and compute.
 
 Buffers are memrefs whose memory space names a level (`memref<16x64xf32, "L2">`).
-`mem.dma` moves boxes between levels and computation works on whole buffers. On targets
-whose nearest level holds values, `mem.load` and `mem.store` move between memrefs and
-tensors, and the same computation returns tensors. Loops are `scf.parallel` and
-`scf.for`, views are `memref.subview` and `memref.reinterpret_cast`, and `mem.window`
-and `mem.collapse` where indices wrap.
+`mem.dma` moves boxes between levels, and compute operations work on whole buffers. On
+targets whose innermost level holds values, `mem.load` and `mem.store` move between
+memrefs and tensors, and compute operations return tensors. Loops are `scf.parallel` and
+`scf.for`. Views are `memref.subview` and `memref.reinterpret_cast`; views with indices
+that wrap are `mem.window` and `mem.collapse`.
 
 ```mlir
 func.func @double(%x: memref<1000xf32, "L3">, %y: memref<1000xf32, "L3">)

@@ -12,10 +12,11 @@ from tlf.dialects.mem.structured import StructuredOp
 
 class AccumulatingOp(StructuredOp, ABC):
     """
-    Compute that combines with the elements of its outputs unless it is to `overwrite`.
+    Compute operation that accumulates into its outputs, or overwrites them.
 
-    Where it overwrites, it starts from neutral elements and does not read its outputs.
-    `overwrite unless %i` does so where `%i` is 0, and combines elsewhere.
+    With `overwrite`, accumulation starts from neutral elements, and outputs are not
+    read. With `overwrite unless %i`, outputs are overwritten if `%i` is 0, and
+    accumulated into otherwise.
     """
 
     unless = opt_operand_def(IndexType)
@@ -32,13 +33,11 @@ class AccumulatingOp(StructuredOp, ABC):
 
     @property
     def neutral_elements(self) -> tuple[float, ...]:
-        """Initial value of each output where it is overwritten."""
+        """Initial value of each output when it is overwritten."""
         raise NotImplementedError
 
     def set_overwrite(self, unless: SSAValue | None) -> None:
-        """
-        Let an operation that combines overwrite: always, or where a value is 0.
-        """
+        """Make the operation overwrite its outputs: always, or if `unless` is 0."""
         self.overwrite = UnitAttr()
         if unless is None:
             return
@@ -50,8 +49,8 @@ class AccumulatingOp(StructuredOp, ABC):
 
     def verify_overwrite(self) -> None:
         """
-        Check that buffers are overwritten, and that only what overwrites has a
-        condition.
+        Check that overwritten outputs are buffers, and that a condition requires
+        `overwrite`.
         """
         if self.overwrite is None and self.unless is not None:
             raise VerifyException("expected `overwrite` before its condition")

@@ -1,4 +1,4 @@
-"""Buffer allocation, the asynchronous move between buffers, and its wait."""
+"""Buffer allocation, the asynchronous move between buffers, and the wait for it."""
 
 from collections.abc import Sequence
 
@@ -47,7 +47,7 @@ from tlf.support.affine.mixed_offsets import (
 @irdl_attr_definition
 class TokenType(ParametrizedAttribute, TypeAttribute):
     """
-    The promise that a move will be complete.
+    Completion token of an asynchronous move.
 
     ```mlir
     !mem.token
@@ -60,9 +60,9 @@ class TokenType(ParametrizedAttribute, TypeAttribute):
 @irdl_op_definition
 class AllocOp(IRDLOperation):
     """
-    Reserve a buffer of undefined contents in a memory level.
+    Allocate a buffer with undefined contents in a memory level.
 
-    `offset` is the buffer's first byte in the level, and is chosen by `mem-plan`.
+    `offset` is the offset of the buffer in the level, in bytes; `mem-plan` chooses it.
 
     ```mlir
     %b = mem.alloc at 1024 : memref<16x64xf32, "L2">
@@ -112,18 +112,19 @@ class DmaOp(
     PrefetchableOperation,
 ):
     """
-    Start to move a box of elements from one buffer to another.
+    Start an asynchronous move of a box of elements from one buffer to another.
 
-    The box has `sizes` elements per dimension and starts at the offsets of each side.
-    Elements outside the source read as `fill`, and as an unspecified value without it;
-    elements outside the destination are not written. With `clipped`, those outside the
-    source are not moved at all. Offsets may be negative.
-    The destination holds the elements after the `mem.wait` of the token, and until then
-    neither side may be touched in a conflicting way.
+    The box has `sizes` elements per dimension and starts at the given offsets of source
+    and destination. Offsets may be negative. Elements outside of the source read as
+    `fill`, or as an unspecified value without it; elements outside of the destination
+    are not written. With `clipped`, elements outside of the source are not moved.
 
-    With `ahead`, a move in the body of a loop may start that many iterations before its
-    own: nothing in the loop writes what it reads, and its place is free by then. It
-    moves the same elements, so a target may ignore it.
+    The destination holds the elements after the `mem.wait` of the token. Until then, no
+    conflicting access to source or destination is allowed.
+
+    With `ahead`, a move in a loop body may start that many iterations early: no
+    operation in the loop writes its source, and its destination is free by then. The
+    same elements are moved, so a target may ignore the attribute.
 
     ```mlir
     %t = mem.dma %src[%i, -1] to %dst[0, 0] size [16, 66] fill 0.0 ahead 1
@@ -220,7 +221,7 @@ class DmaOp(
 @irdl_op_definition
 class WaitOp(IRDLOperation):
     """
-    Wait until the moves of some tokens are complete.
+    Wait for the completion of moves.
 
     ```mlir
     mem.wait %t0, %t1

@@ -11,7 +11,7 @@ from tlf.dialects.mem.number_literals import number_value, verify_number
 
 
 class SourceOperation(IRDLOperation):
-    """An operation that reads a buffer."""
+    """Operation that reads a buffer."""
 
     source = operand_def(MemRefType)
 
@@ -21,7 +21,7 @@ class SourceOperation(IRDLOperation):
 
 
 class DestinationOperation(IRDLOperation):
-    """An operation that writes a buffer."""
+    """Operation that writes a buffer."""
 
     destination = operand_def(MemRefType)
 
@@ -31,18 +31,18 @@ class DestinationOperation(IRDLOperation):
 
 
 class BoxOperation(IRDLOperation):
-    """An operation on a box of elements."""
+    """Operation on a box of elements."""
 
     sizes = prop_def(DenseArrayBase.constr(i64))
 
     @property
     def box(self) -> tuple[int, ...]:
-        """The elements of the box per dimension."""
+        """Number of elements of the box, per dimension."""
         return tuple(self.sizes.get_values())
 
 
 class BorderFillOperation(IRDLOperation):
-    """An operation that reads beyond its source."""
+    """Operation that may read elements outside of its source."""
 
     fill = opt_prop_def()
 
@@ -51,7 +51,7 @@ class BorderFillOperation(IRDLOperation):
         return None if self.fill is None else number_value(self.fill)
 
     def verify_fill(self, element: Attribute) -> None:
-        """Check that what is read there can be an element."""
+        """Check that the fill value, if given, is a valid element."""
         if self.fill is not None:
             verify_number(self.fill, element)
 
@@ -59,7 +59,7 @@ class BorderFillOperation(IRDLOperation):
 def verify_same_element_type(
     source: MemRefType[Attribute], destination: MemRefType[Attribute]
 ) -> None:
-    """Check that two buffers have one element type."""
+    """Check that two buffers have the same element type."""
     if source.element_type != destination.element_type:
         raise VerifyException(
             f"cannot move elements of type {source.element_type} into a buffer of "

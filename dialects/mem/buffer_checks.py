@@ -10,9 +10,9 @@ from xdsl.utils.exceptions import VerifyException
 
 def level_of(buffer: Attribute) -> str:
     """
-    Return the name of the memory level of a buffer's type.
+    Return the name of the memory level of a buffer type.
 
-    Raises `VerifyException` when the type names no level.
+    Raises `VerifyException` if the type names no level.
     """
     if not isinstance(buffer, MemRefType):
         raise VerifyException(f"expected a memref, got {buffer}")
@@ -23,7 +23,7 @@ def level_of(buffer: Attribute) -> str:
 
 
 def verify_no_window(buffer: SSAValue) -> None:
-    """Check that a buffer is not a window, which only moves can read and write."""
+    """Check that a buffer is not a window, which only moves can access."""
     type_ = buffer.type
     if not isinstance(type_, MemRefType):
         return
@@ -32,9 +32,7 @@ def verify_no_window(buffer: SSAValue) -> None:
 
 
 def verify_sizes(sizes: Sequence[int], rank: int) -> None:
-    """
-    Check that the sizes of a box are positive, one per dimension.
-    """
+    """Check that the sizes of a box are positive, one per dimension."""
     if len(sizes) != rank:
         raise VerifyException(
             f"expected {rank} sizes, one per dimension, got {len(sizes)}"
@@ -44,14 +42,14 @@ def verify_sizes(sizes: Sequence[int], rank: int) -> None:
 
 
 def verify_level_buffers(*buffers: SSAValue) -> None:
-    """Check that buffers have levels, and do not wrap."""
+    """Check that buffers have a memory level, and are not windows."""
     for buffer in buffers:
         level_of(buffer.type)
         verify_no_window(buffer)
 
 
 def verify_box_within(sizes: Sequence[int], shape: Sequence[int]) -> None:
-    """Check that a box is within a buffer of a shape, from its start on."""
+    """Check that a box at offset 0 is within a buffer of a shape."""
     verify_sizes(sizes, len(shape))
     if any(size > extent for size, extent in zip(sizes, shape, strict=True)):
         raise VerifyException(f"expected a box within {list(shape)}, got {list(sizes)}")
@@ -59,17 +57,17 @@ def verify_box_within(sizes: Sequence[int], shape: Sequence[int]) -> None:
 
 def kept_dimensions(sizes: Sequence[int], shape: Sequence[int]) -> list[int]:
     """
-    Return the dimensions of a subview that its type keeps; the others have size 1.
+    Return the dimensions of a subview that its type keeps; dropped ones have size 1.
     """
-    kept: list[int] = []
+    dimensions: list[int] = []
     for dimension, size in enumerate(sizes):
-        if len(kept) < len(shape) and size == shape[len(kept)]:
-            kept.append(dimension)
+        if len(dimensions) < len(shape) and size == shape[len(dimensions)]:
+            dimensions.append(dimension)
         elif size != 1:
             break
     else:
-        if len(kept) == len(shape):
-            return kept
+        if len(dimensions) == len(shape):
+            return dimensions
     raise VerifyException(
         f"expected a subview of sizes {list(sizes)}, got {list(shape)}"
     )

@@ -1,4 +1,4 @@
-"""The view operation that collapses two axes of a window of a ring buffer."""
+"""View operation that collapses two axes of a window of a ring buffer."""
 
 from collections.abc import Sequence
 from typing import cast
@@ -25,15 +25,15 @@ from tlf.dialects.mem.ring_window import WindowOp
 def collapsed_window_type(
     window: MemRefType[Attribute], axis: int
 ) -> MemRefType[Attribute]:
-    """The type of a window whose axes `axis` and the next one are seen as one."""
+    """Return the type of a window with axes `axis` and `axis + 1` collapsed."""
     assert isinstance(window.layout, AffineMapAttr)
     shape, rank = window.get_shape(), window.get_num_dims()
-    seen: list[AffineExpr] = [AffineExpr.dimension(each) for each in range(rank)]
+    dims: list[AffineExpr] = [AffineExpr.dimension(each) for each in range(rank)]
     row = shape[axis + 1]
-    seen[axis + 1] = seen[axis] % row + seen[axis + 1]
-    seen[axis] = seen[axis] // row
+    dims[axis + 1] = dims[axis] % row + dims[axis + 1]
+    dims[axis] = dims[axis] // row
     results = [
-        each.replace_dims_and_symbols(seen, [AffineExpr.symbol(0)])
+        each.replace_dims_and_symbols(dims, [AffineExpr.symbol(0)])
         for each in window.layout.data.results
     ]
     layout = AffineMapAttr(AffineMap(rank, 1, tuple(results)))
@@ -45,12 +45,12 @@ def collapsed_window_type(
 @irdl_op_definition
 class CollapseOp(IRDLOperation):
     """
-    View a window of a ring with the elements of two neighbouring axes along the first
-    of them, and a single one along the other.
+    View a window of a ring buffer with two adjacent axes collapsed into the first; the
+    second gets extent 1.
 
-    The window shows whole rows along `axis`: all that its ring has along the next axis.
-    The ring wraps along `axis`, or along one that stays as it is. Only `mem.dma` reads
-    and writes the view, as it does the window.
+    The window covers the full extent of the ring along the second axis. The ring wraps
+    along `axis`, or along an axis that is not collapsed. Only `mem.dma` reads and
+    writes the view, like the window.
 
     ```mlir
     %w = mem.window %ring[%p, 0] size [3, 8] axis 0 : memref<5x8xf32, "L2">
@@ -89,12 +89,12 @@ class CollapseOp(IRDLOperation):
 
     @property
     def first_axis(self) -> int:
-        """The first of the two axes."""
+        """First of the two collapsed axes."""
         return self.axis.value.data
 
     @property
     def row_size(self) -> int:
-        """The elements along the second one."""
+        """Number of elements along the second axis."""
         return self.source_type.get_shape()[self.first_axis + 1]
 
     def verify_(self) -> None:

@@ -36,7 +36,7 @@ from tlf.dialects.mem.structured import (
 from tlf.support.affine.linear_access import is_identity, is_projection
 
 PRECISIONS = ("ieee", "tf32", "tf32x3")
-"""Rounding modes of f32 factors of a contraction before they are multiplied."""
+"""Rounding modes of f32 factors of a contraction."""
 
 COMBINERS = frozenset(
     f"arith.{name}"
@@ -53,17 +53,17 @@ COMBINERS = frozenset(
         "ori",
     )
 )
-"""The operations that a reduction may combine with."""
+"""Operations that a reduction may combine with."""
 
 
 @irdl_op_definition
 class MapOp(StructuredOp):
     """
-    Compute every element of the outputs from one element of each input.
+    Compute each element of the outputs from one element of each input.
 
     Outputs have the shape of the domain. Inputs may be transposed, and broadcast along
-    dimensions of the domain that their map leaves out. A body that only yields copies.
-    An output may be the same buffer as an input if the map of both is the identity.
+    dimensions of the domain that their map omits. A body with only a yield is a copy.
+    An output may be the same buffer as an input if both maps are the identity.
 
     ```mlir
     mem.map ins(%a, %b : memref<16x64xf32, "L1">, memref<64xf32, "L1">)
@@ -125,32 +125,32 @@ class MapOp(StructuredOp):
         self.verify_structure()
         if self.results and self.outputs:
             raise VerifyException("expected either outs or results, got both")
-        for number, indexing in enumerate(self.input_maps):
+        for index, indexing in enumerate(self.input_maps):
             if not is_projection(indexing, allow_zero=True):
                 raise VerifyException(
-                    f"input {number}: expected a projected permutation, got {indexing}"
+                    f"input {index}: expected a projected permutation, got {indexing}"
                 )
-        for number, indexing in enumerate(self.output_maps):
+        for index, indexing in enumerate(self.output_maps):
             if not is_identity(indexing):
                 raise VerifyException(
-                    f"output {number}: expected the identity map, got {indexing}"
+                    f"output {index}: expected the identity map, got {indexing}"
                 )
-            shape = self.output_types[number].get_shape()
+            shape = self.output_types[index].get_shape()
             if shape != self.extents:
                 raise VerifyException(
-                    f"output {number}: expected the shape of the domain, "
+                    f"output {index}: expected the shape of the domain, "
                     f"{list(self.extents)}, got {list(shape)}"
                 )
         self._verify_in_place()
         self.verify_body(self.body, [type.element_type for type in self.input_types])
 
     def _verify_in_place(self) -> None:
-        for number, (value, indexing) in enumerate(
+        for index, (value, indexing) in enumerate(
             zip(self.inputs, self.input_maps, strict=True)
         ):
             if value in self.outputs and not is_identity(indexing):
                 raise VerifyException(
-                    f"input {number}: expected the identity map of a buffer that is "
+                    f"input {index}: expected the identity map of a buffer that is "
                     f"also an output, got {indexing}"
                 )
 
@@ -160,11 +160,12 @@ class ReduceOp(AccumulatingOp):
     """
     Combine elements of the inputs into the outputs, which hold the initial values.
 
-    Outputs drop the reduced dimensions of the domain. Inputs are accessed linearly, so
-    a window is a sum such as `d0 * 2 + d1`. The body gets one element of each input,
+    Outputs omit the reduced dimensions of the domain. Inputs are accessed linearly: a
+    window is a sum such as `d0 * 2 + d1`. The body takes one element of each input,
     then one of each output, and combines each pair by one `arith` operation (sum,
-    product, maximum, minimum, and, or) after an optional cast. With `overwrite` buffers
-    need not hold initial values; with `overwrite unless %i`, where `%i` is 0.
+    product, maximum, minimum, and, or) after an optional cast. With `overwrite`,
+    buffers need no initial values; with `overwrite unless %i`, they need none if `%i`
+    is 0.
 
     ```mlir
     mem.reduce ins(%a : memref<16x64xf32, "L1">) outs(%s : memref<16xf32, "L1">)
@@ -230,7 +231,7 @@ class ReduceOp(AccumulatingOp):
 
     @property
     def combiners(self) -> tuple[Operation, ...]:
-        """The operation that combines into each output."""
+        """Combining operation of each output."""
         terminator = self.body.block.last_op
         assert isinstance(terminator, YieldOp)
         owners = [value.owner for value in terminator.values]
@@ -272,12 +273,12 @@ class ContractOp(AccumulatingOp, PrefetchableOperation):
     """
     Multiply two inputs and add the products to an output.
 
-    `acc[mc(p)] += lhs[ml(p)] * rhs[mr(p)]` for every point `p` of the domain, where the
-    maps are linear: a sum such as `d2 * 2 + d5` is a convolution's tap. Products are
-    added in the element type of the output; in f32, and rounded once, if that has 16
-    bits. With `overwrite` they are added to 0; with
-    `overwrite unless %i`, where `%i` is 0. With `ahead`, a contraction in the body of a
-    loop may start that many iterations before its own, as a `mem.dma` may.
+    `acc[mc(p)] += lhs[ml(p)] * rhs[mr(p)]` for every point `p` of the domain, with
+    linear maps: a sum such as `d2 * 2 + d5` is a tap of a convolution. Products are
+    accumulated in the element type of the output, or for 16-bit outputs in f32 with a
+    single rounding. With `overwrite`, accumulation starts from 0; with `overwrite
+    unless %i`, it does so if `%i` is 0. With `ahead`, a contraction in a loop body may
+    start that many iterations early, like a `mem.dma`.
 
     ```mlir
     mem.contract
@@ -328,7 +329,7 @@ class ContractOp(AccumulatingOp, PrefetchableOperation):
 
     @property
     def precision(self) -> str:
-        """The input precision, `ieee` unless said otherwise."""
+        """Input precision, `ieee` by default."""
         return "ieee" if self.input_precision is None else self.input_precision.data
 
     @property

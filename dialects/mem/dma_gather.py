@@ -1,4 +1,4 @@
-"""The asynchronous move that gathers elements of a buffer by indices."""
+"""Asynchronous move that gathers elements of a buffer by indices."""
 
 from collections.abc import Sequence
 
@@ -20,17 +20,17 @@ from tlf.support.affine.mixed_offsets import Index
 @irdl_op_definition
 class DmaGatherOp(IndexedDmaOperation, BorderFillOperation):
     """
-    Start to move elements of a buffer into another one, along one axis from where
-    indices say.
+    Start an asynchronous gather from one buffer to another, at indexed positions along
+    one axis of the source.
 
-    Element `e` of the box comes from the source at `offsets + maps[0](e)`, but along
-    `axis` at the element `maps[1](e)` of the indices, and goes to the destination at
-    `e`. Elements outside the source read as `fill`, 0 without it; no index, whatever it
-    is, reads beyond the source. The destination holds the elements after the `mem.wait`
-    of the token, and until then source, indices and destination may not be touched in a
-    conflicting way.
+    Element `e` of the box is read from the source at `offsets + maps[0](e)`, but along
+    `axis` at position `indices[maps[1](e)]`, and is written to the destination at `e`.
+    Elements outside of the source read as `fill`, by default 0; no index value causes a
+    read outside of the source buffer. The destination holds the elements after the
+    `mem.wait` of the token. Until then, no conflicting access to source, indices or
+    destination is allowed.
 
-    With `ahead` it may start that many iterations of a loop before its own, as a
+    With `ahead`, the move may start that many iterations of a loop early, like a
     `mem.dma`.
 
     ```mlir

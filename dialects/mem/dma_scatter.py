@@ -1,4 +1,4 @@
-"""The asynchronous move that scatters elements to a buffer by indices."""
+"""Asynchronous move that scatters elements to a buffer by indices."""
 
 from collections.abc import Sequence
 
@@ -22,17 +22,17 @@ from tlf.support.affine.mixed_offsets import Index
 @irdl_op_definition
 class DmaScatterOp(IndexedDmaOperation, ScatteringOperation):
     """
-    Start to move elements of a buffer into another one, along one axis to where indices
-    say.
+    Start an asynchronous scatter from one buffer to another, at indexed positions along
+    one axis of the destination.
 
-    Element `e` of the box goes to the destination at `offsets + maps[0](e)`, but along
-    `axis` to the element `maps[1](e)` of the indices; nowhere where that is outside of
-    it. Of several elements for one place, the last in the order of the dimensions
-    stays. With `accumulate` each is added to what is there, in this order. The
-    destination holds the elements after the `mem.wait` of the token, and until then
-    source, indices and destination may not be touched in a conflicting way.
+    Element `e` of the box is written to the destination at `offsets + maps[0](e)`, but
+    along `axis` at position `indices[maps[1](e)]`; elements with a position outside of
+    the destination are dropped. Of several elements for one position, the last in
+    row-major order wins. With `accumulate`, each element is added to the destination,
+    in this order. The destination holds the elements after the `mem.wait` of the token.
+    Until then, no conflicting access to source, indices or destination is allowed.
 
-    With `ahead` it may start that many iterations of a loop before its own, as a
+    With `ahead`, the move may start that many iterations of a loop early, like a
     `mem.dma`.
 
     ```mlir

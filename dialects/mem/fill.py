@@ -1,4 +1,4 @@
-"""The fill operation, and the mask that fills outside of the bounds of a tensor."""
+"""Fill operation, and the mask that fills elements outside of a tensor's bounds."""
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
@@ -38,7 +38,8 @@ from tlf.support.affine.mixed_offsets import Index, OffsetOperation, split_offse
 
 class FillEffects(MemoryEffect):
     """
-    A buffer is read (where it is only partly filled) and written.
+    Effects of fills and masks: a buffer is read, as it may be filled partly, and
+    written.
     """
 
     @classmethod
@@ -96,7 +97,7 @@ class FillOp(IRDLOperation):
 
     @property
     def shaped_type(self) -> Shaped:
-        """The type of the buffer or of the result."""
+        """Type of the buffer or of the result."""
         filled = self.destination if self.result is None else self.result
         assert filled is not None
         return cast(Shaped, filled.type)
@@ -112,12 +113,12 @@ class FillOp(IRDLOperation):
 @irdl_op_definition
 class MaskOp(OffsetOperation):
     """
-    Set the elements whose position in a larger tensor lies outside its bounds.
+    Fill the elements whose position in a larger tensor is out of bounds.
 
-    The operand is a piece at `offsets` of a tensor of shape `bounds`; an element whose
-    global position `offset + index` is outside `[0, bound)` in some dimension, or whose
-    index is beyond the `valid` extents if these are given, becomes `fill`. A buffer is
-    changed in place, a tensor gives a new tensor.
+    The operand is a tile at `offsets` of a tensor of shape `bounds`. An element becomes
+    `fill` if its position `offset + index` in the tensor is outside of `[0, bound)` in
+    some dimension, or if its index exceeds the `valid` extents, if given. A buffer is
+    modified in place; for a tensor, the result is a new tensor.
 
     ```mlir
     mem.mask %v at [%i, 0] bounds [1000, 512] fill 0.0 : memref<16x64xf32, "L1">
@@ -176,12 +177,12 @@ class MaskOp(OffsetOperation):
 
     @property
     def upper_bounds(self) -> tuple[int, ...]:
-        """The bound of each dimension."""
+        """Bound of each dimension."""
         return tuple(self.bounds.get_values())
 
     @property
     def extents(self) -> tuple[int, ...]:
-        """The valid extents: all of the piece unless they are given."""
+        """Valid extents; by default the whole tile."""
         if self.valid is None:
             return self.source_type.get_shape()
         return tuple(self.valid.get_values())

@@ -1,4 +1,4 @@
-"""The load that gathers elements of a buffer by indices."""
+"""Load that gathers elements of a buffer by indices."""
 
 from collections.abc import Sequence
 from typing import cast
@@ -35,13 +35,13 @@ class GatherOp(
     ValueOperation, OffsetOperation, IndexedOperation, BoxOperation, BorderFillOperation
 ):
     """
-    Move elements of a buffer into a value, along one axis from where indices say.
+    Gather elements of a buffer into a value, at indexed positions along one axis.
 
-    Element `e` of the value is that of the source at `offsets + maps[0](e)`, but along
-    `axis` at the element `maps[1](e)` of the indices. Elements outside the source read
-    as `fill`, and as an unspecified value without it; no index, whatever it is, reads
-    beyond the source. So do elements of the value beyond the size of the box, which may
-    be smaller.
+    Element `e` of the value is the source element at `offsets + maps[0](e)`, but along
+    `axis` at position `indices[maps[1](e)]`. Elements outside of the source read as
+    `fill`, or as an unspecified value without it; no index value causes a read outside
+    of the source buffer. The box may be smaller than the value: elements beyond it are
+    filled likewise.
 
     ```mlir
     %v = mem.gather %src[0, %j] axis 0 at %n

@@ -29,8 +29,8 @@ class IndexedDmaOperation(
     PrefetchableOperation,
 ):
     """
-    An operation that starts to move a box of elements from or to where indices say; the
-    offsets are those of the buffer that these name places of.
+    Operation that starts an asynchronous gather or scatter of a box of elements. The
+    offsets are those of the indexed buffer.
     """
 
     indices = operand_def(MemRefType)
@@ -62,5 +62,5 @@ class IndexedDmaOperation(
 
     @property
     def index_type(self) -> MemRefType[Attribute]:
-        """The type of the buffer of indices."""
+        """Type of the buffer of indices."""
         return cast(MemRefType[Attribute], self.indices.type)

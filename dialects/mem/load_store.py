@@ -1,4 +1,4 @@
-"""The load and the store between buffers and tensor values."""
+"""Load and store between buffers and tensor values."""
 
 from collections.abc import Sequence
 from typing import cast
@@ -36,7 +36,7 @@ from tlf.support.affine.mixed_offsets import Index, OffsetOperation, split_offse
 
 
 class ValueOperation(SourceOperation):
-    """An operation that moves elements of a buffer into a value."""
+    """Operation that loads elements of a buffer into a value."""
 
     value = result_def(TensorType)
 
@@ -48,12 +48,12 @@ class ValueOperation(SourceOperation):
 @irdl_op_definition
 class LoadOp(ValueOperation, OffsetOperation, BoxOperation, BorderFillOperation):
     """
-    Move a box of elements from a buffer into a value.
+    Load a box of elements from a buffer into a value.
 
-    Elements outside the source read as `fill`, and as an unspecified value without it.
-    So do elements of the value beyond the size of the box, which may be smaller. With a
-    `map`, element `e` of the value is that of the source at `offsets + map(e)`: the
-    move transposes, repeats, skips, or gathers windows.
+    Elements outside of the source read as `fill`, or as an unspecified value without
+    it. The box may be smaller than the value: elements beyond it are filled likewise.
+    With a `map`, element `e` of the value is the source element at `offsets + map(e)`:
+    the load transposes, repeats, strides, or gathers windows.
 
     ```mlir
     %v = mem.load %src[%i, 0] size [16, 64] fill 0.0
@@ -99,7 +99,9 @@ class LoadOp(ValueOperation, OffsetOperation, BoxOperation, BorderFillOperation)
 
     @property
     def source_map(self) -> AffineMap:
-        """From an element of the value to that of the source, without the offsets."""
+        """
+        Map from an element of the value to its position in the source, without offsets.
+        """
         if self.map is None:
             return AffineMap.identity(self.value_type.get_num_dims())
         return self.map.data
@@ -126,10 +128,10 @@ class LoadOp(ValueOperation, OffsetOperation, BoxOperation, BorderFillOperation)
 @irdl_op_definition
 class StoreOp(DestinationOperation, OffsetOperation):
     """
-    Move a value into a box of a buffer.
+    Store a value into a box of a buffer.
 
-    Elements outside the destination are not written, nor are those of the value beyond
-    the size of the box, where one is given.
+    Elements outside of the destination are not written, nor are elements of the value
+    beyond the size of the box, if given.
 
     ```mlir
     mem.store %v to %dst[%i, 0]
@@ -176,7 +178,7 @@ class StoreOp(DestinationOperation, OffsetOperation):
 
     @property
     def box(self) -> tuple[int, ...]:
-        """The elements moved per dimension."""
+        """Number of stored elements, per dimension."""
         if self.sizes is None:
             return self.value_type.get_shape()
         return tuple(self.sizes.get_values())
@@ -199,9 +201,7 @@ def _shape_of(value: SSAValue) -> tuple[int, ...]:
 
 
 def verify_box_fits(value: TensorType[Attribute], box: Sequence[int]) -> None:
-    """
-    Check that a value has room for a box.
-    """
+    """Check that a value is at least as large as a box."""
     pairs = zip(box, value.get_shape(), strict=True)
     if any(size > extent for size, extent in pairs):
         raise VerifyException(
@@ -213,9 +213,7 @@ def verify_box_fits(value: TensorType[Attribute], box: Sequence[int]) -> None:
 def verify_value_move(
     buffer: MemRefType[Attribute], value: TensorType[Attribute]
 ) -> None:
-    """
-    Check that a value and a buffer agree in rank and element type.
-    """
+    """Check that a value and a buffer have the same rank and element type."""
     verify_element_types(buffer, value)
     if buffer.get_num_dims() != value.get_num_dims():
         raise VerifyException(
@@ -227,9 +225,7 @@ def verify_value_move(
 def verify_element_types(
     buffer: MemRefType[Attribute], value: TensorType[Attribute]
 ) -> None:
-    """
-    Check that a value and a buffer with a level agree in their element type.
-    """
+    """Check that a buffer has a level, and the element type of a value."""
     level_of(buffer)
     if buffer.element_type != value.element_type:
         raise VerifyException(

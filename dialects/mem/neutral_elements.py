@@ -21,16 +21,16 @@ _NEUTRAL_ELEMENTS = {
 
 def neutral_element_of(combine: str, element: Attribute) -> float:
     """
-    The number that an operation of `COMBINES` leaves every element of a type alone
-    with: an `int` for integers.
+    Return the neutral element of an operation of `COMBINERS` for an element type: an
+    `int` for integers.
     """
     if (number := _NEUTRAL_ELEMENTS.get(combine)) is not None:
         return number
     if element == i1:
         return int(combine != "arith.maxsi")
     limits = np.iinfo(dtype_of(element).name)
-    numbers = {"arith.andi": -1, "arith.maxsi": limits.min, "arith.minsi": limits.max}
-    return int(numbers[combine])
+    extremes = {"arith.andi": -1, "arith.maxsi": limits.min, "arith.minsi": limits.max}
+    return int(extremes[combine])
 
 
 def zero_of(element: Attribute) -> float:

@@ -37,9 +37,7 @@ def number_attr(value: float) -> NumberAttr:
 
 
 def number_value(attribute: Attribute) -> float:
-    """
-    Return the Python number of a property made by `number_attr`.
-    """
+    """Return the Python number of a property from `number_attr`."""
     if isinstance(attribute, IntegerAttr):
         return attribute.value.data
     if isinstance(attribute, FloatAttr):
@@ -49,9 +47,9 @@ def number_value(attribute: Attribute) -> float:
 
 def verify_number(attribute: Attribute, element_type: Attribute) -> None:
     """
-    Check that a number can be an element of a buffer.
+    Check that a number is a valid element of a buffer.
 
-    Floating-point numbers belong to floating-point elements, integers to integers.
+    Floating-point numbers are valid for floating-point elements, integers for integers.
     """
     if isinstance(attribute, FloatAttr) and AnyFloatConstr.verifies(element_type):
         return
@@ -63,9 +61,7 @@ def verify_number(attribute: Attribute, element_type: Attribute) -> None:
 
 
 def format_number(value: float) -> str:
-    """
-    Print a number so that it parses to the same bits: `3`, `0.5`, `-inf`, `nan`.
-    """
+    """Format a number so that it parses to the same bits: `3`, `0.5`, `-inf`, `nan`."""
     if isinstance(value, int) or not math.isfinite(value):
         return str(value)
     text = repr(value)
@@ -75,9 +71,7 @@ def format_number(value: float) -> str:
 
 
 def parse_number(parser: Parser) -> float:
-    """
-    Parse an integer, a float, `inf`, `-inf` or `nan`.
-    """
+    """Parse an integer, a float, `inf`, `-inf` or `nan`."""
     if parser.parse_optional_keyword("inf"):
         return math.inf
     if parser.parse_optional_keyword("nan"):
@@ -91,9 +85,7 @@ def parse_number(parser: Parser) -> float:
 
 @irdl_custom_directive
 class Number(CustomDirective):
-    """
-    A bare number: `0`, `0.0`, `-inf`.
-    """
+    """Number literal without a type: `0`, `0.0`, `-inf`."""
 
     value: AttributeVariable
 

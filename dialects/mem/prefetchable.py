@@ -8,20 +8,17 @@ from xdsl.utils.exceptions import VerifyException
 
 
 class PrefetchableOperation(IRDLOperation):
-    """An operation that may start iterations of a loop before its own."""
+    """Operation that may start some iterations of a loop early."""
 
     ahead = opt_prop_def(IntegerAttr.constr(i64))
 
     @property
     def prefetch_distance(self) -> int:
-        """
-        Number of iterations before its own that the operation may start; 0 if not
-        given.
-        """
+        """Number of iterations by which the operation may start early; 0 by default."""
         return 0 if self.ahead is None else self.ahead.value.data
 
     def verify_prefetch_distance(self) -> None:
-        """Check that the number, where there is one, is at least 1."""
+        """Check that the prefetch distance, if given, is at least 1."""
         if self.ahead is not None and self.prefetch_distance < 1:
             raise VerifyException(
                 f"expected at least 1 iteration ahead, got {self.prefetch_distance}"

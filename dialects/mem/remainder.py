@@ -1,4 +1,4 @@
-"""The floating-point remainder of scalars, which `arith` of xDSL lacks."""
+"""Floating-point remainder of scalars, which xDSL's `arith` lacks."""
 
 from xdsl.dialects.arith import FloatingPointLikeBinaryOperation
 from xdsl.irdl import irdl_op_definition, traits_def
@@ -8,9 +8,11 @@ from xdsl.traits import Pure
 @irdl_op_definition
 class RemFOp(FloatingPointLikeBinaryOperation):
     """
-    Remainder of a division of floats that truncates towards zero, without any rounding:
-    it has the sign of the dividend, is NaN where the divisor is 0 or the dividend
-    infinite, and the dividend where the divisor is infinite.
+    Compute the exact remainder of a floating-point division that truncates towards
+    zero.
+
+    The result has the sign of the dividend. It is NaN if the divisor is 0 or the
+    dividend is infinite, and the dividend if the divisor is infinite.
 
     ```mlir
     %rest = mem.remf %a, %b : f32

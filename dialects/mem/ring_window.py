@@ -1,4 +1,4 @@
-"""The window of a ring buffer: a view whose indices wrap along one axis."""
+"""Window of a ring buffer: a view whose indices wrap along one axis."""
 
 from collections.abc import Sequence
 from typing import cast
@@ -31,8 +31,9 @@ def window_type(
     ring: MemRefType[Attribute], sizes: Sequence[int], axis: int
 ) -> MemRefType[Attribute]:
     """
-    The type of a window of a ring buffer. Its layout tells that indices along `axis`
-    wrap, and after how many slices; where the window starts is the operation's.
+    Return the type of a window of a ring buffer. Its layout encodes the axis along
+    which indices wrap, and the number of slices of the ring; the start of the window is
+    an offset of the operation.
     """
     rank = len(sizes)
     results: list[AffineExpr] = [AffineExpr.dimension(each) for each in range(rank)]
@@ -48,10 +49,10 @@ class WindowOp(SourceOperation, OffsetOperation, BoxOperation):
     View a box of a buffer whose slices along `axis` form a ring.
 
     Slice `n` of the view along `axis` is slice `(offset + n) mod extent` of the buffer,
-    with `extent` its size along that axis; the offset there may be any number. Along
-    other axes the box lies inside of the buffer. Only `mem.dma` reads and writes a
-    window. A box of a move that straddles the end of the ring is one move; what it does
-    outside of the window, which clips and fills, has nothing to do with the ring.
+    with `extent` the size of the buffer along that axis; this offset may be any
+    integer. Along other axes, the box is within the buffer. Only `mem.dma` reads and
+    writes a window. A move of a box that straddles the end of the ring is a single
+    move. Its clipping and filling apply to the bounds of the window, not to the ring.
 
     ```mlir
     %w = mem.window %ring[0, %p] size [16, 3] axis 1
@@ -96,12 +97,12 @@ class WindowOp(SourceOperation, OffsetOperation, BoxOperation):
 
     @property
     def ring_axis(self) -> int:
-        """The axis along which indices wrap."""
+        """Axis along which indices wrap."""
         return self.axis.value.data
 
     @property
     def ring_size(self) -> int:
-        """The slices of the ring."""
+        """Number of slices of the ring."""
         return self.source_type.get_shape()[self.ring_axis]
 
     def verify_(self) -> None:

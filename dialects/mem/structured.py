@@ -1,7 +1,7 @@
 """
 Base of structured compute: an iteration domain and one indexing map per operand.
 
-Each operation has a buffer form, which writes into its `outs`, and a value form, which
+Each operation has a buffer form, which writes to its `outs`, and a value form, which
 returns one tensor per output.
 """
 
@@ -47,7 +47,8 @@ from tlf.support.affine.linear_access import (
 
 class StructuredEffects(MemoryEffect):
     """
-    Buffers are read and written; values are not touched.
+    Effects of structured compute: buffers are read and written; tensors have no
+    effects.
     """
 
     @classmethod
@@ -69,7 +70,7 @@ class StructuredOp(IRDLOperation, ABC):
 
     @property
     def extents(self) -> tuple[int, ...]:
-        """The size of the iteration domain, per dimension."""
+        """Extents of the iteration domain."""
         return tuple(self.domain.get_values())
 
     @property
@@ -83,7 +84,7 @@ class StructuredOp(IRDLOperation, ABC):
 
     @property
     def output_operands(self) -> tuple[SSAValue, ...]:
-        """The buffers written, or the values that results start from."""
+        """Buffers that are written, or initial values of the results."""
         raise NotImplementedError
 
     @property
@@ -114,7 +115,7 @@ class StructuredOp(IRDLOperation, ABC):
 
     def verify_structure(self) -> None:
         """
-        Check forms, number of maps, and that every access is inside its operand.
+        Check the form, the number of maps, and that every access is within its operand.
         """
         self._verify_form()
         types = self.input_types + self.output_types
@@ -128,15 +129,15 @@ class StructuredOp(IRDLOperation, ABC):
                 f"expected positive extents, got {list(self.extents)}"
             )
         inputs = len(self.input_operands)
-        for number, (indexing, shaped) in enumerate(zip(self.maps, types, strict=True)):
-            what = f"input {number}" if number < inputs else f"output {number - inputs}"
-            verify_access(indexing, self.extents, shaped.get_shape(), what)
+        for index, (indexing, shaped) in enumerate(zip(self.maps, types, strict=True)):
+            operand = f"input {index}" if index < inputs else f"output {index - inputs}"
+            verify_access(indexing, self.extents, shaped.get_shape(), operand)
 
     def _verify_form(self) -> None:
-        wanted = TensorType if self.results else MemRefType
+        expected = TensorType if self.results else MemRefType
         name = "tensors" if self.results else "memrefs"
         for value in (*self.input_operands, *self.output_operands):
-            if not isinstance(value.type, wanted):
+            if not isinstance(value.type, expected):
                 raise VerifyException(f"expected {name}, got {value.type}")
             verify_no_window(value)
         if not self.output_types:
@@ -146,9 +147,7 @@ class StructuredOp(IRDLOperation, ABC):
             raise VerifyException("expected results of the types of the outs")
 
     def verify_body(self, body: Region, arguments: Sequence[Attribute]) -> None:
-        """
-        Check the scalar body: the types of its arguments and of what it yields.
-        """
+        """Check the argument types and the yielded types of the scalar body."""
         block = body.block
         if list(block.arg_types) != list(arguments):
             raise VerifyException(
@@ -183,7 +182,7 @@ def structured_properties(
 @irdl_op_definition
 class YieldOp(IRDLOperation):
     """
-    The scalars that a body computes, one per output.
+    Yield the scalars that a body computes, one per output.
 
     ```mlir
     mem.yield %z : f32
@@ -204,18 +203,18 @@ class YieldOp(IRDLOperation):
 
 def verify_outputs(op: StructuredOp) -> None:
     """
-    Check that outputs have one element per point of the dimensions they keep. An axis
-    of extent 1 may stand for dimensions they do not keep.
+    Check that outputs have one element per point of the dimensions in their map. An
+    axis of extent 1 may replace omitted dimensions.
     """
-    for number, indexing in enumerate(op.output_maps):
+    for index, indexing in enumerate(op.output_maps):
         if not is_projection(indexing, allow_zero=True):
             raise VerifyException(
-                f"output {number}: expected a projected permutation, got {indexing}"
+                f"output {index}: expected a projected permutation, got {indexing}"
             )
-        kept = [access.dimension for access in access_functions(indexing)]
-        shape = tuple(1 if dim is None else op.extents[dim] for dim in kept)
-        if shape != op.output_types[number].get_shape():
+        dims = [access.dimension for access in access_functions(indexing)]
+        shape = tuple(1 if dim is None else op.extents[dim] for dim in dims)
+        if shape != op.output_types[index].get_shape():
             raise VerifyException(
-                f"output {number}: expected shape {list(shape)}, got "
-                f"{list(op.output_types[number].get_shape())}"
+                f"output {index}: expected shape {list(shape)}, got "
+                f"{list(op.output_types[index].get_shape())}"
             )

@@ -1,9 +1,9 @@
 """
 The `npu` dialect: instructions of a small neural processor on physical addresses.
 
-A control processor walks the program and queues instructions on engines: one DMA queue
-per direction between levels, a matrix engine and a vector engine. Engines run
-concurrently, each in order, and only semaphores order different engines. The matrix and
+A control processor executes the program and queues instructions on engines: one DMA
+queue per direction between levels, a matrix engine and a vector engine. Engines run
+concurrently, each in order; only semaphores order different engines. The matrix and
 vector engines read and write L1.
 
 ```mlir

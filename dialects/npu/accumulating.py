@@ -12,7 +12,7 @@ from tlf.dialects.npu.engine import EngineOp
 
 class AccumulatingOp(EngineOp, ABC):
     """
-    An instruction that accumulates where its condition, if it has one, is not 0.
+    Instruction that accumulates if it has no condition, or its condition is not 0.
     """
 
     condition = opt_operand_def(IndexType)
@@ -22,22 +22,19 @@ class AccumulatingOp(EngineOp, ABC):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     def verify_condition(self) -> None:
-        """
-        Check that only an instruction that accumulates has a condition.
-        """
+        """Check that a condition requires `accumulate`."""
         if self.condition is not None and self.accumulate is None:
             raise VerifyException("expected `accumulate` before its condition")
 
 
 def condition_of(accumulate: bool | SSAValue) -> SSAValue | None:
     """
-    The operand for what a constructor is given: a value is a condition.
+    Return the condition operand of a constructor argument: the argument if it is a
+    value.
     """
     return accumulate if isinstance(accumulate, SSAValue) else None
 
 
 def accumulate_of(accumulate: bool | SSAValue) -> UnitAttr | None:
-    """
-    The property for what a constructor is given.
-    """
+    """Return the `accumulate` property of a constructor argument."""
     return None if accumulate is False else UnitAttr()

@@ -38,9 +38,9 @@ from tlf.dialects.mem.number_literals import (
 @irdl_attr_definition
 class AccessAttr(ParametrizedAttribute):
     """
-    An address of elements: a level, a first byte, strides in bytes, an element type.
+    Address of elements: level, first byte, strides in bytes, and element type.
 
-    The first byte is `offset`, plus a value of the operation when `dynamic`.
+    The first byte is `offset`, plus an operand of the operation if `dynamic`.
 
     ```mlir
     #npu.access<"L1", 64 : i64, array<i64: 256, 4>, f32, false>
@@ -58,17 +58,15 @@ class AccessAttr(ParametrizedAttribute):
 
 @dataclass(frozen=True)
 class Access:
-    """
-    An address of elements, together with the value its first byte is relative to.
-    """
+    """Address of elements, with the value that its offset is relative to."""
 
     level: str
     base: SSAValue | None
-    """Added to `offset`: an `index` value."""
+    """`index` value that is added to `offset`, or None."""
     offset: int
-    """The first byte, or the distance from `base`."""
+    """First byte, or its distance from `base` in bytes."""
     strides: tuple[int, ...]
-    """Bytes between neighbours, per dimension. 0 repeats an element."""
+    """Bytes between adjacent elements, per dimension. 0 repeats an element."""
     element_type: Attribute
 
     @property
@@ -101,13 +99,13 @@ def read_accesses(
             f"expected {len(dynamic)} bases, one per dynamic address, got {len(bases)}"
         )
     remaining = iter(bases)
-    found: list[Access | float] = []
+    accesses: list[Access | float] = []
     for attribute in attributes:
         if not isinstance(attribute, AccessAttr):
-            found.append(number_value(attribute))
+            accesses.append(number_value(attribute))
             continue
         base = next(remaining) if bool(attribute.dynamic) else None
-        found.append(
+        accesses.append(
             Access(
                 attribute.level.data,
                 base,
@@ -116,15 +114,13 @@ def read_accesses(
                 attribute.element_type,
             )
         )
-    return tuple(found)
+    return tuple(accesses)
 
 
 def split_accesses(
     accesses: Sequence[Access | float],
 ) -> tuple[ArrayAttr[Attribute], list[SSAValue]]:
-    """
-    The reverse of `read_accesses`.
-    """
+    """Return the attributes and bases of accesses: the inverse of `read_accesses`."""
     attributes = [
         each.attribute if isinstance(each, Access) else number_attr(each)
         for each in accesses
@@ -140,7 +136,7 @@ def split_accesses(
 @irdl_custom_directive
 class Accesses(CustomDirective):
     """
-    The operands of an instruction: `L1[%b + 64](256, 4):f32 from L1[0](0, 4):f32, 2.0`.
+    Operands of an instruction: `L1[%b + 64](256, 4):f32 from L1[0](0, 4):f32, 2.0`.
     """
 
     bases: VariadicOperandVariable
@@ -160,8 +156,8 @@ class Accesses(CustomDirective):
         attributes = cast(ArrayAttr[Attribute], self.accesses.get(op))
         remaining = iter(self.bases.get(op))
         state.print_whitespace(printer)
-        for number, attribute in enumerate(attributes):
-            printer.print_string(("", " from ", ", ")[min(number, 2)])
+        for index, attribute in enumerate(attributes):
+            printer.print_string(("", " from ", ", ")[min(index, 2)])
             if not isinstance(attribute, AccessAttr):
                 printer.print_string(format_number(number_value(attribute)))
                 continue

@@ -1,4 +1,4 @@
-"""The region that every core runs in parallel."""
+"""Region that all cores run in parallel."""
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, i64
 from xdsl.ir import Block, Region, SSAValue
@@ -18,10 +18,10 @@ from xdsl.utils.exceptions import VerifyException
 @irdl_op_definition
 class CoresOp(IRDLOperation):
     """
-    Let all cores run a body, each with its number, from 0 on.
+    Run a body on all cores, each with its core index, from 0.
 
-    The nearest level and the engines in it are those of the core. In the body, a core
-    signals and waits for semaphores of its own.
+    The innermost level and its engines are private to a core. In the body, a core
+    signals and waits for its own semaphores.
 
     ```mlir
     npu.cores %c of 4 {
@@ -45,7 +45,7 @@ class CoresOp(IRDLOperation):
 
     @property
     def core_index(self) -> SSAValue:
-        """The number of the core."""
+        """Index of the core."""
         return self.body.block.args[0]
 
     @property

@@ -1,4 +1,4 @@
-"""The DMA instruction: a strided, clipped or indexed move between two levels."""
+"""DMA instruction: a strided, clipped or indexed move between two levels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,24 +38,24 @@ class IndexedRows:
     """Indexed rows of a move along one axis of a table."""
 
     indices: Access
-    """One index for each element, or for all along strides of 0."""
+    """Indices: one per element, or one per row with strides of 0."""
     step: int
-    """Bytes between neighbours along the axis."""
+    """Bytes between adjacent rows along the axis."""
     bound: int
-    """The extent of the axis."""
+    """Extent of the axis."""
     scatter: bool = False
-    """True if the table is written, else it is read."""
+    """True if the table is written, false if it is read."""
     accumulate: bool = False
-    """True if arriving elements are added to those at the destination."""
+    """True if elements are added to those at the destination."""
 
     @property
     def properties(self) -> dict[str, Attribute]:
-        """
-        Properties of the instruction that describe the indexing, without the address.
-        """
+        """Properties of the instruction for the indexing, without the address."""
         table = DenseArrayBase.from_list(i64, (self.step, self.bound))
-        found: dict[str, Attribute] = {"scatter" if self.scatter else "gather": table}
-        return {**found, "accumulate": UnitAttr()} if self.accumulate else found
+        indexing: dict[str, Attribute] = {
+            "scatter" if self.scatter else "gather": table
+        }
+        return {**indexing, "accumulate": UnitAttr()} if self.accumulate else indexing
 
 
 @irdl_op_definition
@@ -63,14 +63,15 @@ class DmaOp(EngineOp):
     """
     Move a box between two levels.
 
-    Elements of the box outside the half-open ranges `inside` are not read, and arrive
-    as `fill` (0 without it). A size or range may be a value; nothing is moved when a
+    Elements of the box outside of the half-open ranges `inside` are not read, and
+    become `fill` (0 by default). A size or range may be a value; nothing is moved if a
     size is not positive.
 
-    With `gather [step, bound]` a third address is that of indices, one for each element
-    or, along strides of 0, for a row: an element is read `step` bytes times its index
-    further on, and arrives as `fill` where the index is negative or not below `bound`.
-    With `scatter` it is written there, or not at all; `accumulate` adds it.
+    With `gather [step, bound]`, the third address has the indices: one per element or,
+    with strides of 0, one per row. An element is read at an additional offset of `step`
+    bytes times its index, and becomes `fill` if the index is negative or not below
+    `bound`. With `scatter`, an element is written at this offset, or dropped;
+    `accumulate` adds it to the destination.
 
     ```mlir
     npu.dma L2[0](256, 4):f32 from L3[%b + 64](2048, 4):f32 shape [16, 64]
@@ -147,11 +148,11 @@ class DmaOp(EngineOp):
 
     @property
     def indexed_rows(self) -> IndexedRows | None:
-        """The end of the move that follows indices, if there is one."""
-        found = self.gather or self.scatter
-        if found is None:
+        """Indexed side of the move, or None."""
+        table = self.gather or self.scatter
+        if table is None:
             return None
-        indices, (step, bound) = self.inputs[1], to_ints(found)
+        indices, (step, bound) = self.inputs[1], to_ints(table)
         if not isinstance(indices, Access):
             raise VerifyException("expected an address of indices, got a number")
         is_scatter, adds = self.scatter is not None, self.accumulate is not None
@@ -159,7 +160,7 @@ class DmaOp(EngineOp):
 
     @property
     def engine(self) -> str:
-        """The queue from the source's level to the destination's."""
+        """DMA queue from the source's level to the destination's level."""
         return dma_engine(self.source.level, self.destination.level)
 
     @property
@@ -168,7 +169,7 @@ class DmaOp(EngineOp):
 
     @property
     def read_ranges(self) -> tuple[tuple[Index, Index], ...]:
-        """The range that is read, per dimension. Empty: everything."""
+        """Half-open range that is read, per dimension; empty if everything is read."""
         low = merge_offsets(self.inside_low, self.lows)
         return tuple(zip(low, merge_offsets(self.inside_high, self.highs), strict=True))
 
@@ -202,7 +203,7 @@ class DmaOp(EngineOp):
             verify_offsets(static, values, bounds, "bounds")
 
     def _verify_table(self) -> None:
-        """Check what the instruction says of a table."""
+        """Check the attributes of an indexed table."""
         tables = [each for each in (self.gather, self.scatter) if each is not None]
         if len(tables) > 1:
             raise VerifyException("expected one of `gather` and `scatter`, got both")
@@ -218,7 +219,9 @@ class DmaOp(EngineOp):
                 )
 
     def _verify_indices(self) -> None:
-        """Check that indices are integers at one of the two levels."""
+        """
+        Check that indices are integers in the source's or the destination's level.
+        """
         if (indexed := self.indexed_rows) is None:
             return
         element, levels = indexed.indices.element_type, (self.source, self.destination)
@@ -232,7 +235,5 @@ class DmaOp(EngineOp):
 
 
 def dma_engine(source: str, destination: str) -> str:
-    """
-    The name of the queue that moves from one level to another.
-    """
+    """Return the name of the DMA queue that moves from one level to another."""
     return f"dma_{source}_{destination}".lower()

@@ -1,7 +1,7 @@
 """
 Base of the instructions of all engines: a destination and input addresses.
 
-Every instruction has addresses: first what it writes, then what it reads.
+Every instruction has addresses: the destination first, then the inputs.
 """
 
 from abc import ABC
@@ -25,9 +25,7 @@ ELEMENT_TYPES = ("bf16", "f16", "f32", "i1", "i32", "i64", "i8")
 
 
 class EngineOp(IRDLOperation, ABC):
-    """
-    An instruction with addresses, queued on an engine.
-    """
+    """Instruction with addresses that is queued on an engine."""
 
     accesses = prop_def(ArrayAttr)
 
@@ -37,7 +35,7 @@ class EngineOp(IRDLOperation, ABC):
 
     @property
     def engine(self) -> str:
-        """The name of the engine that executes this."""
+        """Name of the engine that executes the instruction."""
         raise NotImplementedError
 
     @property
@@ -54,13 +52,11 @@ class EngineOp(IRDLOperation, ABC):
 
     @property
     def inputs(self) -> tuple[Access | float, ...]:
-        """Addresses and immediate numbers that are read."""
+        """Addresses and immediate numbers of the inputs."""
         return self.addresses[1:]
 
     def verify_addresses(self, inputs: int, ranks: Sequence[int]) -> None:
-        """
-        Check the number of inputs and the number of strides of every address.
-        """
+        """Check the number of inputs and the number of strides of every address."""
         _ = self.destination
         if len(self.inputs) != inputs:
             raise VerifyException(f"expected {inputs} inputs, got {len(self.inputs)}")
@@ -79,9 +75,7 @@ class EngineOp(IRDLOperation, ABC):
                 )
 
     def verify_level(self, level: str) -> None:
-        """
-        Check that every address is in one level.
-        """
+        """Check that all addresses are in one level."""
         for access in self.addresses:
             if isinstance(access, Access) and access.level != level:
                 raise VerifyException(

@@ -1,4 +1,4 @@
-"""The matrix multiplication instruction of the matrix engine."""
+"""Matrix multiplication instruction of the matrix engine."""
 
 from collections.abc import Sequence
 
@@ -34,9 +34,8 @@ class MatmulOp(AccumulatingOp):
     """
     Multiply matrices: `c[batch, m, n] (+)= sum(a[batch, m, k] * b[batch, k, n])`.
 
-    Each role walks up to three dimensions. Strides are those of the roles in this
-    order. Without `accumulate`, and with `accumulate if %i` where `%i` is 0, the sum
-    starts from 0.
+    Each role has up to three dimensions. Strides are in the order of the roles. Without
+    `accumulate`, or with `accumulate if %i` if `%i` is 0, the sum starts from 0.
 
     ```mlir
     npu.matmul L1[0](256, 4):f32 from L1[4096](64, 2):bf16, L1[8192](128, 2):bf16
@@ -70,8 +69,8 @@ class MatmulOp(AccumulatingOp):
         precision: str | None = None,
     ) -> None:
         """
-        `operands` are c, a and b; `roles` the extents of batch, m, n and k. A value for
-        `accumulate` is its condition.
+        Build a product of `operands` c, a and b; `roles` are the extents of batch, m, n
+        and k. A value for `accumulate` is its condition.
         """
         attributes, bases = split_accesses(operands)
         extents = [DenseArrayBase.from_list(i64, role) for role in roles]
@@ -95,7 +94,7 @@ class MatmulOp(AccumulatingOp):
 
     @property
     def role_extents(self) -> tuple[tuple[int, ...], ...]:
-        """The extents of batch, m, n and k."""
+        """Extents of batch, m, n and k."""
         return to_ints(self.batch), to_ints(self.m), to_ints(self.n), to_ints(self.k)
 
     def verify_(self) -> None:

@@ -31,7 +31,7 @@ from xdsl.utils.exceptions import VerifyException
 @irdl_op_definition
 class HaltOp(IRDLOperation):
     """
-    The end of a program, when every engine has finished.
+    End the program once all engines have finished.
 
     ```mlir
     npu.halt
@@ -51,9 +51,9 @@ class HaltOp(IRDLOperation):
 @irdl_op_definition
 class ProgramOp(IRDLOperation):
     """
-    A program of the control processor, with its memory map first.
+    Program of the control processor, with its memory map first.
 
-    Loops are `scf.for` and scalars `arith` on `index`.
+    Loops are `scf.for`; scalars are computed with `arith` on `index`.
 
     ```mlir
     npu.program @double semaphores 1 {
@@ -132,7 +132,7 @@ class BufferOp(IRDLOperation):
 @irdl_op_definition
 class InputOp(BufferOp):
     """
-    An array that the host writes before the program starts.
+    Array that the host writes before the program starts.
 
     ```mlir
     npu.input "x" in "L3" at 0 : tensor<1000x512xf32>
@@ -145,7 +145,7 @@ class InputOp(BufferOp):
 @irdl_op_definition
 class OutputOp(BufferOp):
     """
-    An array that the host reads after the program ends.
+    Array that the host reads after the program ends.
 
     ```mlir
     npu.output "y" in "L3" at 4096 : tensor<1000xf32>
@@ -158,7 +158,7 @@ class OutputOp(BufferOp):
 @irdl_op_definition
 class ConstantOp(IRDLOperation):
     """
-    An array that is part of the program.
+    Array that is part of the program.
 
     ```mlir
     npu.constant "c0" in "L3" at 8192 dense<[1.0, 2.0]> : tensor<2xf32>
@@ -221,7 +221,7 @@ class SemaphoreOp(IRDLOperation):
 @irdl_op_definition
 class SignalOp(SemaphoreOp):
     """
-    Increment a semaphore when all earlier work of an engine is complete.
+    Increment a semaphore after all earlier work of an engine is complete.
 
     ```mlir
     npu.signal "dma_l3_l2" 0
@@ -245,9 +245,7 @@ class WaitOp(SemaphoreOp):
 
 
 def memory_map(program: ProgramOp) -> Sequence[InputOp | OutputOp | ConstantOp]:
-    """
-    The arrays of a program, in order.
-    """
+    """Return the arrays of a program, in order."""
     return [
         op
         for op in program.body.block.ops

@@ -1,4 +1,4 @@
-"""The elementwise and the reduction instruction of the vector engine."""
+"""Elementwise and reduction instructions of the vector engine."""
 
 from collections.abc import Sequence
 
@@ -50,7 +50,7 @@ VECTOR_ARITY = {
     "fill": 1,
     "select": 3,
 }
-"""The operations of the vector engine, with their number of inputs."""
+"""Number of inputs of each operation of the vector engine."""
 
 REDUCTIONS = frozenset(["max", "min", "prod", "sum"])
 MAX_VECTOR_RANK = 5
@@ -61,9 +61,9 @@ class VectorOp(EngineOp):
     """
     Apply an operation to every element; a stride of 0 repeats an input.
 
-    `copy` converts between element types, `fill` sets a number, `select` takes its
-    first input where the third is true. A size may be a value; nothing is done when it
-    is not positive.
+    `copy` converts between element types, `fill` sets a number, `select` returns its
+    first input where the third is true, else its second. A size may be a value; nothing
+    is computed if it is not positive.
 
     ```mlir
     npu.vector "mul" L1[0](256, 4):f32 from L1[4096](256, 4):f32, 2.0 shape [16, 64]
@@ -130,9 +130,7 @@ class VectorOp(EngineOp):
 
 
 def verify_rank(rank: int) -> None:
-    """
-    Check that the vector engine can walk this many dimensions.
-    """
+    """Check that the vector engine supports a number of dimensions."""
     if rank > MAX_VECTOR_RANK:
         raise VerifyException(
             f"expected at most {MAX_VECTOR_RANK} dimensions, got {rank}"
@@ -144,8 +142,8 @@ class ReduceOp(AccumulatingOp):
     """
     Combine the elements along some axes.
 
-    The strides of what is written are 0 along the axes. With `accumulate`, or
-    `accumulate if %i` where `%i` is not 0, the result is combined with what was there.
+    The strides of the destination are 0 along these axes. With `accumulate`, or with
+    `accumulate if %i` if `%i` is not 0, the result is combined with the destination.
 
     ```mlir
     npu.reduce "sum" L1[0](4, 0):f32 from L1[4096](256, 4):f32 shape [16, 64] axes [1]

@@ -20,20 +20,17 @@ from tlf.dialects.target.size_parsing import CORES
 from tlf.dialects.target.toml_locations import KeyPath
 
 INNERMOST = "L1"
-"""The memory that the engines of an NPU work in."""
+"""Memory level in which the engines of an NPU work."""
 
 STEP_TABLES = ("steps", "approximate_steps", "special_steps")
 ENGINES = {"npu": NpuEngines, "triton": GpuEngines}
 
 
 def find_rule_faults(description: TargetDescription) -> Iterator[Fault]:
-    """
-    Yield the violations of consistency rules by a description whose fields are valid
-    one by one.
-    """
+    """Yield the violations of consistency rules by a description with valid fields."""
     yield from _order_faults(description)
-    for number, level in enumerate(description.levels):
-        yield from _level_faults(level, ("levels", number))
+    for index, level in enumerate(description.levels):
+        yield from _level_faults(level, ("levels", index))
     kinds = _npu_faults if description.backend == "npu" else _gpu_faults
     yield from kinds(description)
     if description.cores > 1:
@@ -53,9 +50,9 @@ def _order_faults(description: TargetDescription) -> Iterator[Fault]:
             f"in, got {names[0]}",
         )
     if len(set(names)) != len(names):
-        twice = next(n for n, name in enumerate(names) if name in names[:n])
+        duplicate = next(n for n, name in enumerate(names) if name in names[:n])
         yield Fault(
-            ("levels", twice, "name"),
+            ("levels", duplicate, "name"),
             f"expected levels of different names, got {', '.join(names)}",
         )
     if levels[-1].indexed_row is not None:
@@ -63,13 +60,13 @@ def _order_faults(description: TargetDescription) -> Iterator[Fault]:
             ("levels", len(levels) - 1, "indexed_row"),
             f"expected no `indexed_row` of the farthest level, got {names[-1]}",
         )
-    numbers = [int(name[1:]) for name in names]
-    for number in range(1, len(names)):
-        if numbers[number] < numbers[number - 1]:
+    ordinals = [int(name[1:]) for name in names]
+    for index in range(1, len(names)):
+        if ordinals[index] < ordinals[index - 1]:
             yield Fault(
-                ("levels", number, "name"),
+                ("levels", index, "name"),
                 "expected levels from the nearest to the farthest, got "
-                f"{names[number]} behind {names[number - 1]}",
+                f"{names[index]} behind {names[index - 1]}",
             )
 
 
@@ -95,10 +92,10 @@ def _level_faults(level: Level, path: KeyPath) -> Iterator[Fault]:
 
 
 def _npu_faults(description: TargetDescription) -> Iterator[Fault]:
-    for number, level in enumerate(description.levels):
+    for index, level in enumerate(description.levels):
         if level.kind is not LevelKind.BUFFER:
             yield Fault(
-                ("levels", number, "kind"),
+                ("levels", index, "kind"),
                 f"expected levels of the kind buffer for the backend npu, got "
                 f"{level.name} of the kind {level.kind}",
             )
@@ -116,18 +113,18 @@ def _npu_faults(description: TargetDescription) -> Iterator[Fault]:
 
 
 def _gpu_faults(description: TargetDescription) -> Iterator[Fault]:
-    *near, far = description.levels
-    if far.kind is not LevelKind.BUFFER:
+    *inner, outermost = description.levels
+    if outermost.kind is not LevelKind.BUFFER:
         yield Fault(
-            ("levels", len(near), "kind"),
+            ("levels", len(inner), "kind"),
             f"expected a last level of the kind buffer, which arguments are in, got "
-            f"{far.name} of the kind {far.kind}",
+            f"{outermost.name} of the kind {outermost.kind}",
         )
-    for number, level in enumerate(near):
-        expected = (LevelKind.VALUE,) if number == 0 else tuple(LevelKind)[1:]
+    for index, level in enumerate(inner):
+        expected = (LevelKind.VALUE,) if index == 0 else tuple(LevelKind)[1:]
         if level.kind not in expected:
             yield Fault(
-                ("levels", number, "kind"),
+                ("levels", index, "kind"),
                 f"expected a level of the kind {' or '.join(expected)} for the backend "
                 f"triton, got {level.name} of the kind {level.kind}",
             )
@@ -135,8 +132,8 @@ def _gpu_faults(description: TargetDescription) -> Iterator[Fault]:
 
 def _core_faults(description: TargetDescription) -> Iterator[Fault]:
     """
-    Yield the faults of a description of several cores: engines must work in memories of
-    the cores.
+    Yield the faults of a description with several cores: engines must work in levels of
+    the scope `core`.
     """
     if description.backend != "npu":
         yield Fault(
@@ -151,16 +148,16 @@ def _core_faults(description: TargetDescription) -> Iterator[Fault]:
         )
     if scopes[-1] == "core":
         yield Fault((CORES,), "expected a last level of the scope chip, got core")
-    for number, level in enumerate(description.levels):
+    for index, level in enumerate(description.levels):
         if level.shared and level.scope == "core":
             yield Fault(
-                ("levels", number, "shared"),
+                ("levels", index, "shared"),
                 f"expected no channel of {level.name}, of which every core has its own",
             )
 
 
 def _function_faults(description: TargetDescription) -> Iterator[Fault]:
-    """Steps of functions that there are not."""
+    """Yield the faults of step tables that name unknown functions."""
     operations = (*Math.operations, *Arith.operations)
     known = [op.name.partition(".")[2] for op in operations]
     vector = description.engines.get("vector", {})

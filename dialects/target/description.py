@@ -1,8 +1,9 @@
 """
-The target specification: read a description, validate it, attach it to a module.
+Target specification: read a description, validate it, attach it to a module.
 
-A description is a TOML file, a preset of this package or the user's own. It travels
-with the module as the attribute `tlf.target`, so that all passes read the same figures.
+A description is a TOML file: a preset of this package or a user's file. It is attached
+to the module as the attribute `tlf.target`, so that all passes read the same
+parameters.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ from tlf.dialects.target.toml_locations import LineColumn, TomlLocations
 PRESETS = Path(__file__).parent / "presets"
 TARGET_ATTRIBUTE = "tlf.target"
 ALIASES = {"triton": "h200"}
-"""Short names for presets."""
+"""Short names of presets."""
 
 Data: TypeAlias = "str | bool | int | float | Sequence[Data] | Mapping[str, Data]"
 """Data of a target description in TOML."""
@@ -56,7 +57,7 @@ _TOML_ERROR = re.compile(
 
 
 class DescriptionError(DiagnosticException):
-    """A file that is no description: what is wrong, and where it stands."""
+    """Fault of a description file, with its location."""
 
     def __init__(self, message: str, file: str, line: int, column: int) -> None:
         super().__init__(f"{file}:{line}:{column}: error: {message}")
@@ -68,23 +69,21 @@ class DescriptionError(DiagnosticException):
 
 @dataclass(frozen=True)
 class TargetSpec:
-    """
-    A chip: its memories from the nearest to the farthest, and its engines.
-    """
+    """Chip: its memory levels, innermost first, and its engines."""
 
     name: str
     backend: str
-    """The last stage of the compiler: `npu` or `triton`."""
+    """Last stage of the compiler: `npu` or `triton`."""
     clock_ghz: float
     levels: Mapping[str, Level]
     engines: Mapping[str, EngineFigures]
     tiling: TilingConstraints
     data: Mapping[str, Data] = field(repr=False)
-    """The description as it was written."""
+    """Description as written."""
     cores: int = 1
     """Number of copies of the engines, and of the levels of the scope `core`."""
     gpu: GpuProcessor | None = None
-    """Execution model of its processors, if it is a GPU and that is known."""
+    """Execution model of a GPU's processors, if known."""
 
     @staticmethod
     def is_attached_to(module: ModuleOp) -> bool:
@@ -93,17 +92,19 @@ class TargetSpec:
 
     @staticmethod
     def of(module: ModuleOp) -> TargetSpec:
-        """The target of `module`; an error says how to give it one."""
+        """
+        Return the target of `module`. Raises `DiagnosticException` if it has none.
+        """
         if not isinstance(
-            found := module.attributes.get(TARGET_ATTRIBUTE), DictionaryAttr
+            attribute := module.attributes.get(TARGET_ATTRIBUTE), DictionaryAttr
         ):
             raise DiagnosticException(
                 "expected a module with a target description, got none: pass `--target`"
             )
-        return _target_of(found)
+        return _target_of(attribute)
 
     def check_backend(self, wanted: str) -> None:
-        """Raise `DiagnosticException` where the compiler ends otherwise."""
+        """Raise `DiagnosticException` unless the target is of a backend."""
         if self.backend != wanted:
             raise DiagnosticException(
                 f"expected a target of the backend {wanted}, got {self.name}, which is "
@@ -111,15 +112,18 @@ class TargetSpec:
             )
 
     def to_attribute(self) -> DictionaryAttr:
-        """The description as a module attribute."""
+        """Return the description as a module attribute."""
         return cast(DictionaryAttr, _to_attribute(self.data))
 
     def attach(self, module: ModuleOp) -> None:
-        """Make this the target of `module`."""
+        """Attach the target to `module`."""
         module.attributes[TARGET_ATTRIBUTE] = self.to_attribute()
 
     def with_capacities(self, capacities: Mapping[str, int]) -> TargetSpec:
-        """The same chip, but with other capacities of some levels, in bytes."""
+        """
+        Return the target with other capacities of some levels, in bytes. Raises
+        `DiagnosticException` for unknown levels.
+        """
         if unknown := [name for name in capacities if name not in self.levels]:
             known = ", ".join(self.levels)
             raise DiagnosticException(
@@ -136,48 +140,51 @@ class TargetSpec:
 
     @property
     def outermost(self) -> Level:
-        """The memory where arguments and results live."""
+        """Memory level of arguments and results."""
         return list(self.levels.values())[-1]
 
     @property
     def has_indexed_loads(self) -> bool:
-        """True if moves from the outermost memory can follow indices."""
+        """True if loads from the outermost level can gather elements by index."""
         return any(level.indexed_loads for level in self.tile_levels[:1])
 
     @property
     def indexed_row_cycles(self) -> int | None:
-        """The cycles of a row where moves from the outermost memory follow indices."""
+        """Cycles per row of indexed moves from the outermost level, or None."""
         levels = self.tile_levels[:1]
         return levels[0].indexed_row if levels else None
 
     @property
     def can_concat_in_place(self) -> bool:
         """
-        True if tiles move into slices of buffers, so that tensors can be concatenated.
+        True if tiles are moved to slices of buffers, so that tensors can be
+        concatenated in place.
         """
         return any(level.kind == "buffer" for level in self.tile_levels[:1])
 
     @property
     def tile_levels(self) -> tuple[Level, ...]:
-        """The memories that loops bring tiles into, outermost first."""
+        """Levels that loops move tiles to, outermost first."""
         inner = list(self.levels.values())[:-1]
         return tuple(level for level in reversed(inner) if level.kind != "cache")
 
 
 def preset_names() -> tuple[str, ...]:
-    """The names of the descriptions that come with TLF."""
+    """Return the names of the descriptions that are part of TLF."""
     return tuple(sorted(file.stem for file in PRESETS.glob("*.toml")))
 
 
 def load_target_spec(name_or_path: str, others: Sequence[str] = ()) -> TargetSpec:
     """
-    Read a preset by its name, or a description from a `.toml` file. `triton` stands
-    for the preset of a GPU. Capacities of levels may follow, as in `npu:L2=512K`,
-    and a number of cores, `npu:cores=4`. The message for another name has `others`,
-    which the caller knows, among those that are expected.
+    Load a preset by name, or a description from a `.toml` file.
+
+    `triton` is an alias of a GPU preset. Capacities of levels may follow, as in
+    `npu:L2=512K`, and a number of cores, as in `npu:cores=4`. The error message for an
+    unknown name also lists `others`, further names that the caller accepts. Raises
+    `DiagnosticException`.
     """
-    written = name_or_path
-    name_or_path, settings = parse_target_settings(written)
+    full_name = name_or_path
+    name_or_path, settings = parse_target_settings(full_name)
     name_or_path = ALIASES.get(name_or_path, name_or_path)
     preset = PRESETS / f"{name_or_path}.toml"
     path = preset if name_or_path in preset_names() else Path(name_or_path)
@@ -199,22 +206,22 @@ def load_target_spec(name_or_path: str, others: Sequence[str] = ()) -> TargetSpe
                 fault.message, str(path), *_locate_fault(fault, text)
             )
     capacities = {name: each for name, each in settings.items() if name != CORES}
-    return target_from_data(data, written).with_capacities(capacities)
+    return target_from_data(data, full_name).with_capacities(capacities)
 
 
 def _parse_toml(text: str, file: str) -> dict[str, Data]:
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        found = _TOML_ERROR.fullmatch(str(error))
-        message = found[1] if found else str(error)
-        place = (
-            (int(found[2]), int(found[3]))
-            if found and found[2]
+        match = _TOML_ERROR.fullmatch(str(error))
+        message = match[1] if match else str(error)
+        position = (
+            (int(match[2]), int(match[3]))
+            if match and match[2]
             else _end_position(text)
         )
         message = f"{message[0].lower()}{message[1:]}"
-        raise DescriptionError(message, file, *place) from error
+        raise DescriptionError(message, file, *position) from error
 
 
 def _end_position(text: str) -> tuple[int, int]:
@@ -222,16 +229,16 @@ def _end_position(text: str) -> tuple[int, int]:
 
 
 def _locate_fault(fault: Fault, text: str) -> LineColumn:
-    places = TomlLocations.of(text)
+    locations = TomlLocations.of(text)
     return (
-        places.locate_key(fault.path)
+        locations.locate_key(fault.path)
         if fault.at_key
-        else places.locate_value(fault.path)
+        else locations.locate_value(fault.path)
     )
 
 
 def _unknown_target_message(name: str, others: Sequence[str]) -> str:
-    """Return the error message for an unknown name of a target."""
+    """Return the error message for an unknown target name."""
     target, mark, settings = name.partition(":")
     names = [*preset_names(), *ALIASES]
     if mark and target in names:
@@ -250,8 +257,8 @@ def _target_of(attribute: DictionaryAttr) -> TargetSpec:
 
 def target_from_data(data: Mapping[str, Data], name: str | None = None) -> TargetSpec:
     """
-    Build a target from its description, checking that nothing is missing or misspelt.
-    `name` is what its user calls it.
+    Build a target from its description. Raises `DiagnosticException` for the first
+    fault. `name` is the target's name in messages.
     """
     for fault in find_faults(data):
         where = "target" if name is None else f"target `{name}`"
@@ -272,11 +279,11 @@ def target_from_data(data: Mapping[str, Data], name: str | None = None) -> Targe
 
 def find_faults(data: Mapping[str, Data]) -> Iterator[Fault]:
     """Yield the faults of a description."""
-    is_shaped = True
+    is_valid = True
     for fault in find_schema_faults(data, schema_of(TargetDescription)):
-        is_shaped = False
+        is_valid = False
         yield fault
-    if is_shaped:
+    if is_valid:
         yield from find_rule_faults(msgspec.convert(data, TargetDescription))
 
 

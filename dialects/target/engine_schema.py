@@ -9,14 +9,14 @@ from msgspec import Meta, Struct
 from tlf.dialects.target.size_parsing import Amount, Count, Rate
 
 MatrixElement: TypeAlias = Literal["f32", "f16", "bf16", "i64", "i32", "i8"]
-"""The element types that an NPU may multiply."""
+"""Element types of an NPU's matrix products."""
 
 Precision: TypeAlias = Literal["f64", "f32", "tf32", "f16", "bf16", "i64", "i32", "i8"]
-"""Element types, and what else the products of a GPU come in."""
+"""Precisions of a GPU's products: element types, and tf32."""
 
 
 class SystolicArray(Struct, frozen=True, forbid_unknown_fields=True):
-    """The matrix engine of an NPU."""
+    """Matrix engine of an NPU."""
 
     rows: Count
     cols: Count
@@ -25,23 +25,23 @@ class SystolicArray(Struct, frozen=True, forbid_unknown_fields=True):
     startup: Amount = 0
     """Cycles until a result has drained."""
     dataflow: Literal["os", "ws", "is"] = "os"
-    """Operands that stay in the array: outputs, weights or inputs."""
+    """Stationary operand: outputs, weights or inputs."""
     pipelined: bool = True
     """True if the array accepts the next operands while the previous ones drain."""
 
 
 class VectorUnit(Struct, frozen=True, forbid_unknown_fields=True):
-    """The vector engine of an NPU."""
+    """Vector engine of an NPU."""
 
     lanes: Count
     transcendental: Rate = 1
     """Cycles of a transcendental function, as a multiple of those of an addition."""
     startup: Amount = 0
-    """Cycles until a result is there."""
+    """Cycles until a result is available."""
 
 
 class NpuEngines(Struct, frozen=True, forbid_unknown_fields=True):
-    """The engines of an NPU. None of its programs does without the vector engine."""
+    """Engines of an NPU. The vector engine is required."""
 
     vector: VectorUnit
     matrix: SystolicArray | None = None
@@ -51,32 +51,32 @@ class TensorCores(Struct, frozen=True, forbid_unknown_fields=True):
     """Matrix units of a GPU."""
 
     flops_per_cycle: Annotated[dict[Precision, Rate], Meta(min_length=1)]
-    """Of each processor, by element type."""
+    """FLOPs per cycle of each processor, by element type."""
     cores: Count = 1
     """Number of processors."""
 
 
 class Lanes(Struct, frozen=True, forbid_unknown_fields=True):
-    """Units of a GPU for all arithmetic but matrix products."""
+    """Units of a GPU for all arithmetic except matrix products."""
 
     lanes: Count
-    """Of each processor."""
+    """Lanes of each processor."""
     cores: Count = 1
     """Number of processors."""
     transcendental: Count = 1
-    """Steps of a function that `steps` does not name."""
+    """Steps of a transcendental function without an entry in `steps`."""
     steps: dict[str, Count] = {}
-    """Steps of scalar functions by their names."""
+    """Steps of scalar functions by name."""
     approximate_steps: dict[str, Count] = {}
-    """The same where 16 bits are enough."""
+    """Steps of scalar functions by name, where 16 bits of precision suffice."""
     special: Rate | None = None
-    """The rate of a unit beside the lanes."""
+    """Steps per cycle of each processor's special function unit, if any."""
     special_steps: dict[str, Count] = {}
-    """Steps of that unit that a function needs, by the name of the function."""
+    """Steps of the special function unit per function, by name."""
 
 
 class GpuEngines(Struct, frozen=True, forbid_unknown_fields=True):
-    """The engines of a GPU."""
+    """Engines of a GPU."""
 
     matrix: TensorCores | None = None
     vector: Lanes | None = None

@@ -12,54 +12,57 @@ Share: TypeAlias = Annotated[float, Meta(gt=0, le=1)]
 
 
 class AchievableShares(Struct, frozen=True, forbid_unknown_fields=True):
-    """Shares of the peaks of a chip that well-made kernels get to."""
+    """Fractions of a chip's peak rates that optimized kernels achieve."""
 
     memory: Share = 1.0
-    """Of the bandwidth of the outermost memory."""
+    """Fraction of the bandwidth of the outermost level."""
     cache: Share = 1.0
-    """Of that of the cache before it."""
+    """Fraction of the bandwidth of the cache in front of the outermost level."""
     matrix: Share = 1.0
-    """Of the rate of matrix instructions."""
+    """Fraction of the rate of matrix instructions."""
     vector: Share = 1.0
-    """Of the rate of lanes."""
+    """Fraction of the rate of lanes."""
 
 
 class GpuProcessor(Struct, frozen=True, forbid_unknown_fields=True):
     """
-    One processor of a GPU: what it has room for, and what it does in a cycle. Their
-    number, the rates of arithmetic and the memories stand elsewhere in a description.
+    One processor of a GPU: its capacities, and its throughput per cycle. The number of
+    processors, the rates of arithmetic and the memory levels are other parts of a
+    description.
     """
 
     warps: Count
-    """The most warps that are resident at once."""
+    """Maximum number of resident warps."""
     programs: Count
-    """The most programs that are."""
+    """Maximum number of resident programs."""
     registers: Count
-    """Registers of 32 bits, for all resident threads."""
+    """Number of 32-bit registers, for all resident threads."""
     thread_registers: Count
-    """The most that one thread has."""
+    """Maximum number of registers per thread."""
     shared: Count
     """Bytes of shared memory, for all resident programs."""
     shared_bandwidth: Count
-    """Bytes per cycle that it reads or writes."""
+    """Bytes per cycle that shared memory reads or writes."""
     port: Count
     """Bytes per cycle from or to the cache that all processors share."""
     load_lanes: Count
     """Threads per cycle that load or store."""
     warp: Count = 32
-    """Threads of a warp."""
+    """Threads per warp."""
     reserved: Amount = 0
-    """Bytes of shared memory that every program takes beside its own."""
+    """Bytes of shared memory that are reserved per program, besides its own."""
     matrix_rows: Count = 1
-    """Rows of the matrix instruction with which the full rate is reached."""
+    """Rows of the matrix instruction that reaches the full rate."""
     narrow: Share = 1.0
-    """The share of the rate that is left to products of fewer rows."""
+    """Fraction of the full rate for products of fewer rows."""
     matrix_latency: Amount = 0
-    """Cycles from a narrow matrix instruction to one that adds to its result."""
+    """
+    Cycles from a narrow matrix instruction to one that accumulates into its result.
+    """
     barrier: Amount = 0
-    """Cycles until all warps of a program know of something, in a loop."""
+    """Cycles to synchronize all warps of a program in a loop."""
     gap: Amount = 0
-    """Bytes that memory could move in the time that it takes to start a row."""
+    """Cost of the start of a row, in bytes that memory could move meanwhile."""
     launch: Amount = 0
-    """Cycles that a kernel takes to start and to end."""
+    """Cycles to start and end a kernel."""
     reached: AchievableShares = AchievableShares()

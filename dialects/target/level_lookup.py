@@ -8,7 +8,10 @@ from tlf.dialects.target import Level, TargetSpec
 
 
 def find_tile_level(target: TargetSpec, name: str | None) -> Level:
-    """A memory level that tiles can be brought to, the outermost unless named."""
+    """
+    Return the level `name` among those that tiles are moved to, by default the
+    outermost. Raises `PassFailedException` for other names.
+    """
     levels = {level.name: level for level in target.tile_levels}
     if name is None:
         return target.tile_levels[0]

@@ -19,8 +19,8 @@ from tlf.machine.machine_spec import (
 
 
 def machine_of(target: TargetSpec) -> Machine:
-    """The machine of a target of the backend `npu`, as its simulator reads it."""
-    near = next(iter(target.levels))
+    """Return the machine model of a target of the backend `npu`."""
+    innermost = next(iter(target.levels))
     levels = {
         level.name: Level(
             level.name,
@@ -38,7 +38,7 @@ def machine_of(target: TargetSpec) -> Machine:
     if (matrix := target.engines.get("matrix")) is not None:
         engines["matrix"] = MatrixEngine(
             "matrix",
-            near,
+            innermost,
             _integer(matrix, "rows"),
             _integer(matrix, "cols"),
             cast(dict[str, float], matrix.get("cycles", {})),
@@ -49,7 +49,7 @@ def machine_of(target: TargetSpec) -> Machine:
     if (vector := target.engines.get("vector")) is not None:
         engines["vector"] = VectorEngine(
             "vector",
-            near,
+            innermost,
             _integer(vector, "lanes"),
             float(cast(float, vector.get("transcendental", 1))),
             _integer(vector, "startup", 0),

@@ -17,7 +17,9 @@ EngineFigures: TypeAlias = dict[str, bool | int | float | str | dict[str, int | 
 
 
 class LevelKind(StrEnum):
-    """Manager of a memory: the planner, the compiler below, or the hardware."""
+    """
+    Manager of a memory level: the planner, the downstream compiler, or the hardware.
+    """
 
     BUFFER = "buffer"
     VALUE = "value"
@@ -26,7 +28,7 @@ class LevelKind(StrEnum):
 
 class Level(Struct, frozen=True, forbid_unknown_fields=True):
     """
-    One memory. Sizes are in bytes, bandwidth in bytes per cycle, latency in cycles.
+    Memory level. Sizes are in bytes, bandwidth in bytes per cycle, latency in cycles.
     """
 
     name: LevelName
@@ -37,22 +39,23 @@ class Level(Struct, frozen=True, forbid_unknown_fields=True):
     burst: Count
     alignment: Count
     scope: Literal["core", "chip"] = "chip"
-    """Scope of the level: one for every core, or one that all share."""
+    """Scope of the level: one instance per core, or one that all cores share."""
     shared: bool = False
     """
-    True if one channel serves all moves, in program order; else there is one per queue.
+    True if one channel serves all moves, in program order; false if each queue has its
+    own channel.
     """
     indexed_loads: bool = False
-    """True if a move into the level can find each element by an index."""
+    """True if a move into the level can gather single elements by index."""
     indexed_row: Amount | None = None
     """
-    The cycles that a DMA engine between it and the next farther level takes for each
-    row that an index names; without them moves follow no indices.
+    Cycles per indexed row of a DMA engine between this level and the next outer one;
+    None if moves cannot be indexed.
     """
 
     @property
     def follows_indices(self) -> bool:
-        """True if moves into the level can follow indices, by element or by row."""
+        """True if moves into the level can be indexed, by element or by row."""
         return self.indexed_loads or self.indexed_row is not None
 
 
@@ -62,28 +65,28 @@ class TilingConstraints(Struct, frozen=True, forbid_unknown_fields=True):
     power_of_two: bool = False
     """True if every dimension of a tile is a power of two."""
     matrix_minimum: Count = 1
-    """The least extent of each axis of a matrix product."""
+    """Minimum extent of each axis of a matrix product."""
     max_elements: Count | None = None
-    """The most elements a tile may have."""
+    """Maximum number of elements of a tile."""
     tile_elements: Count | None = None
-    """The most elements that a tile has where there is a choice."""
+    """Preferred maximum number of elements of a tile."""
     matrix_tile: dict[Precision, tuple[Count, Count, Count]] = {}
     """Preferred (rows, columns, depth) of a matrix product's tile, by element type."""
     programs: Count = 1
     """
-    Number of programs that keep the whole chip busy: tiles shrink to make so many.
+    Number of programs that occupy the whole chip; tiles shrink to reach this number.
     """
 
     def preferred_tile(self, element: str) -> tuple[int, int, int] | None:
-        """The preferred (rows, columns, depth) of products of an element type."""
+        """
+        Return the preferred (rows, columns, depth) of products of an element type.
+        """
         tiles: Mapping[str, tuple[int, int, int]] = {**self.matrix_tile}
         return tiles.get(element)
 
 
 class TargetDescription(Struct, frozen=True, forbid_unknown_fields=True):
-    """
-    A description as it is written.
-    """
+    """Target description as written."""
 
     levels: Annotated[list[Level], Meta(min_length=1)]
     name: str = "unnamed"

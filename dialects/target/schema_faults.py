@@ -20,32 +20,29 @@ Number: TypeAlias = inspect.IntType | inspect.FloatType
 
 
 MAX_LISTED_NAMES = 3
-"""So many names are listed, whichever was meant."""
+"""Maximum number of known names to list all instead of the closest match."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that is wrong."""
+    """Fault of a description."""
 
     path: KeyPath
     message: str
     at_key: bool = False
-    """True if the fault is about the key, not the value."""
+    """True if the fault is about the key, false if it is about the value."""
 
 
 @cache
 def schema_of(struct: type[Struct]) -> inspect.Type:
-    """The shape that a `Struct` declares."""
+    """Return the schema that a `Struct` declares."""
     return inspect.type_info(struct)
 
 
 def find_schema_faults(
     data: object, type_: inspect.Type, path: KeyPath = ()
 ) -> Iterator[Fault]:
-    """
-    Yield the faults where data does not have the shape of a type, in the order of the
-    data.
-    """
+    """Yield the violations of a schema type by data, in the order of the data."""
     match type_:
         case inspect.StructType():
             yield from _struct_faults(data, type_, path)
@@ -54,8 +51,8 @@ def find_schema_faults(
         case inspect.ListType() | inspect.TupleType():
             yield from _array_faults(data, type_, path)
         case inspect.UnionType(types=types):
-            (given,) = (each for each in types if not isinstance(each, NoneType))
-            yield from find_schema_faults(data, given, path)
+            (inner_type,) = (each for each in types if not isinstance(each, NoneType))
+            yield from find_schema_faults(data, inner_type, path)
         case inspect.EnumType() | inspect.LiteralType():
             if data not in (known := _choices(type_)):
                 yield _unexpected_fault(f"one of {_format_names(known)}", path, data)
@@ -74,7 +71,7 @@ def find_schema_faults(
 
 
 def format_path(path: KeyPath) -> str:
-    """A path as it is written in TOML, items of arrays by their numbers."""
+    """Format a path in the notation of TOML, with array items by index."""
     text = "".join(
         f"[{each}]" if isinstance(each, int) else f".{each}" for each in path
     )
@@ -82,7 +79,7 @@ def format_path(path: KeyPath) -> str:
 
 
 def unknown_key_fault(key: str, path: KeyPath, known: Sequence[str]) -> Fault:
-    """Return the fault of a key that a table does not have."""
+    """Return the fault of an unknown key of a table."""
     hint = "" if len(known) <= MAX_LISTED_NAMES else _suggest_name(key, known)
     hint = hint or f", expected one of {_format_names(known)}"
     return Fault(
@@ -130,21 +127,21 @@ def _array_faults(
     data: object, type_: inspect.ListType | inspect.TupleType, path: KeyPath
 ) -> Iterator[Fault]:
     if isinstance(type_, inspect.TupleType):
-        least = most = len(type_.item_types)
+        minimum = maximum = len(type_.item_types)
         items = list(type_.item_types)
     else:
-        least, most, items = type_.min_length or 0, inf, [type_.item_type]
+        minimum, maximum, items = type_.min_length or 0, inf, [type_.item_type]
     is_array = isinstance(data, Sequence) and not isinstance(data, str)
     array = cast("Sequence[object]", data) if is_array else None
-    if array is None or not least <= len(array) <= most:
-        exactly = "" if least == most else "at least "
+    if array is None or not minimum <= len(array) <= maximum:
+        exactly = "" if minimum == maximum else "at least "
         yield _unexpected_fault(
-            f"an array of {exactly}{least} items", path, cast(object, data)
+            f"an array of {exactly}{minimum} items", path, cast(object, data)
         )
         return
-    for number, value in enumerate(array):
-        each = items[min(number, len(items) - 1)]
-        yield from find_schema_faults(value, each, (*path, number))
+    for index, value in enumerate(array):
+        each = items[min(index, len(items) - 1)]
+        yield from find_schema_faults(value, each, (*path, index))
 
 
 def _unexpected_fault(expected: str, path: KeyPath, data: object) -> Fault:

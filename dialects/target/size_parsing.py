@@ -1,4 +1,4 @@
-"""Ranges of figures, and parsing of sizes and settings such as `npu:L2=512K`."""
+"""Ranges of numbers, and parsing of sizes and settings such as `npu:L2=512K`."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _TARGET_SETTINGS = re.compile(
 )
 
 CORES = "cores"
-"""The setting that says how many cores there are."""
+"""Name of the setting for the number of cores."""
 
 MAX_CORES = 256
-"""A chip has no more: every core takes its own instructions."""
+"""Maximum number of cores; every core executes its own instructions."""
 
 MAX_BYTES = (1 << 63) - 1
-"""The largest size: programs hold them as 64-bit integers."""
+"""Maximum size in bytes; programs represent sizes as 64-bit integers."""
 
 
 MAX_COUNT = (1 << 31) - 1
-"""The largest figure but sizes: sums of many have to stay numbers of 64 bits."""
+"""Maximum of numbers other than sizes, so that sums of many fit in 64 bits."""
 
 Count: TypeAlias = Annotated[int, Meta(ge=1, le=MAX_COUNT)]
 Amount: TypeAlias = Annotated[int, Meta(ge=0, le=MAX_COUNT)]
@@ -35,7 +35,7 @@ Rate: TypeAlias = Annotated[float, Meta(ge=1e-6, le=1e9)]
 
 
 def parse_bytes(text: str) -> int:
-    """Read a size such as `65536`, `512K` or `16MiB`; the units are powers of 1024."""
+    """Parse a size such as `65536`, `512K` or `16MiB`; units are powers of 1024."""
     match = _SIZE.fullmatch(text)
     if match is None:
         raise DiagnosticException(f"expected a size such as 512K, got `{text}`")
@@ -48,8 +48,8 @@ def parse_bytes(text: str) -> int:
 
 def parse_target_settings(text: str) -> tuple[str, Mapping[str, int]]:
     """
-    Split a target such as `npu:L2=512K,cores=4` into its name and the capacities it
-    says, with the number of cores under `cores`.
+    Split a target such as `npu:L2=512K,cores=4` into its name and its settings: the
+    capacity of each named level in bytes, and the number of cores under `cores`.
     """
     match = _TARGET_SETTINGS.fullmatch(text)
     if match is None:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 KeyPath: TypeAlias = tuple[str | int, ...]
-"""The keys and indices from a whole text to a value."""
+"""Keys and indices from the root of a document to a value."""
 
 LineColumn: TypeAlias = tuple[int, int]
-"""A line and a column, both from 1."""
+"""Line and column, both from 1."""
 
 _SPACE = re.compile(r"(?:\s|#[^\n]*)*")
 _STRING = re.compile(
@@ -23,27 +23,27 @@ _SCALAR = re.compile(r"[^,\]}#\n]*")
 
 @dataclass
 class TomlLocations:
-    """The places in a text that `tomllib` accepts."""
+    """Locations of the keys and values of a text that `tomllib` accepts."""
 
     text: str
     keys: dict[KeyPath, int] = field(default_factory=dict[KeyPath, int])
-    """Offsets of keys, by their paths."""
+    """Offsets of keys, by path."""
     values: dict[KeyPath, int] = field(default_factory=dict[KeyPath, int])
-    """Offsets of values, for tables those of their headers."""
+    """Offsets of values, by path; of headers for tables."""
     _counts: dict[KeyPath, int] = field(default_factory=dict[KeyPath, int])
     """Number of tables so far in each array of tables."""
     _at: int = 0
 
     @staticmethod
     def of(text: str) -> TomlLocations:
-        """Find all places of a text."""
-        found = TomlLocations(text)
-        found.values[()] = 0
-        found._scan_document()
-        return found
+        """Locate all keys and values of a text."""
+        locations = TomlLocations(text)
+        locations.values[()] = 0
+        locations._scan_document()
+        return locations
 
     def locate_key(self, path: KeyPath) -> LineColumn:
-        """Return the location of a key, or else of the table that it would be in."""
+        """Return the location of a key, or of the enclosing table if it is missing."""
         return (
             self._to_line_column(self.keys[path])
             if path in self.keys
@@ -51,7 +51,7 @@ class TomlLocations:
         )
 
     def locate_value(self, path: KeyPath) -> LineColumn:
-        """Return the location of a value, or else of what it would be in."""
+        """Return the location of a value, or of its nearest parent if it is missing."""
         while path not in self.values:
             path = path[:-1]
         return self._to_line_column(self.values[path])
@@ -78,16 +78,16 @@ class TomlLocations:
         path = (*self._resolve_path(outer, start), last)
         if brackets == 2:
             self.values.setdefault(path, start)
-            number = self._counts.get(path, 0)
-            self._counts[path] = number + 1
-            path = (*path, number)
+            index = self._counts.get(path, 0)
+            self._counts[path] = index + 1
+            path = (*path, index)
         elif path in self._counts:
             path = (*path, self._counts[path] - 1)
         self.keys[path] = self.values[path] = start
         return path
 
     def _resolve_path(self, keys: list[str], start: int) -> KeyPath:
-        """The path of some keys, where an array of tables stands for its last one."""
+        """Return the path of keys; an array of tables denotes its last table."""
         path: KeyPath = ()
         for key in keys:
             path = (*path, key)
@@ -119,13 +119,13 @@ class TomlLocations:
             self._at = len(self.text) if scalar is None else scalar.end()
 
     def _scan_nested(self, path: KeyPath, is_array: bool) -> None:
-        """An array, or a table between braces."""
+        """Scan an array or an inline table."""
         self._at += 1
-        number = 0
+        index = 0
         while self.text[self._skip_space()] not in "]}":
             if is_array:
-                self._scan_value((*path, number))
-                number += 1
+                self._scan_value((*path, index))
+                index += 1
             else:
                 self._scan_pair(path)
             if self.text[self._skip_space()] == ",":
@@ -133,7 +133,7 @@ class TomlLocations:
         self._at += 1
 
     def _scan_dotted_key(self) -> list[str]:
-        """The parts of a key."""
+        """Scan a dotted key, and return its parts."""
         parts = [self._scan_key()]
         while self.text[self._skip_space()] == ".":
             self._at += 1
@@ -142,13 +142,13 @@ class TomlLocations:
 
     def _scan_key(self) -> str:
         pattern = _STRING if self.text[self._skip_space()] in "\"'" else _BARE_KEY
-        found = pattern.match(self.text, self._at)
-        assert found is not None
-        self._at = found.end()
-        return found[0].strip("\"'")
+        match = pattern.match(self.text, self._at)
+        assert match is not None
+        self._at = match.end()
+        return match[0].strip("\"'")
 
     def _skip_space(self) -> int:
-        """Go on behind spaces and comments."""
+        """Skip spaces and comments, and return the new offset."""
         space = _SPACE.match(self.text, self._at)
         assert space is not None
         self._at = space.end()

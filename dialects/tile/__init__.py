@@ -1,9 +1,9 @@
 """
 The `tile` dialect: loop nests over tiles of tensors.
 
-Tiles are cut with `tile.slice`, computed with the operations of the `graph` dialect on
-smaller tensors, and put into their place with `tile.deslice`. A tensor's encoding names
-the memory level it lives in, and the order of its axes there.
+Tiles are extracted with `tile.slice`, computed with operations of the `graph` dialect,
+and inserted with `tile.deslice`. The encoding of a tensor is its memory level, and the
+order of its axes in memory.
 """
 
 from xdsl.ir import Dialect

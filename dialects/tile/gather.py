@@ -1,4 +1,4 @@
-"""The operation that gathers a tile of a tensor by indices."""
+"""Operation that gathers a tile of a tensor by indices."""
 
 from collections.abc import Sequence
 
@@ -38,12 +38,12 @@ from tlf.support.affine.mixed_offsets import Index, split_offsets
 @irdl_op_definition
 class GatherOp(TileOperation, IndexedOperation, MoveInterface):
     """
-    Cut a tile out of a tensor, along one axis where indices say.
+    Gather a tile of a tensor, at indexed positions along one axis.
 
-    Element `e` of the tile is that of the source at `offsets + maps[0](e)`, but along
-    `axis` at the element `maps[1](e)` of the indices. Elements outside of the source
-    read as `fill`, and are undefined without it. So are elements of the tile beyond its
-    `valid` extents, whatever their indices, where these are given.
+    Element `e` of the tile is the source element at `offsets + maps[0](e)`, but along
+    `axis` at position `indices[maps[1](e)]`. Elements outside of the source read as
+    `fill`, and are undefined without it. So do elements of the tile beyond its `valid`
+    extents, if given, whatever their indices are.
 
     ```mlir
     %t = tile.gather %x[0, %j] axis 0 at %n
@@ -82,14 +82,14 @@ class GatherOp(TileOperation, IndexedOperation, MoveInterface):
         valid: Sequence[int] | None = None,
     ) -> None:
         static, dynamic = split_offsets(offsets)
-        number = (
+        fill_attribute = (
             None if fill is None else scalar_attribute(fill, result_type.element_type)
         )
         super().__init__(
             operands=[source, indices, dynamic],
             properties={
                 **indexed_properties(static, axis, maps),
-                "fill": number,
+                "fill": fill_attribute,
                 "valid": extents_attribute(valid),
             },
             result_types=[result_type],
@@ -101,7 +101,7 @@ class GatherOp(TileOperation, IndexedOperation, MoveInterface):
 
     @property
     def extents(self) -> tuple[int, ...]:
-        """The extents of what is cut, which may be less than the tile's."""
+        """Extents of the gathered box, at most those of the tile."""
         return valid_extents(self.valid, tensor_type(self.result))
 
     def verify_(self) -> None:

@@ -1,4 +1,4 @@
-"""The mask that fills the elements of a tile outside of its tensor."""
+"""Mask that fills the elements of a tile outside of its tensor."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar, cast
@@ -50,10 +50,11 @@ from tlf.support.affine.mixed_offsets import Index, merge_offsets, split_offsets
 @irdl_op_definition
 class MaskOp(TileOperation, PositionInterface, CollapsingInterface):
     """
-    Set the elements of a tile whose place in a whole tensor lies outside of it.
+    Fill the elements of a tile whose position in a tensor is out of bounds.
 
-    Element `e` of the tile has place `offsets + e`; it is kept where that place lies
-    within `bounds`, and `e` within the `valid` extents, and becomes `fill` elsewhere.
+    Element `e` of the tile has position `offsets + e` in the tensor. It is kept if this
+    position is within `bounds`, and `e` within the `valid` extents; otherwise it
+    becomes `fill`.
 
     ```mlir
     %m = tile.mask %t[%i, 0] bounds [100, 64] fill 0.0 : f32
@@ -122,7 +123,7 @@ class MaskOp(TileOperation, PositionInterface, CollapsingInterface):
 
     @property
     def extents(self) -> tuple[int, ...]:
-        """The extents of what is kept, which may be less than the tile's."""
+        """Valid extents, at most those of the tile."""
         return valid_extents(self.valid, tensor_type(self.source))
 
     def iteration_domain(self) -> tuple[LoopDim, ...]:
@@ -163,8 +164,8 @@ class MaskOp(TileOperation, PositionInterface, CollapsingInterface):
         if self.valid is not None or offsets[axis + 1] != 0 or bounds[axis + 1] != row:
             return None
         offsets[axis] = scaled(offsets[axis], row)
-        whole = collapsed_shape(bounds, axis)
-        return MaskOp(operands[0], offsets, whole, scalar_value(self.fill))
+        collapsed_bounds = collapsed_shape(bounds, axis)
+        return MaskOp(operands[0], offsets, collapsed_bounds, scalar_value(self.fill))
 
     def verify_(self) -> None:
         source = tensor_type(self.source)

@@ -1,4 +1,4 @@
-"""The operation that scatters a tile into a tensor by indices."""
+"""Operation that scatters a tile into a tensor by indices."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -31,13 +31,14 @@ from tlf.support.affine.mixed_offsets import Index, split_offsets
 @irdl_op_definition
 class ScatterOp(TileOperation, ScatteringOperation):
     """
-    Put a tile into a tensor, along one axis where indices say, and yield the tensor
-    that results.
+    Scatter a tile into a tensor, at indexed positions along one axis, and return the
+    updated tensor.
 
-    Element `e` of the tile goes to the destination at `offsets + maps[0](e)`, but along
-    `axis` to the element `maps[1](e)` of the indices; nowhere where that is outside of
-    it. Of several elements for one place, the last in the order of the tile's axes
-    stays. With `accumulate` each is added to what is there, in this order.
+    Element `e` of the tile is written to the destination at `offsets + maps[0](e)`, but
+    along `axis` at position `indices[maps[1](e)]`; elements with a position outside of
+    the destination are dropped. Of several elements for one position, the last in
+    row-major order wins. With `accumulate`, each element is added to the destination,
+    in this order.
 
     ```mlir
     %n = tile.scatter %t into %x[0, %j] axis 0 at %i
@@ -88,7 +89,7 @@ class ScatterOp(TileOperation, ScatteringOperation):
 
     @property
     def extents(self) -> tuple[int, ...]:
-        """The extents of what is put."""
+        """Extents of the tile."""
         return tensor_type(self.source).get_shape()
 
     def verify_(self) -> None:

@@ -45,14 +45,14 @@ from tlf.support.affine.mixed_offsets import Index, split_offsets
 @irdl_op_definition
 class SliceOp(TileOperation, MoveInterface):
     """
-    Cut a tile out of a tensor. The result type gives its size.
+    Extract a tile of a tensor. The result type gives its size.
 
     Elements outside of the source read as `fill`; without `fill` they are undefined. So
-    do elements of the tile beyond its `valid` extents, where these are given. A slice
-    into another memory level is a move, one within a level is a view.
+    do elements of the tile beyond its `valid` extents, if given. A slice into another
+    memory level is a move; a slice within a level is a view.
 
-    With a `map`, element `e` of the tile is that of the source at `offsets + map(e)`:
-    the move transposes, repeats, skips, or gathers windows.
+    With a `map`, element `e` of the tile is the source element at `offsets + map(e)`:
+    the move transposes, repeats, strides, or gathers windows.
 
     ```mlir
     %t = tile.slice %x[%i, 0] fill 0.0 : f32
@@ -87,14 +87,14 @@ class SliceOp(TileOperation, MoveInterface):
         map_: AffineMap | None = None,
     ) -> None:
         static, dynamic = split_offsets(offsets)
-        number = (
+        fill_attribute = (
             None if fill is None else scalar_attribute(fill, result_type.element_type)
         )
         super().__init__(
             operands=[source, dynamic],
             properties={
                 "static_offsets": static,
-                "fill": number,
+                "fill": fill_attribute,
                 "valid": extents_attribute(valid),
                 "map": None if map_ is None else AffineMapAttr(map_),
             },
@@ -107,7 +107,7 @@ class SliceOp(TileOperation, MoveInterface):
 
     @property
     def extents(self) -> tuple[int, ...]:
-        """The extents of what is cut, which may be less than the tile's."""
+        """Extents of the extracted box, at most those of the tile."""
         return valid_extents(self.valid, tensor_type(self.result))
 
     def verify_(self) -> None:
@@ -135,10 +135,11 @@ class SliceOp(TileOperation, MoveInterface):
 @irdl_op_definition
 class DesliceOp(TileOperation):
     """
-    Put a tile into a tensor at some offsets, and yield the tensor that results.
+    Insert a tile into a tensor at some offsets, and return the updated tensor.
 
-    Elements of the tile that fall outside of the destination are dropped, so that the
-    last tile along an axis may be partial. So are those beyond its `valid` extents.
+    Elements of the tile outside of the destination are dropped, so that the last tile
+    along an axis may be partial. Elements beyond the `valid` extents, if given, are
+    dropped, too.
 
     ```mlir
     %r = tile.deslice %t into %o[%i, 0]
@@ -180,7 +181,7 @@ class DesliceOp(TileOperation):
 
     @property
     def extents(self) -> tuple[int, ...]:
-        """The extents of what is put back, which may be less than the tile's."""
+        """Extents of the inserted box, at most those of the tile."""
         return valid_extents(self.valid, tensor_type(self.source))
 
     def verify_(self) -> None:

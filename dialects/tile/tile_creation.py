@@ -1,4 +1,4 @@
-"""Operations that create tiles: empty, filled, and the advanced rolling window."""
+"""Operations that create tiles: empty, filled, and an advanced rolling window."""
 
 from collections.abc import Sequence
 from typing import ClassVar, cast
@@ -38,9 +38,9 @@ from tlf.support.affine.index_access import Accesses, identity_accesses
 @irdl_op_definition
 class EmptyOp(IRDLOperation):
     """
-    A tensor of undefined elements, to be written by `tile.deslice`.
+    Create a tensor of undefined elements, to be written by `tile.deslice`.
 
-    Each is a place of its own: two are never merged.
+    Every result is a distinct buffer: two `tile.empty` are never merged.
 
     ```mlir
     %e = tile.empty : tensor<100x64xf32>
@@ -62,7 +62,7 @@ class EmptyOp(IRDLOperation):
 @irdl_op_definition
 class FillOp(IRDLOperation, ConstantInterface):
     """
-    A tile with all elements equal.
+    Create a tile whose elements are all equal.
 
     ```mlir
     %z = tile.fill 0.0 : f32 : tensor<16x64xf32, #tile.encoding<L1>>
@@ -114,7 +114,7 @@ class FillOp(IRDLOperation, ConstantInterface):
 class RollOp(IRDLOperation):
     """
     Advance a rolling window: drop as many leading slices along `axis` as `next` has,
-    and append those of `next`.
+    and append the slices of `next`.
 
     ```mlir
     %v = tile.roll %window, %next axis 0

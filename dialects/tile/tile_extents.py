@@ -25,24 +25,24 @@ def extents_attribute(sizes: Sequence[int] | None) -> IntArray | None:
 
 
 def valid_extents(valid: IntArray | None, tile: AnyTensor) -> tuple[int, ...]:
-    """The valid extents of a tile: all of it unless they are given."""
+    """Return the valid extents of a tile; by default the whole tile."""
     if valid is None:
         return tile.get_shape()
     return tuple(cast(Sequence[int], valid.get_values()))
 
 
 class TileOperation(OffsetOperation):
-    """An operation that acts on the box of a tensor that starts at some offsets."""
+    """Operation on a box of a tensor that starts at some offsets."""
 
     def verify_valid_extents(
         self, valid: IntArray | None, shape: Sequence[int]
     ) -> None:
-        """Check that a tile has room for what is valid of it."""
+        """Check that valid extents are within a tile."""
         if valid is None:
             return
         sizes = list(cast(Sequence[int], valid.get_values()))
         fits = len(sizes) == len(shape) and all(
-            0 < size <= room for size, room in zip(sizes, shape, strict=True)
+            0 < size <= extent for size, extent in zip(sizes, shape, strict=True)
         )
         if not fits:
             raise VerifyException(
@@ -51,7 +51,7 @@ class TileOperation(OffsetOperation):
 
 
 def verify_element_types(left: AnyTensor, right: AnyTensor) -> None:
-    """Check that two tensors have one element type."""
+    """Check that two tensors have the same element type."""
     if left.element_type != right.element_type:
         raise VerifyException(
             f"expected one element type, got {left.element_type} and "
@@ -60,7 +60,7 @@ def verify_element_types(left: AnyTensor, right: AnyTensor) -> None:
 
 
 def verify_same_elements(left: AnyTensor, right: AnyTensor) -> None:
-    """Check that two tensors have one element type and one rank."""
+    """Check that two tensors have the same element type and rank."""
     verify_element_types(left, right)
     if left.get_num_dims() != right.get_num_dims():
         raise VerifyException(
@@ -70,12 +70,12 @@ def verify_same_elements(left: AnyTensor, right: AnyTensor) -> None:
 
 
 def verify_fill_type(number: Attribute | None, type_: AnyTensor) -> None:
-    """Check that a number has the element type of a tensor."""
+    """Check that a fill value has the element type of a tensor."""
     if number is None:
         return
-    known = isinstance(number, FloatAttr | IntegerAttr)
-    found = cast(Attribute, number.type) if known else number
-    if found != type_.element_type:
+    is_scalar = isinstance(number, FloatAttr | IntegerAttr)
+    actual = cast(Attribute, number.type) if is_scalar else number
+    if actual != type_.element_type:
         raise VerifyException(
-            f"expected a fill value of type {type_.element_type}, got {found}"
+            f"expected a fill value of type {type_.element_type}, got {actual}"
         )

@@ -1,4 +1,4 @@
-"""The counted loop nest over tiles with loop-carried values."""
+"""Counted loop nest over tiles with loop-carried values."""
 
 from collections.abc import Sequence
 from typing import TypeAlias, cast
@@ -57,7 +57,7 @@ Bound: TypeAlias = UnresolvedOperand | int
 @irdl_op_definition
 class YieldOp(AbstractYieldOperation[Attribute]):
     """
-    End an iteration, handing on its carried values.
+    End an iteration, and yield its carried values.
 
     ```mlir
     tile.yield %next : tensor<16xf32, #tile.encoding<L1>>
@@ -72,14 +72,15 @@ class YieldOp(AbstractYieldOperation[Attribute]):
 @irdl_op_definition
 class WhileOp(IRDLOperation):
     """
-    A counted nest of loops over tiles, outermost first, with carried values.
+    Counted loop nest over tiles, outermost loop first, with carried values.
 
-    The iterations of a *parallel* nest are independent: a carried value is a shared
-    destination that they write with `tile.deslice`, apart from each other, and never
-    read. Those of a *sequential* nest run in order, each from what the last yielded.
+    Iterations of a *parallel* nest are independent: a carried value is a shared
+    destination that iterations write with `tile.deslice`, at disjoint elements, and
+    never read. Iterations of a *sequential* nest run in order, each with the values
+    that the previous one yielded.
 
-    `mapping` says what iterations become, `order` in which order of axes they run, and
-    `stages` how many are in flight at once.
+    `mapping` is the mapping of iterations, `order` the order of axes in which they run,
+    and `stages` the number of iterations in flight.
 
     ```mlir
     %r = tile.while (%i = 0 to 100 step 16) parallel mapping(loop)
@@ -153,34 +154,34 @@ class WhileOp(IRDLOperation):
 
     @property
     def mixed_lower(self) -> tuple[Index, ...]:
-        """The first value of each induction variable."""
+        """Lower bound of each induction variable."""
         static = cast(Sequence[int], self.static_lower.get_values())
         return tuple(get_dynamic_index_list(static, self.lower, DYNAMIC_INDEX))
 
     @property
     def mixed_upper(self) -> tuple[Index, ...]:
-        """The bound that each induction variable stays below."""
+        """Exclusive upper bound of each induction variable."""
         static = cast(Sequence[int], self.static_upper.get_values())
         return tuple(get_dynamic_index_list(static, self.upper, DYNAMIC_INDEX))
 
     @property
     def step_values(self) -> tuple[int, ...]:
-        """The step of each induction variable."""
+        """Step of each induction variable."""
         return tuple(cast(Sequence[int], self.steps.get_values()))
 
     @property
     def induction_variables(self) -> tuple[BlockArgument, ...]:
-        """The arguments of the body that count, outermost loop first."""
+        """Induction variables in the body, outermost loop first."""
         return tuple(self.body.block.args[: len(self.steps)])
 
     @property
     def carried_values(self) -> tuple[BlockArgument, ...]:
-        """The arguments of the body that hold carried values."""
+        """Carried values in the body."""
         return tuple(self.body.block.args[len(self.steps) :])
 
     @property
     def yield_op(self) -> YieldOp:
-        """The end of the body."""
+        """Terminator of the body."""
         return cast(YieldOp, self.body.block.last_op)
 
     def verify_(self) -> None:
@@ -223,11 +224,11 @@ class WhileOp(IRDLOperation):
 
     def _verify_carried(self) -> None:
         expected = [IndexType()] * len(self.steps) + [init.type for init in self.inits]
-        found = list(self.body.block.arg_types)
-        if found != expected:
+        actual = list(self.body.block.arg_types)
+        if actual != expected:
             raise VerifyException(
                 f"expected body arguments {_format_types(expected)}, got "
-                f"{_format_types(found)}"
+                f"{_format_types(actual)}"
             )
         carried = expected[len(self.steps) :]
         for what, values in (
@@ -241,12 +242,12 @@ class WhileOp(IRDLOperation):
                 )
 
     def is_destination(self, position: int) -> bool:
-        """Return `True` if the loop only writes a carried value, and never reads it."""
+        """Return `True` if the loop only writes a carried value."""
         return self._find_reader(position) is None
 
     def _find_reader(self, position: int) -> Operation | None:
         """
-        Return an operation that uses a carried value otherwise than as a destination;
+        Return an operation that uses a carried value other than as a destination;
         `None` if there is none.
         """
         destination = self.carried_values[position]

@@ -3,7 +3,7 @@ Table of the core ATen operations that can be imported.
 
     python -m tlf.frontend.torch.aten_support > docs/aten.md
 
-With `--converted`, the names of all operations with a converter, a line for each:
+With `--converted`, list the names of all operations with a converter, one per line:
 
     python -m tlf.frontend.torch.aten_support --converted > test/frontend/converted.txt
 """
@@ -38,13 +38,16 @@ decomposes is decomposed.
 
 
 def core_operations() -> Iterator[Any]:
-    """The overloads that PyTorch counts as core ATen, by name."""
+    """Iterate over the overloads of core ATen, sorted by name."""
     library: Any = torch
     registered: list[str] = library._C._dispatch_get_all_op_names()
     for name in sorted(registered):
-        namespace, _, rest = name.partition("::")
-        if namespace == "aten" and torch.Tag.core in (found := overload(rest)).tags:
-            yield found
+        namespace, _, name_in_namespace = name.partition("::")
+        if (
+            namespace == "aten"
+            and torch.Tag.core in (operation := overload(name_in_namespace)).tags
+        ):
+            yield operation
 
 
 def support_kind(operation: Any) -> str:
@@ -55,7 +58,7 @@ def support_kind(operation: Any) -> str:
 
 
 def format_page() -> str:
-    """The table, as a page of the manual."""
+    """Format the table as a page of the manual."""
     core = list(core_operations())
     others = len(set(CONVERTERS) - set(core))
     rows = [
@@ -67,7 +70,7 @@ def format_page() -> str:
 
 
 def list_converted() -> str:
-    """The names of all operations with a converter, a line for each."""
+    """Return the names of all operations with a converter, one per line."""
     names = sorted(str(each).removeprefix("aten.") for each in CONVERTERS)
     return "".join(f"{name}\n" for name in names)
 

@@ -26,7 +26,7 @@ from tlf.frontend.torch.node_locations import location_of
 from tlf.frontend.torch.registry import CONVERTERS, Converter, overload
 
 Value: TypeAlias = SSAValue | Sequence[SSAValue | None]
-"""The result of a node: a tensor, or several of which some are not computed."""
+"""Result of a node: a tensor, or several, some of which may not be computed."""
 
 TAKES_EMPTY = frozenset(
     [
@@ -34,7 +34,7 @@ TAKES_EMPTY = frozenset(
         for name in ("cat", "diagonal_scatter", "slice_scatter")
     ]
 )
-"""Operations whose converters take tensors without elements."""
+"""Operations whose converters accept tensors without elements."""
 
 Lookup = Callable[[fx.Node], Value | EmptyTensor]
 
@@ -50,45 +50,50 @@ class Refusal:
 
     text: str
     is_fault: bool = False
-    """True if the conversion failed; false if TLF has none."""
+    """True if the conversion failed; false if there is no conversion."""
 
 
 def fake_tensors(node: fx.Node) -> tuple[torch.Tensor | None, ...]:
-    """The fake tensors that stand for the results of a node."""
+    """
+    Return the fake tensors of the results of a node. Raises `Unsupported` for results
+    other than tensors, and for shapes that depend on data.
+    """
     value: object = node.meta.get("val")
     if isinstance(value, torch.Tensor):
-        found: tuple[torch.Tensor | None, ...] = (value,)
+        tensors: tuple[torch.Tensor | None, ...] = (value,)
     elif isinstance(value, tuple | list):
-        found = tuple(
+        tensors = tuple(
             each if isinstance(each, torch.Tensor) else None
             for each in cast(Sequence[object], value)
         )
     else:
         raise Unsupported(f"expected a tensor, got {type(value).__name__}")
-    shapes = [tuple(each.shape) for each in found if each is not None]
+    shapes = [tuple(each.shape) for each in tensors if each is not None]
     if any(type(extent) is not int for shape in shapes for extent in shape):
         raise Unsupported("expected a shape that does not depend on data")
-    return found
+    return tensors
 
 
 def name_of(target: object) -> str:
-    """The name of an operation, as messages write it."""
+    """Return the name of an operation in messages."""
     if isinstance(target, OpOverload):
         return str(target)
     return getattr(target, "__name__", None) or str(target)
 
 
 def original_name(node: fx.Node) -> str:
-    """The name of what a call stands for before it was taken apart, and its own."""
+    """
+    Return the name of the operation that a call was decomposed from, with its own.
+    """
     name = name_of(node.target)
-    written = name_of(node.meta.get("original_aten") or node.target)
-    return name if written == name else f"{written} ({name})"
+    original = name_of(node.meta.get("original_aten") or node.target)
+    return name if original == name else f"{original} ({name})"
 
 
 def convert(node: fx.Node, builder: Builder, lookup: Lookup) -> Value:
     """
-    Put the operations for a call into a program, and return its result. Raises
-    `Unsupported` for what TLF has not.
+    Emit the operations for a call, and return its result. Raises `Unsupported` if there
+    is no conversion.
     """
     if node.target is getitem:
         return _convert_getitem(node, lookup)
@@ -112,11 +117,11 @@ def convert(node: fx.Node, builder: Builder, lookup: Lookup) -> Value:
     except TypeError as error:
         raise Unsupported(f"{name_of(node.target)}: {error}") from error
     try:
-        found: Value = converter(*call.args, **call.kwargs)
+        result: Value = converter(*call.args, **call.kwargs)
     except VerifyException as error:
         raise Unsupported(f"{name_of(node.target)}: {error}") from error
-    _check_results(found, results)
-    return found
+    _check_results(result, results)
+    return result
 
 
 def _check_results(found: Value, types: Sequence[Attribute]) -> None:
@@ -134,7 +139,7 @@ def _signature_of(converter: Converter) -> Signature:
 
 
 def _used_tensors(node: fx.Node) -> Sequence[torch.Tensor | None]:
-    """The results of a node that have an element type of TLF, up to the last used."""
+    """Return the fake tensors of the results of a node, up to the last used result."""
     tensors = fake_tensors(node)
     if isinstance(node.meta.get("val"), torch.Tensor):
         return tensors
@@ -142,7 +147,7 @@ def _used_tensors(node: fx.Node) -> Sequence[torch.Tensor | None]:
 
 
 def _used_indices(node: fx.Node) -> Sequence[int]:
-    """Return the indices of the used results of a node with several."""
+    """Return the indices of the used results of a node with several results."""
     used = [user.args[1] for user in node.users if user.target is getitem]
     return [each for each in used if isinstance(each, int)]
 
@@ -153,7 +158,9 @@ def _convert_getitem(node: fx.Node, lookup: Lookup) -> SSAValue:
 
 
 def _select_result(source: fx.Node, found: Value, index: int) -> SSAValue:
-    """One of several results of a node. Raises `Unsupported`."""
+    """
+    Return one of several results of a node. Raises `Unsupported` if it is not computed.
+    """
     value = cast(Sequence[SSAValue | None], found)[index]
     if value is None:
         raise Unsupported(f"{name_of(source.target)}: result {index} is not computed")
@@ -162,8 +169,8 @@ def _select_result(source: fx.Node, found: Value, index: int) -> SSAValue:
 
 def find_refusal(node: fx.Node, objection: Objection | None = None) -> Refusal | None:
     """
-    Return why a call cannot be converted; `None` if it can. A target may object to the
-    operations that it becomes.
+    Return the reason why a call cannot be converted; `None` if it can. `objection` may
+    reject the operations that it is converted to.
     """
     if node.target is getitem:
         return None
@@ -184,12 +191,12 @@ def find_refusal(node: fx.Node, objection: Objection | None = None) -> Refusal |
 
 def _convert_alone(node: fx.Node) -> tuple[Block, list[SSAValue]]:
     """
-    The operations that a call becomes by itself, and their results. Raises what its
-    conversion raises.
+    Convert a call in a block of its own, and return the block and the results. Raises
+    the exceptions of the conversion.
     """
     block = Block()
 
-    def make_stand_in(argument: fx.Node) -> Value | EmptyTensor:
+    def make_argument(argument: fx.Node) -> Value | EmptyTensor:
         values = [
             None if tensor is None else _make_argument(block, tensor)
             for tensor in fake_tensors(argument)
@@ -201,30 +208,30 @@ def _convert_alone(node: fx.Node) -> tuple[Block, list[SSAValue]]:
     for tensor in _used_tensors(node):
         if tensor is not None and 0 in tuple(tensor.shape):
             raise Unsupported(EMPTY)
-    found = convert(node, Builder(InsertPoint.at_end(block)), make_stand_in)
+    result = convert(node, Builder(InsertPoint.at_end(block)), make_argument)
     for index in _used_indices(node):
-        _select_result(node, found, index)
-    values = (found,) if isinstance(found, SSAValue) else found
+        _select_result(node, result, index)
+    values = (result,) if isinstance(result, SSAValue) else result
     return block, [value for value in values if value is not None]
 
 
 def _make_argument(block: Block, tensor: torch.Tensor) -> SSAValue | None:
-    """An argument for a tensor; none for one without elements."""
+    """Insert a block argument for a tensor; `None` for a tensor without elements."""
     type_ = type_of(tensor)
     return None if 0 in type_.get_shape() else block.insert_arg(type_, 0)
 
 
 def empty_result_of(node: fx.Node) -> Any:
-    """The result of a node none of whose results has elements; none for others."""
+    """Return the result of a node if none of its tensors has elements, else `None`."""
     try:
         tensors = fake_tensors(node)
     except Unsupported:
         return None
-    made = [
+    empty = [
         torch.empty(tuple(each.shape), dtype=each.dtype)
         for each in tensors
         if each is not None and 0 in tuple(each.shape)
     ]
-    if not made or len(made) < len(tensors):
+    if not empty or len(empty) < len(tensors):
         return None
-    return made[0] if isinstance(node.meta.get("val"), torch.Tensor) else tuple(made)
+    return empty[0] if isinstance(node.meta.get("val"), torch.Tensor) else tuple(empty)

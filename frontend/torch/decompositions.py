@@ -25,8 +25,8 @@ _UNDECOMPOSED = frozenset(
     overload(f"{name}.default") for name in ("lift", "lift_fresh", "complex", "polar")
 )
 """
-Operations without a decomposition: those that turn a tensor held by a graph into a
-traced one, which PyTorch looks for, and those that make complex numbers, which are not
+Operations that are not decomposed: those that turn a tensor of a graph into a traced
+one, which PyTorch looks for, and those that create complex numbers, which are not
 imported.
 """
 
@@ -34,18 +34,19 @@ imported.
 @cache
 def decompositions() -> Table:
     """
-    PyTorch's own decompositions of all operations that have one and no converter: those
-    of core ATen, then any other; and those of this package.
+    Return the decompositions of all operations without a converter: those of
+    `core_decompositions`, and PyTorch's own for other operations.
     """
-    others: Table = cast(Any, library).decomposition_table
-    return {**_without_converter(others), **core_decompositions()}
+    library_table: Table = cast(Any, library).decomposition_table
+    return {**_without_converter(library_table), **core_decompositions()}
 
 
 @cache
 def core_decompositions() -> Table:
     """
-    Those of core ATen, of layers, of bags, of unpooling and of ramps. All are
-    functional: of the others some write to tensors, which PyTorch refuses in a graph.
+    Return the decompositions of core ATen, fused layers, embedding bags, unpooling and
+    `linspace`. All are functional; some of PyTorch's other decompositions write to
+    tensors, which it rejects in a graph.
     """
     core: Table = dict(cast(Any, library).core_aten_decompositions())
     ours = {**FUSED_LAYERS, **EMBEDDING_BAGS, **UNPOOLING, **LINSPACE}

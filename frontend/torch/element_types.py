@@ -41,7 +41,7 @@ DTYPES: Mapping[Attribute, torch.dtype] = {
 
 
 def element_of_dtype(dtype: torch.dtype) -> Attribute:
-    """The element type for a dtype. Raises `Unsupported`."""
+    """Return the element type of a dtype. Raises `Unsupported` for other dtypes."""
     if (element := ELEMENTS.get(dtype)) is None:
         listed = ", ".join(str(each).removeprefix("torch.") for each in ELEMENTS)
         name = str(dtype).removeprefix("torch.")
@@ -51,8 +51,8 @@ def element_of_dtype(dtype: torch.dtype) -> Attribute:
 
 def type_of(tensor: torch.Tensor) -> AnyTensor:
     """
-    The type of a tensor, or of a fake one. Raises `Unsupported` for dynamic shapes,
-    sparse layouts and dtypes that TLF has not.
+    Return the type of a tensor or fake tensor. Raises `Unsupported` for dynamic shapes,
+    sparse layouts and unsupported dtypes.
     """
     if tensor.layout != torch.strided:
         raise Unsupported(f"expected a dense tensor, got layout {tensor.layout}")
@@ -65,7 +65,7 @@ def type_of(tensor: torch.Tensor) -> AnyTensor:
 
 
 def to_array(tensor: torch.Tensor) -> Array:
-    """The elements of a tensor as a numpy array; shares memory on the CPU."""
+    """Return the elements of a tensor as a numpy array; shares memory on the CPU."""
     host = cast(Any, tensor.detach().resolve_conj().resolve_neg().cpu().contiguous())
     if tensor.dtype == torch.bfloat16:
         return host.view(torch.int16).numpy().view(dtype_of(bf16))
@@ -73,11 +73,11 @@ def to_array(tensor: torch.Tensor) -> Array:
 
 
 def to_tensor(array: Array) -> torch.Tensor:
-    """A tensor with the elements of a numpy array; shares memory where it can."""
-    whole = np.ascontiguousarray(array).reshape(array.shape)
-    if not whole.flags.writeable:
-        whole = whole.copy()
-    make = cast(Any, torch.from_numpy)
-    if whole.dtype == dtype_of(bf16):
-        return make(whole.view(np.int16)).view(torch.bfloat16)
-    return make(whole)
+    """Return a tensor with the elements of a numpy array; shares memory if possible."""
+    contiguous = np.ascontiguousarray(array).reshape(array.shape)
+    if not contiguous.flags.writeable:
+        contiguous = contiguous.copy()
+    from_numpy = cast(Any, torch.from_numpy)
+    if contiguous.dtype == dtype_of(bf16):
+        return from_numpy(contiguous.view(np.int16)).view(torch.bfloat16)
+    return from_numpy(contiguous)

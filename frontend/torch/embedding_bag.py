@@ -24,33 +24,42 @@ def _embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int = -1,
 ) -> tuple[Tensor, ...]:
-    """Offsets say where in the indices each bag starts; padding is in none."""
+    """
+    Reduce the rows of each bag. `offsets` has the start of each bag in the indices;
+    padding indices belong to no bag.
+    """
     starts = offsets[:-1] if include_last_offset else offsets
-    places = torch.arange(indices.shape[0], dtype=offsets.dtype, device=offsets.device)
-    bag: Tensor = (places[:, None] >= starts).sum(1) - 1
+    positions = torch.arange(
+        indices.shape[0], dtype=offsets.dtype, device=offsets.device
+    )
+    bag: Tensor = (positions[:, None] >= starts).sum(1) - 1
     wide = torch.float32 if table.dtype.itemsize == 2 else table.dtype
     rows = table[indices].to(wide)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights[:, None]
-    kept = (indices != padding_idx)[:, None]
+    is_counted = (indices != padding_idx)[:, None]
     shape = (starts.shape[0], table.shape[1])
-    size: Tensor = T.zeros(shape[0], 1, dtype=wide).index_add(0, bag, kept.to(wide))
+    size: Tensor = T.zeros(shape[0], 1, dtype=wide).index_add(
+        0, bag, is_counted.to(wide)
+    )
     if mode == _MAX:
-        least = torch.finfo(wide).min
-        into = bag[:, None].expand(rows.shape)
-        found: Tensor = T.full(shape, least, dtype=wide).scatter_reduce(
-            0, into, rows.masked_fill(~kept, least), "amax"
+        minimum = torch.finfo(wide).min
+        targets = bag[:, None].expand(rows.shape)
+        result: Tensor = T.full(shape, minimum, dtype=wide).scatter_reduce(
+            0, targets, rows.masked_fill(~is_counted, minimum), "amax"
         )
-        found = found.masked_fill(size == 0, 0)
+        result = result.masked_fill(size == 0, 0)
     else:
-        found = T.zeros(shape, dtype=wide).index_add(0, bag, rows.masked_fill(~kept, 0))
-        found = found / size.clamp(min=1) if mode == _MEAN else found
+        result = T.zeros(shape, dtype=wide).index_add(
+            0, bag, rows.masked_fill(~is_counted, 0)
+        )
+        result = result / size.clamp(min=1) if mode == _MEAN else result
     sizes = size[:, 0].to(offsets.dtype)
-    return found.to(table.dtype), bag, sizes, sizes
+    return result.to(table.dtype), bag, sizes, sizes
 
 
 EMBEDDING_BAGS: Mapping[Any, Callable[..., Any]] = {
     T.ops.aten._embedding_bag.default: _embedding_bag,
     T.ops.aten._embedding_bag_forward_only.default: _embedding_bag,
 }
-"""Decomposition of each operation on bags."""
+"""Decomposition of each embedding bag operation."""

@@ -1,4 +1,4 @@
-"""A builder of graph operations for the converters of ATen."""
+"""Builder of graph operations for the converters of ATen."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tlf.dialects.types import (
 
 Number = bool | int | float
 Operand = SSAValue | Number
-"""A tensor, or a number of Python, which takes the type of what it meets."""
+"""Tensor, or Python number that takes the type of the other operands."""
 
 
 class EmptyTensor:
@@ -51,8 +51,8 @@ def wrap_integer(value: int, width: int) -> int:
 @dataclass
 class Emitter:
     """
-    Builds operations at one place of a program, for an operation of ATen with results
-    of types `results`.
+    Builder of operations at an insertion point, for an ATen operation with results of
+    types `results`.
     """
 
     builder: Builder
@@ -61,46 +61,46 @@ class Emitter:
 
     @property
     def type(self) -> AnyTensor:
-        """The type of the first result."""
+        """Type of the first result."""
         return self.results[0]
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the first result."""
+        """Shape of the first result."""
         return self.type.get_shape()
 
     @property
     def element(self) -> Attribute:
-        """The element type of the first result."""
+        """Element type of the first result."""
         return self.type.element_type
 
     @property
     def wide(self) -> Attribute:
-        """The element type to compute formulas of the first result in."""
+        """Element type in which formulas of the first result are computed."""
         return accumulator_of(self.element) if is_float(self.element) else self.element
 
     def emit(self, op: Operation) -> SSAValue:
-        """The first result of an operation, put into the program."""
+        """Insert an operation, and return its first result."""
         return self.emit_all(op)[0]
 
     def emit_all(self, op: Operation) -> Sequence[SSAValue]:
-        """The results of an operation, put into the program."""
+        """Insert an operation, and return its results."""
         op.location = self.location
         return self.builder.insert(op).results
 
     def scalar(self, value: Number, element: Attribute) -> SSAValue:
-        """A scalar. Integers that a type has not wrap around."""
+        """Emit a scalar constant. Integers wrap to the range of the type."""
         dtype = dtype_of(element)
         if dtype.kind == "i" and type(value) is int:
             value = wrap_integer(value, 8 * dtype.itemsize)
         return self.emit(graph.ConstantOp.from_splat(value, TensorType(element, [])))
 
     def constant(self, array: Array, element: Attribute) -> SSAValue:
-        """A constant."""
+        """Emit a constant."""
         return self.emit(graph.ConstantOp(array, TensorType(element, array.shape)))
 
     def cast(self, value: Operand, element: Attribute) -> SSAValue:
-        """The value in an element type."""
+        """Emit a cast to an element type."""
         if not isinstance(value, SSAValue):
             return self.scalar(value, element)
         if element_of(value) == element:
@@ -117,14 +117,17 @@ class Emitter:
         *operands: Operand,
         element: Attribute | None = None,
     ) -> SSAValue:
-        """An elementwise operation, its operands in the type of the result."""
-        wanted = self.element if element is None else element
-        return self.emit(kind(*(self.cast(each, wanted) for each in operands)))
+        """
+        Emit an elementwise operation on operands cast to `element`, by default that of
+        the result.
+        """
+        operand_element = self.element if element is None else element
+        return self.emit(kind(*(self.cast(each, operand_element) for each in operands)))
 
     def apply_wide(self, kind: type[IRDLOperation], *operands: Operand) -> SSAValue:
         """
-        An elementwise operation in the type of the result, but for numbers and scalars
-        that 16 bits do not hold: with them it is computed in f32 and rounded once.
+        Emit an elementwise operation in the type of the result. If 16 bits cannot
+        represent a number or scalar operand, it is computed in f32 and rounded once.
         """
         if not any(self._needs_promotion(each) for each in operands):
             return self.apply(kind, *operands)
@@ -140,33 +143,33 @@ class Emitter:
         if isinstance(value, SSAValue):
             return not shape_of(value) and element_of(value) in (f32, f64, i32, i64)
         with np.errstate(all="ignore"):
-            held = np.float64(value).astype(dtype_of(self.element))
-        return float(held) != value
+            rounded = np.float64(value).astype(dtype_of(self.element))
+        return float(rounded) != value
 
     def round_then_promote(self, value: Operand) -> SSAValue:
-        """Round a value to the type of the result, then promote it."""
+        """Emit a cast to the type of the result, then one to the wide type."""
         return self.cast(self.cast(value, self.element), self.wide)
 
     def add(self, lhs: Operand, rhs: Operand, element: Attribute) -> SSAValue:
-        """The sum, in an element type."""
+        """Emit a sum in an element type."""
         return self.apply(graph.AddOp, lhs, rhs, element=element)
 
     def sub(self, lhs: Operand, rhs: Operand, element: Attribute) -> SSAValue:
-        """The difference, in an element type."""
+        """Emit a difference in an element type."""
         return self.apply(graph.SubOp, lhs, rhs, element=element)
 
     def mul(self, lhs: Operand, rhs: Operand, element: Attribute) -> SSAValue:
-        """The product, in an element type."""
+        """Emit a product in an element type."""
         return self.apply(graph.MulOp, lhs, rhs, element=element)
 
     def div(self, lhs: Operand, rhs: Operand, element: Attribute) -> SSAValue:
-        """The quotient, in an element type."""
+        """Emit a quotient in an element type."""
         return self.apply(graph.DivOp, lhs, rhs, element=element)
 
     def compare(
         self, lhs: Operand, rhs: Operand, relation: str, element: Attribute
     ) -> SSAValue:
-        """Emit the comparison of two tensors in an element type."""
+        """Emit a comparison of two tensors in an element type."""
         if element == i1:
             lhs, rhs = (self.cast(each, f32) for each in (lhs, rhs))
         else:
@@ -177,44 +180,44 @@ class Emitter:
         self, condition: SSAValue, lhs: Operand, rhs: Operand, element: Attribute
     ) -> SSAValue:
         """
-        Emit the selection of `lhs` where the condition holds, and of `rhs` elsewhere.
+        Emit a selection of `lhs` where the condition is true, and of `rhs` elsewhere.
         """
-        chosen = [self.cast(each, element) for each in (lhs, rhs)]
-        return self.emit(graph.SelectOp(self.to_bool(condition), *chosen))
+        operands = [self.cast(each, element) for each in (lhs, rhs)]
+        return self.emit(graph.SelectOp(self.to_bool(condition), *operands))
 
     def to_bool(self, value: SSAValue) -> SSAValue:
-        """Emit the test that elements are not zero."""
+        """Emit a test that elements are not zero."""
         element = element_of(value)
         return value if element == i1 else self.compare(value, 0, "ne", element)
 
     def reduce(
         self, value: SSAValue, kind: str, axes: Sequence[int], keepdims: bool = False
     ) -> SSAValue:
-        """The sum, product, maximum or minimum along axes."""
+        """Emit a sum, product, maximum or minimum along axes."""
         if not axes:
             return value
         return self.emit(graph.ReduceOp(value, kind, axes, keepdims))
 
     def reshape(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
-        """The value under another shape."""
+        """Emit a reshape."""
         if shape_of(value) == tuple(shape):
             return value
         return self.emit(graph.ReshapeOp(value, shape))
 
     def permute(self, value: SSAValue, order: Sequence[int]) -> SSAValue:
-        """The value with its axes in another order."""
+        """Emit a permutation of axes."""
         if list(order) == list(range(len(order))):
             return value
         return self.emit(graph.TransposeOp(value, order))
 
     def broadcast(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
-        """The value repeated to a shape."""
+        """Emit a broadcast to a shape."""
         if shape_of(value) == tuple(shape):
             return value
         return self.emit(graph.BroadcastOp(value, shape))
 
     def concat(self, values: Sequence[SSAValue], axis: int) -> SSAValue:
-        """Tensors one after the other along an axis."""
+        """Emit a concatenation along an axis."""
         if len(values) == 1:
             return values[0]
         return self.emit(graph.ConcatOp(values, axis))
@@ -222,7 +225,7 @@ class Emitter:
     def slice(
         self, value: SSAValue, axis: int, start: int, stop: int, step: int = 1
     ) -> SSAValue:
-        """Some of the elements along an axis."""
+        """Emit a slice along an axis."""
         shape = shape_of(value)
         offsets, sizes, strides = [0] * len(shape), list(shape), [1] * len(shape)
         offsets[axis], strides[axis] = start, step
@@ -234,10 +237,13 @@ class Emitter:
     def pad(
         self, value: SSAValue, low: Sequence[int], high: Sequence[int], fill: Number = 0
     ) -> SSAValue:
-        """The value with `fill` around it; negative widths crop."""
+        """Emit a padding with `fill`; negative widths crop."""
         extents = shape_of(value)
-        kept = zip(extents, low, high, strict=True)
-        if any(extent + min(one, 0) + min(two, 0) <= 0 for extent, one, two in kept):
+        bounds = zip(extents, low, high, strict=True)
+        if any(
+            extent + min(before_width, 0) + min(after_width, 0) <= 0
+            for extent, before_width, after_width in bounds
+        ):
             shape = [sum(each) for each in zip(extents, low, high, strict=True)]
             return self.broadcast(self.scalar(fill, element_of(value)), shape)
         for axis, (before, after) in enumerate(zip(low, high, strict=True)):
@@ -250,10 +256,10 @@ class Emitter:
         return self.emit(graph.PadOp(value, low, high, fill))
 
     def iota(self, extent: int, element: Attribute) -> SSAValue:
-        """The numbers from 0, `extent` of them."""
+        """Emit the integers from 0 to `extent - 1`."""
         return self.emit(graph.IotaOp(TensorType(element, [extent]), 0))
 
     def take(self, value: SSAValue, indices: Sequence[int], axis: int) -> SSAValue:
-        """The elements at known indices along an axis."""
-        places = self.constant(np.asarray(indices, np.int64), i64)
-        return self.emit(graph.TakeOp(value, places, axis))
+        """Emit a gather of the elements at known indices along an axis."""
+        constant = self.constant(np.asarray(indices, np.int64), i64)
+        return self.emit(graph.TakeOp(value, constant, axis))

@@ -33,28 +33,32 @@ _LOG = logging.getLogger("tlf.torch")
 @dataclass(frozen=True)
 class ImportedProgram:
     """
-    A function whose arguments are the inputs of a module and, by their names in it, its
-    parameters and buffers.
+    Imported function, whose arguments are the inputs of a module, and its parameters
+    and buffers by name.
     """
 
     function: ImportedFunction
     weights: Mapping[str, torch.Tensor]
     """Parameters, buffers and constants, by the names of their arguments."""
     arguments: tuple[str | int, ...]
-    """For each argument of the function: the weight, or the number of the input."""
+    """
+    For each argument of the function: the name of a weight, or the index of an input.
+    """
     outputs: tuple[int, ...]
     """Indices of the graph's outputs that are outputs of the module."""
     mutated: Mapping[int, str | int]
-    """Outputs of the graph that replace a buffer, as running statistics do, or the
-    input of a number."""
+    """
+    Outputs of the graph that replace a buffer, such as running statistics, or the input
+    with an index.
+    """
     constants: Mapping[int, Any]
-    """Inputs that are not tensors, which the program was made for."""
+    """Inputs other than tensors, by index; the program is specialized for them."""
     in_spec: pytree.TreeSpec
     out_spec: pytree.TreeSpec
 
     @property
     def module(self) -> ModuleOp:
-        """The program."""
+        """Module of the program."""
         return self.function.module
 
 
@@ -64,7 +68,7 @@ def from_torch(
     options: Mapping[str, Any] | None = None,
 ) -> ImportedProgram:
     """
-    Import a module of PyTorch, or a program that `torch.export` made.
+    Import a PyTorch module, or a program from `torch.export`.
 
     `inputs` and `options` are example arguments of `forward`; their shapes and dtypes
     become those of the program. Raises `ImportFailure`.
@@ -76,9 +80,9 @@ def from_torch(
 
 @contextmanager
 def _import_settings() -> Generator[None]:
-    """Attention is taken apart, and nothing is kept for gradients."""
+    """Decompose attention, and save nothing for gradients."""
     with warnings.catch_warnings(), sdpa_kernel([SDPBackend.MATH]), torch.no_grad():
-        # PyTorch copies its own trees in a way that it warns of.
+        # PyTorch's copies of its own trees emit a FutureWarning.
         warnings.filterwarnings("ignore", category=FutureWarning, module="copyreg")
         yield
 
@@ -89,18 +93,18 @@ def export_module(
     inputs: Sequence[Any],
     options: Mapping[str, Any] | None = None,
 ) -> ExportedProgram:
-    """A module as PyTorch exports it. Raises `ImportFailure`."""
-    arguments, named = tuple(inputs), dict(options or {})
+    """Export a module with `torch.export`. Raises `ImportFailure`."""
+    arguments, keywords = tuple(inputs), dict(options or {})
     try:
         with _silence_logger("torch._subclasses.fake_tensor"):
-            return torch.export.export(module, arguments, named, strict=False)
+            return torch.export.export(module, arguments, keywords, strict=False)
     except Exception as error:
         raise _make_failure("torch.export", error) from error
 
 
 @contextmanager
 def _silence_logger(name: str) -> Generator[None]:
-    """Keep a logger of PyTorch from writing the traceback of a raised error."""
+    """Suppress a PyTorch logger, which writes the traceback of a raised error."""
     logger = logging.getLogger(name)
     logger.addFilter(_drop_record)
     try:
@@ -110,7 +114,7 @@ def _silence_logger(name: str) -> Generator[None]:
 
 
 def _drop_record(record: logging.LogRecord) -> bool:
-    """Return `False`, so that a logger leaves out a record."""
+    """Return `False`, so that a logger drops a record."""
     del record
     return False
 
@@ -122,11 +126,14 @@ def _make_failure(what: str, error: Exception) -> ImportFailure:
 
 @_import_settings()
 def decompose_program(program: ExportedProgram) -> ExportedProgram:
-    """A program in the operations that are converted, as far as PyTorch knows how."""
+    """
+    Decompose a program into operations with converters, as far as decompositions exist.
+    Raises `ImportFailure`.
+    """
     if find_noop_dropout(program.graph):
         program = _copy_program(program)
-        for gone, operand in replace_noop_dropout(program.graph).items():
-            program.graph_signature.replace_all_uses(gone, operand)
+        for erased, operand in replace_noop_dropout(program.graph).items():
+            program.graph_signature.replace_all_uses(erased, operand)
     if is_converted(program):
         return program
     try:
@@ -136,7 +143,7 @@ def decompose_program(program: ExportedProgram) -> ExportedProgram:
 
 
 def _copy_program(program: Any) -> ExportedProgram:
-    """A program with a graph of its own, and the same tensors."""
+    """Return a program with a copy of the graph, and the same tensors."""
     return ExportedProgram(
         program.graph_module,
         deepcopy(program.graph),
@@ -151,12 +158,15 @@ def _copy_program(program: Any) -> ExportedProgram:
 
 
 def _run_decompositions(program: Any) -> ExportedProgram:
-    """A program in the operations of decompositions, of functional ones at least."""
+    """
+    Run all decompositions; if PyTorch rejects one, run only the functional core
+    decompositions.
+    """
     try:
         return program.run_decompositions(decompositions())
     except AssertionError as error:
         # PyTorch asserts that no operation of a graph writes to a tensor.
-        _LOG.info("taken apart by core decompositions alone: %s", error)
+        _LOG.info("decomposed by core decompositions only: %s", error)
     return program.run_decompositions(core_decompositions())
 
 
@@ -170,8 +180,8 @@ def import_program(program: ExportedProgram) -> ImportedProgram:
         if isinstance(source, str)
     }
     optional = [
-        place
-        for place, source in enumerate(sources)
+        index
+        for index, source in enumerate(sources)
         if source in weights or source in constants
     ]
     labels = [
@@ -182,7 +192,7 @@ def import_program(program: ExportedProgram) -> ImportedProgram:
         program, dict(zip(names, sources, strict=True))
     )
     fixed = set(weights) - set(mutated.values())
-    parameters = [place for place, source in enumerate(sources) if source in fixed]
+    parameters = [index for index, source in enumerate(sources) if source in fixed]
     function = import_graph(program.graph_module, labels, optional, parameters)
     call = program.call_spec
     return ImportedProgram(
@@ -198,7 +208,7 @@ def import_program(program: ExportedProgram) -> ImportedProgram:
 
 
 def _refuse_effects(program: ExportedProgram) -> None:
-    """Raise `ImportFailure` for the first operation that PyTorch must not leave out."""
+    """Raise `ImportFailure` for the first operation with side effects."""
     for node in program.graph.nodes:
         if node.op == "call_function" and name_of(node.target) == "with_effects":
             raise ImportFailure(f"no conversion of {name_of(node.args[1])}")
@@ -208,8 +218,8 @@ def _classify_inputs(
     program: ExportedProgram,
 ) -> tuple[list[str], list[str | int], dict[int, Any]]:
     """
-    Of each input of the graph, its name and what it is: a weight or the number of an
-    input of the module. Then the inputs of the module that are not tensors.
+    Return the names of the graph's inputs, the origin of each, which is a weight name
+    or the index of a module input, and the module inputs that are not tensors.
     """
     names, sources, constants = list[str](), list[str | int](), dict[int, Any]()
     count = 0
@@ -250,7 +260,7 @@ def _classify_outputs(
 
 def _find_weight(program: ExportedProgram, target: str) -> torch.Tensor:
     for table in (program.state_dict, program.constants):
-        found = table.get(target)
-        if isinstance(found, torch.Tensor):
-            return found
+        tensor = table.get(target)
+        if isinstance(tensor, torch.Tensor):
+            return tensor
     raise ImportFailure(f"expected a tensor `{target}` in the program, got none")

@@ -1,6 +1,6 @@
 """
-Decompositions of fused layers, which `torch.nn` uses where no gradient is needed: one
-operation for all of attention, one for a layer of a transformer.
+Decompositions of fused layers that `torch.nn` uses if no gradient is needed: multi-head
+attention, and a transformer encoder layer.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ T: Any = torch
 
 def _mask_scores(scores: Tensor, mask: Tensor | None, kind: int | None) -> Tensor:
     """
-    Scores, of which those that the mask has are left out. Of kind 0 the mask is of
-    pairs of tokens, of kind 1 of tokens in each sequence, of kind 2 of all scores.
+    Set the scores that the mask selects to minus infinity. The mask is over pairs of
+    tokens if `kind` is 0, over the tokens of each sequence if it is 1, and over all
+    scores if it is 2.
     """
     if mask is None:
         return scores
@@ -44,17 +45,17 @@ def _attention(
 ) -> tuple[Tensor, Tensor]:
     head = width // heads
     rows: list[Tensor] = []
-    parts = zip((query, key, value), weight.chunk(3), bias.chunk(3), strict=True)
-    for x, part, offset in parts:
-        projected = functional.linear(x, part, offset)
+    projections = zip((query, key, value), weight.chunk(3), bias.chunk(3), strict=True)
+    for x, projection, offset in projections:
+        projected = functional.linear(x, projection, offset)
         rows.append(projected.view(*x.shape[:2], heads, head).transpose(1, 2))
     scores = T.matmul(rows[0] * head**-0.5, rows[1].transpose(2, 3))
-    chances: Tensor = T.softmax(_mask_scores(scores, mask, mask_type), -1)
-    found = T.matmul(chances, rows[2]).transpose(1, 2).reshape(query.shape)
-    result = functional.linear(found, output_weight, output_bias)
+    probabilities: Tensor = T.softmax(_mask_scores(scores, mask, mask_type), -1)
+    attended = T.matmul(probabilities, rows[2]).transpose(1, 2).reshape(query.shape)
+    result = functional.linear(attended, output_weight, output_bias)
     if not need_weights:
         return result, query.new_empty(0)
-    return result, chances.mean(1) if average_attn_weights else chances
+    return result, probabilities.mean(1) if average_attn_weights else probabilities
 
 
 def _encoder_layer(
@@ -91,8 +92,8 @@ def _encoder_layer(
 
     def apply_attention(value: Tensor) -> Tensor:
         weights = (weight, bias, output_weight, output_bias)
-        same = (value, value, value, width, heads)
-        return _attention(*same, *weights, mask, False, True, mask_type)[0]
+        inputs = (value, value, value, width, heads)
+        return _attention(*inputs, *weights, mask, False, True, mask_type)[0]
 
     def apply_feed_forward(value: Tensor) -> Tensor:
         inner = functional.linear(value, weight_1, bias_1)
@@ -110,4 +111,4 @@ FUSED_LAYERS: Mapping[Any, Callable[..., Any]] = {
     T.ops.aten._native_multi_head_attention.default: _attention,
     T.ops.aten._transformer_encoder_layer_fwd.default: _encoder_layer,
 }
-"""Decomposition of each operation that stands for a layer."""
+"""Decomposition of each fused layer operation."""

@@ -23,17 +23,17 @@ from tlf.frontend.torch.value_checks import needs_value_check
 
 @dataclass(frozen=True)
 class UnconvertedOperation:
-    """An operation that cannot be converted, and why."""
+    """Operation that cannot be converted, with the reason."""
 
     operation: str
     text: str
     is_fault: bool = False
-    """True if its conversion failed, though TLF has the operation."""
+    """True if the conversion failed; false if there is no conversion."""
 
 
 @dataclass(frozen=True)
 class PartitionedGraph:
-    """A graph in which each convertible part is a call of a submodule."""
+    """Graph in which each convertible partition is a call of a submodule."""
 
     module: fx.GraphModule
     submodules: tuple[str, ...]
@@ -43,7 +43,7 @@ class PartitionedGraph:
 
 
 class _NodeSupport(OperatorSupportBase):
-    """Support of nodes: those that can be converted, and the reasons for the others."""
+    """Support of nodes for partitioning, with the reason for each unsupported node."""
 
     def __init__(self, objection: Objection | None, checked: bool) -> None:
         self.objection = objection
@@ -53,11 +53,11 @@ class _NodeSupport(OperatorSupportBase):
     def is_node_supported(
         self, submodules: Mapping[str, torch.nn.Module], node: fx.Node
     ) -> bool:
-        """Return `True` if a node can be in a part."""
+        """Return `True` if a node can be in a partition."""
         return self.refusal_of(node) is None
 
     def refusal_of(self, node: fx.Node) -> Refusal | None:
-        """Return why a node cannot be in a part; `None` if it can."""
+        """Return the reason why a node cannot be in a partition; `None` if it can."""
         if node not in self.refusals:
             self.refusals[node] = self._find_refusal(node)
         return self.refusals[node]
@@ -111,9 +111,10 @@ def partition_graph(
     checked: bool = False,
 ) -> PartitionedGraph:
     """
-    Split a graph of ATen operations with fake tensors in its metadata. A target may
-    object to what an operation becomes. If `checked`, what PyTorch refuses for some
-    indices and divisors is in no part.
+    Partition a graph of ATen operations with fake tensors in its metadata.
+
+    `objection` may reject the operations that a call is converted to. If `checked`,
+    operations whose indices or divisors PyTorch checks are in no partition.
     """
     support = _NodeSupport(objection, checked)
     for node in find_uncertain_layouts(source.graph):
@@ -130,11 +131,13 @@ def partition_graph(
         if node.target is not getitem
         and (refusal := support.refusal_of(node)) is not None
     )
-    kept = [node for node in calls if node.target is not getitem]
+    operations = [node for node in calls if node.target is not getitem]
     _fuse_supported(source, support)
     names = [
         str(node.target)
         for node in source.graph.find_nodes(op="call_module")
         if str(node.target).startswith("fused_")
     ]
-    return PartitionedGraph(source, tuple(names), left_out, len(kept) - len(left_out))
+    return PartitionedGraph(
+        source, tuple(names), left_out, len(operations) - len(left_out)
+    )

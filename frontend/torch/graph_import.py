@@ -41,36 +41,38 @@ from tlf.frontend.torch.registry import CONVERTERS
 
 _UNNAMED = re.compile(r"[^\w$.-]|^(?=\d)|_(?=\d+$)")
 """
-Pattern of text that names of values cannot contain: other characters, a leading digit,
-or a trailing number that the parser would take for its own.
+Pattern of text that value names cannot contain: other characters, a leading digit, or a
+trailing number, which the parser would strip.
 """
 
 
 @dataclass(frozen=True)
 class ConstantOutput:
-    """An output that is known at compile time: a number, nothing, an empty tensor."""
+    """Output that is known at compile time: a number, None, or an empty tensor."""
 
     value: Any
 
     def copy_value(self) -> Any:
-        """The value, which a caller may change."""
+        """Return the value; tensors are cloned, as callers may modify them."""
         return self.value.clone() if isinstance(self.value, Tensor) else self.value
 
 
 @dataclass(frozen=True)
 class ImportedFunction:
-    """A function, and what becomes of the inputs and outputs of its FX graph."""
+    """Function with the mapping of the inputs and outputs of its FX graph."""
 
     module: ModuleOp
     inputs: tuple[int, ...]
-    """The inputs of the graph that are arguments, in their order: those that have
-    elements, and not only a shape."""
+    """
+    Inputs of the graph that are arguments, in order; inputs without elements are
+    omitted.
+    """
     outputs: tuple[int | ConstantOutput, ...]
-    """For each output of the graph: which result it is, or its value."""
+    """For each output of the graph: the index of a result, or a constant."""
 
 
 def value_name(text: str) -> str:
-    """A name that the parser keeps as it is."""
+    """Return a name that the parser preserves."""
     return _UNNAMED.sub(lambda found: "" if found[0] == "_" else "_", text)
 
 
@@ -82,22 +84,27 @@ def import_graph(
     name: str = "main",
 ) -> ImportedFunction:
     """
-    Convert a graph of ATen operations with fake tensors in its metadata. `names` are
-    those of the arguments; `optional` ones are left out where nothing uses them, and
-    `parameters` hold weights. Raises `ImportFailure`, naming the operation and its
-    place.
+    Convert a graph of ATen operations with fake tensors in its metadata.
+
+    `names` are the names of the arguments. Unused `optional` arguments are omitted;
+    `parameters` are weights. Raises `ImportFailure` with the operation and its
+    location.
     """
-    found = _GraphImporter(source, names, optional, name).run()
-    (function,) = (op for op in found.module.ops if isinstance(op, func.FuncOp))
-    places = [at for at, each in enumerate(found.inputs) if each in parameters]
-    if places:
-        mark_parameters(function, places)
-    _declare_layouts(source, found, function, places)
-    return found
+    imported = _GraphImporter(source, names, optional, name).run()
+    (function,) = (op for op in imported.module.ops if isinstance(op, func.FuncOp))
+    weights = [
+        argument for argument, each in enumerate(imported.inputs) if each in parameters
+    ]
+    if weights:
+        mark_parameters(function, weights)
+    _declare_layouts(source, imported, function, weights)
+    return imported
 
 
 def result_orders(imported: ImportedFunction) -> list[Sequence[int] | None]:
-    """Of each result, the order of its axes in memory that PyTorch has it in."""
+    """
+    Return the order of axes in memory that PyTorch has for each result, or `None`.
+    """
     functions = [op for op in imported.module.ops if isinstance(op, func.FuncOp)]
     declared = get_result_layouts(functions[0])
     return [None if each == ANY_LAYOUT else each for each in declared]
@@ -110,28 +117,32 @@ def _declare_layouts(
     weights: Container[int],
 ) -> None:
     """
-    Let arguments and results lie as the strides of their tensors say, but for weights,
-    which are put in order once.
+    Declare the layouts of arguments and results by the strides of their tensors.
+    Weights are excluded: they are reordered once.
     """
     placeholders = source.graph.find_nodes(op="placeholder")
     inputs = {
-        at: _axis_order_of(placeholders[position])
-        for at, position in enumerate(found.inputs)
-        if at not in weights
+        index: _axis_order_of(placeholders[position])
+        for index, position in enumerate(found.inputs)
+        if index not in weights
     }
     (output,) = source.graph.find_nodes(op="output")
     nodes = [output.args[0]] if isinstance(output.args[0], fx.Node) else output.args[0]
     results = {
-        place: _axis_order_of(node)
-        for node, place in zip(cast(Sequence[Any], nodes), found.outputs, strict=True)
-        if isinstance(place, int)
+        result: _axis_order_of(node)
+        for node, result in zip(cast(Sequence[Any], nodes), found.outputs, strict=True)
+        if isinstance(result, int)
     }
-    set_argument_layouts(function, {at: each for at, each in inputs.items() if each})
-    set_result_layouts(function, {at: each for at, each in results.items() if each})
+    set_argument_layouts(
+        function, {index: each for index, each in inputs.items() if each}
+    )
+    set_result_layouts(
+        function, {index: each for index, each in results.items() if each}
+    )
 
 
 def _axis_order_of(node: fx.Node) -> tuple[int, ...] | None:
-    """The order of the axes of a tensor in memory, if it is not row-major."""
+    """Return the order of a tensor's axes in memory; `None` for row-major order."""
     (tensor,) = cast(tuple[Tensor], fake_tensors(node))
     return axis_order_of(tensor)
 
@@ -147,7 +158,7 @@ def _make_failure(node: fx.Node, text: str) -> ImportFailure:
 
 
 class _GraphImporter:
-    """Walks the nodes of a graph in order."""
+    """Importer that visits the nodes of a graph in order."""
 
     def __init__(
         self,
@@ -164,8 +175,10 @@ class _GraphImporter:
         self.builder = Builder(InsertPoint.at_end(self.block))
         self.values: dict[fx.Node, Value] = {}
         self.known: dict[fx.Node, Any] = {}
-        """Results that follow from shapes alone, as real tensors: empty ones, and what
-        is computed from them."""
+        """
+        Results that depend on shapes only, as real tensors: empty tensors, and values
+        computed from them.
+        """
         self.inputs: list[int] = []
 
     def run(self) -> ImportedFunction:
@@ -221,7 +234,7 @@ class _GraphImporter:
             self.values[node] = convert(node, self.builder, self._value_of)
 
     def _import_attribute(self, node: fx.Node) -> SSAValue:
-        """A tensor that the graph holds, as a constant."""
+        """Emit a tensor attribute of the graph as a constant."""
         tensor: Any = self.source
         for part in str(node.target).split("."):
             tensor = getattr(tensor, part)
@@ -241,7 +254,9 @@ class _GraphImporter:
         return function(*arguments, **options)
 
     def _value_of(self, node: fx.Node) -> Value | EmptyTensor:
-        """The value of a node; a known one becomes a constant where it is used."""
+        """
+        Return the value of a node; a known result is emitted as a constant at each use.
+        """
         if node in self.values:
             return self.values[node]
         if node not in self.known:
@@ -253,14 +268,14 @@ class _GraphImporter:
 
     def _build_function(self, outputs: Sequence[object]) -> ImportedFunction:
         results: list[SSAValue] = []
-        places: list[int | ConstantOutput] = []
+        output_sources: list[int | ConstantOutput] = []
         for node in outputs:
             if not isinstance(node, fx.Node):
-                places.append(ConstantOutput(node))
+                output_sources.append(ConstantOutput(node))
             elif node in self.known:
-                places.append(ConstantOutput(self.known[node]))
+                output_sources.append(ConstantOutput(self.known[node]))
             else:
-                places.append(len(results))
+                output_sources.append(len(results))
                 results.append(self._result_of(node))
         self.builder.insert(func.ReturnOp(*results))
         arguments: Sequence[Attribute] = [each.type for each in self.block.args]
@@ -270,7 +285,7 @@ class _GraphImporter:
             Region(self.block),
         )
         module = ModuleOp([function])
-        return ImportedFunction(module, tuple(self.inputs), tuple(places))
+        return ImportedFunction(module, tuple(self.inputs), tuple(output_sources))
 
     def _result_of(self, node: fx.Node) -> SSAValue:
         value = self.values[node]

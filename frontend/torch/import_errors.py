@@ -4,8 +4,8 @@ from __future__ import annotations
 
 
 class Unsupported(Exception):
-    """An operation, or a form of one, that TLF has not; the message is one line."""
+    """Unsupported operation, or form of an operation; the message is one line."""
 
 
 class ImportFailure(Exception):
-    """A program that cannot be imported; the message is one line."""
+    """Failure to import a program; the message is one line."""

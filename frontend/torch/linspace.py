@@ -1,4 +1,4 @@
-"""Decomposition of `linspace` between ends that are tensors."""
+"""Decomposition of `linspace` with ends that are tensors."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ End = Tensor | float
 
 def _make_decomposition(operation: Any) -> Callable[..., Tensor]:
     """
-    PyTorch's own, of ends that are in the type of the result already, as whole numbers
-    are counted from whole ends.
+    Return PyTorch's decomposition for ends that are converted to the type of the result
+    first: integer results need integer ends.
     """
 
     def decompose(
@@ -32,7 +32,7 @@ def _make_decomposition(operation: Any) -> Callable[..., Tensor]:
 
 
 def _round_end(end: End, dtype: Any) -> End:
-    """An end in the type of the result; of numbers, those that are whole."""
+    """Convert an end to the type of the result; numbers only to an integer type."""
     if isinstance(end, Tensor):
         return end.to(dtype)
     return end if dtype.is_floating_point else int(end)
@@ -46,4 +46,4 @@ LINSPACE: Mapping[Any, Callable[..., Tensor]] = {
         T.ops.aten.linspace.Scalar_Tensor,
     )
 }
-"""Decomposition of `linspace`, an operation for each kind of ends."""
+"""Decomposition of each overload of `linspace` with tensor ends."""

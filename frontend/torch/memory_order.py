@@ -9,16 +9,16 @@ import torch
 
 def axis_order_of(tensor: torch.Tensor) -> tuple[int, ...] | None:
     """
-    The axes of a tensor, or of a fake one, as they lie in memory, outermost first; None
-    for row-major order, and for elements that do not lie side by side.
+    Return the axes of a tensor or fake tensor in memory order, outermost first; `None`
+    for row-major order, and for elements that are not dense in memory.
     """
     shape, strides = tuple(tensor.shape), tuple(tensor.stride())
     axes = tuple(sorted(range(len(shape)), key=lambda axis: (-strides[axis], axis)))
-    apart = [axis for axis in axes if shape[axis] > 1]
-    if apart == sorted(apart):
+    nontrivial = [axis for axis in axes if shape[axis] > 1]
+    if nontrivial == sorted(nontrivial):
         return None
     step = 1
-    for axis in reversed(apart):
+    for axis in reversed(nontrivial):
         if strides[axis] != step:
             return None
         step *= shape[axis]
@@ -34,17 +34,18 @@ def is_dense(tensor: torch.Tensor) -> bool:
 
 
 def with_axis_order(tensor: torch.Tensor, order: Sequence[int] | None) -> torch.Tensor:
-    """Return a tensor with its axes in a memory order, if one is given."""
+    """Return a tensor with its axes in a memory order, if given."""
     if order is None:
         return tensor
-    places = sorted(range(len(order)), key=lambda place: order[place])
-    return tensor.permute(tuple(order)).contiguous().permute(places)
+    inverse = sorted(range(len(order)), key=lambda axis: order[axis])
+    return tensor.permute(tuple(order)).contiguous().permute(inverse)
 
 
 def with_strides(tensor: torch.Tensor, strides: Sequence[int]) -> torch.Tensor:
     """
-    The elements of a tensor with strides, which may leave gaps and repeat elements.
-    Other elements that share memory are left as they lie.
+    Return the elements of a tensor with given strides, which may have gaps and repeat
+    elements along an axis. The tensor is returned unchanged if other elements share
+    memory.
     """
     shape = tuple(tensor.shape)
     if all(
@@ -52,16 +53,16 @@ def with_strides(tensor: torch.Tensor, strides: Sequence[int]) -> torch.Tensor:
         for have, want, extent in zip(tensor.stride(), strides, shape, strict=True)
     ):
         return tensor
-    kept = tensor
+    unique = tensor
     for axis, stride in enumerate(strides):
         if stride == 0:
-            kept = kept.narrow(axis, 0, 1)
-    if _has_overlap(tuple(kept.shape), strides):
+            unique = unique.narrow(axis, 0, 1)
+    if _has_overlap(tuple(unique.shape), strides):
         return tensor
-    made = torch.empty_strided(
-        tuple(kept.shape), tuple(strides), dtype=tensor.dtype, device=tensor.device
+    result = torch.empty_strided(
+        tuple(unique.shape), tuple(strides), dtype=tensor.dtype, device=tensor.device
     )
-    return made.copy_(kept).expand(shape)
+    return result.copy_(unique).expand(shape)
 
 
 def _has_overlap(shape: Sequence[int], strides: Sequence[int]) -> bool:

@@ -1,4 +1,4 @@
-"""Source locations of FX nodes: the PyTorch modules that they come from."""
+"""Source locations of FX nodes: the PyTorch modules that contain them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,15 @@ _SUBSCRIPT = re.compile(r"\[['\"]?(\w+)['\"]?\]")
 
 
 def location_of(node: fx.Node) -> LocationAttr:
-    """The module around an operation, else what its graph calls it."""
+    """Return the location of an operation: its innermost module, else its node name."""
     return name_location(module_path_of(node) or node.name)
 
 
 def module_path_of(node: fx.Node) -> str:
-    """The innermost module around an operation, as `layers.3.attn`, if any."""
+    """
+    Return the path of the innermost module of an operation, such as `layers.3.attn`;
+    empty if there is none.
+    """
     stack: dict[str, Any] = node.meta.get("nn_module_stack") or {}
     paths = [str(entry[0]) for entry in stack.values()]
     return next(
@@ -31,12 +34,14 @@ def module_path_of(node: fx.Node) -> str:
 
 
 def name_location(path: str) -> LocationAttr:
-    """The place of a part of a module."""
+    """Return the location for a path in a module."""
     return NameLoc(StringAttr(path), NoneAttr())
 
 
 def _attribute_path(text: str) -> str:
-    """A path of attributes: torch writes `L['self'].layers[3]`, or `layers.3`."""
+    """
+    Return a path of attributes, given `L['self'].layers[3]` or `layers.3` from torch.
+    """
     dotted = _SUBSCRIPT.sub(r".\1", text)
     names = [name for name in dotted.split(".") if name and name not in ("L", "self")]
     return ".".join(names)

@@ -18,27 +18,27 @@ DROPOUT = frozenset(
         overload("dropout.default"),
     ]
 )
-"""Calls of a tensor, the part to drop, and if it is in training."""
+"""Calls with a tensor, the dropped fraction, and the training flag."""
 
 
 def find_noop_dropout(graph: fx.Graph) -> list[fx.Node]:
-    """The calls of dropout that drop nothing."""
+    """Return the calls of dropout that drop nothing."""
     return [node for node in graph.nodes if node.target in DROPOUT and _is_noop(node)]
 
 
 def replace_noop_dropout(graph: fx.Graph) -> dict[str, str]:
     """
-    Put the operand in the place of dropout that drops nothing: the result is not a copy
-    of it, and what is written to one is written to the other. Returns the names of
-    values that are gone, and those of their operands.
+    Replace each dropout that drops nothing by its operand; its result aliases the
+    operand rather than being a copy. Return the names of the erased values, with those
+    of their operands.
     """
-    gone: dict[str, str] = {}
+    erased: dict[str, str] = {}
     for node in find_noop_dropout(graph):
         operand = _argument_of(node, 0, "input", None)
         node.replace_all_uses_with(operand)
         graph.erase_node(node)
-        gone[node.name] = operand.name
-    return gone
+        erased[node.name] = operand.name
+    return erased
 
 
 def _is_noop(node: fx.Node) -> bool:
@@ -48,7 +48,7 @@ def _is_noop(node: fx.Node) -> bool:
 
 
 def _argument_of(node: fx.Node, place: int, name: str, default: Any) -> Any:
-    """An argument of a call, given in order or by name."""
+    """Return an argument of a call, given by position or by name."""
     return (
         node.args[place] if len(node.args) > place else node.kwargs.get(name, default)
     )

@@ -14,7 +14,7 @@ from tlf.frontend.torch.registry import overload
 _LIBRARY: Any = torch
 
 _KEYS = ("Autograd", "CompositeImplicitAutograd")
-"""Those of functions of PyTorch in Python that come before tables of decompositions."""
+"""Dispatch keys of PyTorch's Python functions that precede decomposition tables."""
 
 NEAREST = frozenset(
     overload(f"{name}{rank}d.{form}")
@@ -22,22 +22,22 @@ NEAREST = frozenset(
     for rank in (1, 2, 3)
     for form in ("default", "vec")
 )
-"""Nearest elements: the functions in Python find others than the kernels do."""
+"""Nearest resampling: the Python functions select other elements than the kernels."""
 
 
 _TRACING = RLock()
-"""Held while PyTorch's tables lack kernels: they are those of all threads."""
+"""Lock while PyTorch's tables, which all threads share, lack kernels."""
 
 
 @contextmanager
 def preserve_operations(operations: Collection[Any] = NEAREST) -> Generator[None]:
-    """Preserve operations from decomposition in traces made inside."""
+    """Preserve operations from decomposition in traces inside of the context."""
     with _TRACING:
         yield from _remove_python_kernels(operations)
 
 
 def _remove_python_kernels(operations: Collection[Any]) -> Generator[None]:
-    """Take away the functions in Python, and put them back."""
+    """Remove the Python functions, and restore them at the end."""
     keys = [getattr(_LIBRARY._C.DispatchKey, name) for name in _KEYS]
     before = {each: dict(each.py_kernels) for each in operations}
     for operation in operations:

@@ -8,16 +8,18 @@ from typing import Any, TypeVar
 import torch
 
 Converter = Callable[..., Any]
-"""From an emitter and the arguments of the operation, tensors among them as values, to
-the value of the result, or a tuple of them."""
+"""
+Function from an emitter and the arguments of an operation, with tensors as values, to
+the value of the result, or a tuple of values.
+"""
 
 Function = TypeVar("Function", bound=Converter)
 
 
 class ConverterRegistry(Mapping[Any, Converter]):
     """
-    The converter of each overload of `torch.ops.aten`. The modules of `aten` enter them
-    when they are imported; then the registry is closed.
+    Converters of the overloads of `torch.ops.aten`. The modules of `aten` register them
+    on import; then the registry is closed.
     """
 
     def __init__(self) -> None:
@@ -34,13 +36,13 @@ class ConverterRegistry(Mapping[Any, Converter]):
         return len(self._known)
 
     def add(self, operation: Any, converter: Converter) -> None:
-        """Enter a converter. Raises `RuntimeError` once the registry is closed."""
+        """Register a converter. Raises `RuntimeError` once the registry is closed."""
         if self._is_closed:
             raise RuntimeError(f"expected no converter of {operation} after import")
         self._known[operation] = converter
 
     def close(self) -> None:
-        """Let nothing be entered any more."""
+        """Close the registry: further converters are rejected."""
         self._is_closed = True
 
 
@@ -48,13 +50,13 @@ CONVERTERS = ConverterRegistry()
 
 
 def overload(name: str) -> Any:
-    """The overload `name`, such as `add.Tensor`, of ATen."""
+    """Return the ATen overload `name`, such as `add.Tensor`."""
     packet, _, variant = name.partition(".")
     return getattr(getattr(torch.ops.aten, packet), variant or "default")
 
 
 def converts(*names: str) -> Callable[[Function], Function]:
-    """Register a function as the converter of overloads, as `add.Tensor`."""
+    """Register a function as the converter of overloads such as `add.Tensor`."""
 
     def register(function: Function) -> Function:
         for name in names:

@@ -13,7 +13,7 @@ T: Any = torch
 
 
 def _max_unpool2d(x: Tensor, indices: Tensor, size: Sequence[int]) -> Tensor:
-    """As PyTorch has it, but the result lies in memory as `x` does."""
+    """Apply PyTorch's decomposition; the result has the memory format of `x`."""
     operation = T.ops.aten.max_unpool2d.default
     table = import_module("torch._decomp").decomposition_table
     order = import_module("torch._prims_common").suggest_memory_format(x)
@@ -23,4 +23,4 @@ def _max_unpool2d(x: Tensor, indices: Tensor, size: Sequence[int]) -> Tensor:
 UNPOOLING: Mapping[Any, Callable[..., Any]] = {
     T.ops.aten.max_unpool2d.default: _max_unpool2d,
 }
-"""Decomposition of each operation that puts maxima back."""
+"""Decomposition of each unpooling operation."""

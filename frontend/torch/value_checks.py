@@ -19,7 +19,7 @@ INDEXED = frozenset(
         ),
     )
 )
-"""Those that take indices."""
+"""Operations that take indices."""
 
 DIVIDING = frozenset(
     map(
@@ -30,7 +30,7 @@ DIVIDING = frozenset(
         ),
     )
 )
-"""Those that divide integers, where their results are such."""
+"""Operations that divide integers, if their results are integers."""
 
 
 def needs_value_check(node: fx.Node) -> bool:

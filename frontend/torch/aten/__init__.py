@@ -1,4 +1,4 @@
-"""Converters of the operations of ATen, by family; an import registers them."""
+"""Converters of ATen operations, by family; importing a family registers them."""
 
 from tlf.frontend.torch.aten import (
     activation,

@@ -1,6 +1,6 @@
 """
-Conversion of activation functions; multi-step ones compute 16-bit floats in f32. Those
-of several steps compute 16-bit floats in f32.
+Conversion of activation functions. Functions of several steps compute 16-bit floats in
+f32.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ def _elu(
 ) -> SSAValue:
     value, wide = at.cast(x, at.wide), at.wide
     scaled = at.mul(value, input_scale, wide) if input_scale != 1 else value
-    below = at.mul(at.emit(graph.Expm1Op(scaled)), alpha * scale, wide)
-    above = at.mul(value, scale, wide) if scale != 1 else value
+    negative_branch = at.mul(at.emit(graph.Expm1Op(scaled)), alpha * scale, wide)
+    positive_branch = at.mul(value, scale, wide) if scale != 1 else value
     positive = at.compare(value, 0, "gt", wide)
-    return at.to_result(at.select(positive, above, below, wide))
+    return at.to_result(at.select(positive, positive_branch, negative_branch, wide))
 
 
 @converts("softplus.default")

@@ -50,7 +50,7 @@ ROUNDING: Mapping[str, type[IRDLOperation]] = {
     "round": graph.RoundOp,
     "trunc": graph.TruncOp,
 }
-"""Functions that leave integers as they are."""
+"""Functions that are the identity on integers."""
 
 BINARY: Mapping[str, type[IRDLOperation]] = {
     "atan2.default": graph.Atan2Op,
@@ -61,7 +61,9 @@ BINARY: Mapping[str, type[IRDLOperation]] = {
 
 
 def elementwise(kind: type[IRDLOperation]) -> Converter:
-    """A converter to an elementwise operation on operands of the result's type."""
+    """
+    Return a converter to an elementwise operation on operands of the result's type.
+    """
 
     def convert(at: Emitter, *operands: Operand) -> SSAValue:
         return at.apply(kind, *operands)
@@ -104,7 +106,7 @@ def _rsub(at: Emitter, x: Operand, y: Operand, alpha: float = 1) -> SSAValue:
 def _add_multiple(
     at: Emitter, kind: type[IRDLOperation], x: Operand, y: Operand, alpha: float
 ) -> SSAValue:
-    """The sum or difference of `x` and `alpha` times `y`, rounded once."""
+    """Emit the sum or difference of `x` and `alpha * y`, rounded once."""
     if alpha == 1:
         return at.apply(kind, x, y)
     first, second, factor = (at.round_then_promote(each) for each in (x, y, alpha))
@@ -124,7 +126,7 @@ def _reciprocal(at: Emitter, x: SSAValue) -> SSAValue:
 
 @converts("sign.default", "sgn.default")
 def _sign(at: Emitter, x: SSAValue) -> SSAValue:
-    """Zeros of both signs and NaN are 0."""
+    """Emit the sign, which is 0 for zeros of both signs and NaN."""
     element = at.element
     if element == i1:
         return x
@@ -141,7 +143,9 @@ def _pow(at: Emitter, x: Operand, y: Operand) -> SSAValue:
 
 @converts("pow.Tensor_Scalar")
 def _pow_scalar(at: Emitter, x: SSAValue, exponent: float) -> SSAValue:
-    """Small whole powers are products, and roots are roots, as in PyTorch."""
+    """
+    Emit products for small integer powers, and roots for 0.5 and -0.5, as PyTorch.
+    """
     if exponent == 1:
         return at.to_result(x)
     if exponent < 0 and not is_float(at.element):
@@ -164,13 +168,15 @@ def _pow_scalar(at: Emitter, x: SSAValue, exponent: float) -> SSAValue:
 
 def _radicand(at: Emitter, x: SSAValue) -> SSAValue:
     """
-    Return the value whose root equals the power: of f16 PyTorch computes powers, not
-    roots, for which -0 gives 0 and minus infinity gives infinity.
+    Return the value whose root equals the power. For f16, PyTorch computes powers
+    instead of roots: -0 gives 0, and minus infinity gives infinity.
     """
     if at.element != f16:
         return x
-    is_least = at.compare(x, float("-inf"), "eq", at.element)
-    return at.add(at.select(is_least, float("inf"), x, at.element), 0.0, at.element)
+    is_negative_infinity = at.compare(x, float("-inf"), "eq", at.element)
+    return at.add(
+        at.select(is_negative_infinity, float("inf"), x, at.element), 0.0, at.element
+    )
 
 
 @converts("clamp.default", "clamp.Tensor", "clamp_min.default")
@@ -196,7 +202,7 @@ def _clamp_max(at: Emitter, x: Operand, high: Operand) -> SSAValue:
 
 @converts("_to_copy.default")
 def _to_copy(at: Emitter, x: SSAValue, **options: object) -> SSAValue:
-    """Dtypes come from the result; other options say where a tensor is stored."""
+    """Emit a cast to the result's dtype; other options concern storage only."""
     return at.cast(x, at.element)
 
 
@@ -213,8 +219,8 @@ def _isinf(at: Emitter, x: SSAValue) -> SSAValue:
     element = element_of(x)
     if not is_float(element):
         return at.broadcast(at.scalar(False, i1), at.shape)
-    size = at.apply(graph.AbsOp, x, element=element)
-    return at.compare(size, float("inf"), "eq", element)
+    magnitude = at.apply(graph.AbsOp, x, element=element)
+    return at.compare(magnitude, float("inf"), "eq", element)
 
 
 @converts("logical_not.default")
@@ -256,7 +262,7 @@ def _logical_xor(at: Emitter, x: SSAValue, y: SSAValue) -> SSAValue:
 
 @converts("bitwise_xor.Tensor", "bitwise_xor.Scalar")
 def _bitwise_xor(at: Emitter, x: SSAValue, y: Operand) -> SSAValue:
-    """The bits that either number has, less those that both have: no borrow occurs."""
+    """Emit `(x | y) - (x & y)`, which has no borrows."""
     if at.element == i1:
         truth = y if isinstance(y, SSAValue) else at.scalar(bool(y), i1)
         return _logical_xor(at, x, truth)

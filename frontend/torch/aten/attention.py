@@ -42,8 +42,10 @@ def _flash_attention_for_cpu(
     attn_mask: SSAValue | None = None,
     scale: float | None = None,
 ) -> list[SSAValue | None]:
-    found = _emit_attention(at, query, key, value, attn_mask, dropout, is_causal, scale)
-    return _first_result_only(at, found)
+    result = _emit_attention(
+        at, query, key, value, attn_mask, dropout, is_causal, scale
+    )
+    return _first_result_only(at, result)
 
 
 @converts("_scaled_dot_product_flash_attention.default")
@@ -58,8 +60,8 @@ def _flash_attention(
     *,
     scale: float | None = None,
 ) -> list[SSAValue | None]:
-    found = _emit_attention(at, query, key, value, None, dropout, is_causal, scale)
-    return _first_result_only(at, found)
+    result = _emit_attention(at, query, key, value, None, dropout, is_causal, scale)
+    return _first_result_only(at, result)
 
 
 @converts(
@@ -79,12 +81,15 @@ def _efficient_attention(
     *,
     scale: float | None = None,
 ) -> list[SSAValue | None]:
-    found = _emit_attention(at, query, key, value, bias, dropout, is_causal, scale)
-    return _first_result_only(at, found)
+    result = _emit_attention(at, query, key, value, bias, dropout, is_causal, scale)
+    return _first_result_only(at, result)
 
 
 def _first_result_only(at: Emitter, found: SSAValue) -> list[SSAValue | None]:
-    """The first of several results, without those that only gradients need."""
+    """
+    Return the first of several results; the others are `None`, as only gradients need
+    them.
+    """
     return [found, *[None] * (len(at.results) - 1)]
 
 
@@ -99,8 +104,8 @@ def _emit_attention(
     scale: float | None,
 ) -> SSAValue:
     """
-    Scores stay as wide as the accumulator of their products; what they weigh is rounded
-    to the type of the values. Rows that are masked altogether are 0.
+    Emit an attention. Scores have the accumulator type of their products; weights are
+    rounded to the type of the values. Fully masked rows are 0.
     """
     if dropout:
         raise Unsupported(f"expected an attention without dropout, got {dropout}")
@@ -114,38 +119,38 @@ def _emit_attention(
         scores = at.add(scores, mask, at.wide)
     last = len(shape_of(scores)) - 1
     weights = at.cast(at.emit(graph.SoftmaxOp(scores, last)), element_of(value))
-    found = at.emit(graph.MatmulOp(weights, value, element=at.wide))
+    result = at.emit(graph.MatmulOp(weights, value, element=at.wide))
     if mask is not None:
-        most = at.reduce(scores, "max", [last], keepdims=True)
-        hidden = at.compare(most, -math.inf, "eq", at.wide)
-        found = at.select(hidden, 0.0, found, at.wide)
-    return at.to_result(found)
+        maximum = at.reduce(scores, "max", [last], keepdims=True)
+        is_masked = at.compare(maximum, -math.inf, "eq", at.wide)
+        result = at.select(is_masked, 0.0, result, at.wide)
+    return at.to_result(result)
 
 
 def _emit_scores(
     at: Emitter, query: SSAValue, key: SSAValue, scale: float | None
 ) -> SSAValue:
-    """The scaled products of queries and keys."""
+    """Emit the scaled products of queries and keys."""
     *order, rows, columns = range(len(shape_of(key)))
-    across = at.permute(key, [*order, columns, rows])
-    scores = at.emit(graph.MatmulOp(query, across, element=at.wide))
+    transposed = at.permute(key, [*order, columns, rows])
+    scores = at.emit(graph.MatmulOp(query, transposed, element=at.wide))
     factor = 1 / math.sqrt(shape_of(query)[-1]) if scale is None else scale
     return at.mul(scores, factor, at.wide)
 
 
 def _causal_mask(at: Emitter, scores: SSAValue) -> SSAValue:
-    """Emit the causal mask: the keys that are not behind each query."""
+    """Emit the causal mask: true for the keys at or before the position of a query."""
     rows, columns = shape_of(scores)[-2:]
-    places = at.reshape(at.iota(rows, i32), [rows, 1])
-    return at.compare(places, at.iota(columns, i32), "ge", i32)
+    positions = at.reshape(at.iota(rows, i32), [rows, 1])
+    return at.compare(positions, at.iota(columns, i32), "ge", i32)
 
 
 def _repeat_heads(at: Emitter, value: SSAValue, query: tuple[int, ...]) -> SSAValue:
-    """Repeat keys or values of grouped heads for each query head."""
+    """Repeat the keys or values of grouped heads for each query head."""
     if len(query) < 3 or shape_of(value)[-3] in (1, query[-3]):
         return value
     *batch, groups, rows, columns = shape_of(value)
-    apart = at.reshape(value, [*batch, groups, 1, rows, columns])
-    times = query[-3] // groups
-    whole = at.broadcast(apart, [*batch, groups, times, rows, columns])
-    return at.reshape(whole, [*batch, query[-3], rows, columns])
+    split = at.reshape(value, [*batch, groups, 1, rows, columns])
+    repeats = query[-3] // groups
+    repeated = at.broadcast(split, [*batch, groups, repeats, rows, columns])
+    return at.reshape(repeated, [*batch, query[-3], rows, columns])

@@ -17,14 +17,14 @@ from tlf.frontend.torch.registry import Converter, converts
 
 
 def common_element(x: SSAValue, y: Operand) -> Attribute:
-    """The element type in which two operands are compared."""
-    stand_ins: list[Any] = [
+    """Return the element type in which two operands are compared."""
+    meta_operands: list[Any] = [
         torch.empty(shape_of(each), dtype=DTYPES[element_of(each)], device="meta")
         if isinstance(each, SSAValue)
         else each
         for each in (x, y)
     ]
-    return ELEMENTS[torch.result_type(*stand_ins)]
+    return ELEMENTS[torch.result_type(*meta_operands)]
 
 
 def _make_comparison(relation: str) -> Converter:
@@ -54,5 +54,5 @@ def _isfinite(at: Emitter, x: SSAValue) -> SSAValue:
     element = element_of(x)
     if not is_float(element):
         return at.broadcast(at.scalar(True, i1), at.shape)
-    size = at.apply(graph.AbsOp, x, element=element)
-    return at.compare(size, float("inf"), "lt", element)
+    magnitude = at.apply(graph.AbsOp, x, element=element)
+    return at.compare(magnitude, float("inf"), "lt", element)

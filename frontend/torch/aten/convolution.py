@@ -18,12 +18,15 @@ from tlf.frontend.torch.import_errors import Unsupported
 from tlf.frontend.torch.registry import converts
 
 MAX_SLICED_TAPS = 4
-"""So many taps of an axis are cut one by one: whole rows of filters move faster."""
+"""
+Maximum number of taps of an axis that are sliced one by one; for more taps, moves of
+whole filter rows are faster.
+"""
 
 
 @dataclass(frozen=True)
 class ConvOptions:
-    """The options of a convolution, one number for each axis."""
+    """Options of a convolution, one number per axis."""
 
     strides: tuple[int, ...]
     low: tuple[int, ...]
@@ -35,9 +38,10 @@ class ConvOptions:
 @dataclass(frozen=True)
 class ResidueRun:
     """
-    Successive residues modulo a stride that share one correlation. Results at each are
-    a correlation of the same elements with as many taps, those at `indices`; with none,
-    they are 0.
+    Successive residues modulo a stride that share one correlation.
+
+    The results at each residue are a correlation of the same elements with the same
+    number of taps. All taps are at `indices`; without taps, the results are 0.
     """
 
     residues: int
@@ -55,7 +59,7 @@ class ResidueRun:
 
     @property
     def step(self) -> int:
-        """Distance between the taps of a residue, of which the last come first."""
+        """Distance between the taps of a residue, which are in descending order."""
         return self.indices[0] - self.indices[1] if self.taps > 1 else 1
 
     @property
@@ -67,7 +71,7 @@ class ResidueRun:
 
 @dataclass(frozen=True)
 class TransposedAxis:
-    """An axis of a transposed convolution."""
+    """Axis of a transposed convolution."""
 
     extent: int
     taps: int
@@ -78,7 +82,7 @@ class TransposedAxis:
 
     @property
     def result_extent(self) -> int:
-        """The extent of the result."""
+        """Extent of the result."""
         reach = self.dilation * (self.taps - 1) - 2 * self.padding
         return (self.extent - 1) * self.stride + reach + self.extra + 1
 
@@ -89,32 +93,32 @@ class TransposedAxis:
 
     @property
     def spacing(self) -> int:
-        """Distance between the elements that meet successive taps of one result."""
+        """Distance between the elements that successive taps of one result multiply."""
         return self.dilation // gcd(self.dilation, self.stride)
 
     def residue_runs(self) -> list[ResidueRun]:
-        """All residues, in order."""
-        found: list[ResidueRun] = []
+        """Return the runs of all residues, in order."""
+        runs: list[ResidueRun] = []
         for residue in range(self.stride):
             run = self._residue_run(residue)
-            last = found[-1] if found else None
+            last = runs[-1] if runs else None
             if last and (last.taps, last.low) == (run.taps, run.low):
                 indices = (*last.indices, *run.indices)
                 run = replace(run, residues=last.residues + 1, indices=indices)
-                found.pop()
-            found.append(run)
-        return found
+                runs.pop()
+            runs.append(run)
+        return runs
 
     def _residue_run(self, residue: int) -> ResidueRun:
-        place = residue + self.padding
+        position = residue + self.padding
         taps = [
             tap
             for tap in reversed(range(self.taps))
-            if (place - tap * self.dilation) % self.stride == 0
+            if (position - tap * self.dilation) % self.stride == 0
         ]
         if not taps:
             return ResidueRun(1, (), 0, 0)
-        low = (taps[0] * self.dilation - place) // self.stride
+        low = (taps[0] * self.dilation - position) // self.stride
         span = self.results_per_residue + self.spacing * (len(taps) - 1)
         high = span - low - self.extent
         if -low >= self.extent or -high >= self.extent:
@@ -146,23 +150,23 @@ def _convolution(
         batched = at.reshape(x, (1, *shape_of(x)))
     if transposed:
         extents, taps = shape_of(batched)[2:], shape_of(filters)[2:]
-        numbers = zip(extents, taps, strides, widths, dilations, extra, strict=True)
-        axes = [TransposedAxis(*each) for each in numbers]
-        found = _emit_transposed(at, batched, filters, axes, groups)
+        parameters = zip(extents, taps, strides, widths, dilations, extra, strict=True)
+        axes = [TransposedAxis(*each) for each in parameters]
+        result = _emit_transposed(at, batched, filters, axes, groups)
     else:
         shape = ConvOptions(strides, widths, widths, dilations, groups)
-        found = _emit_correlation(at, batched, filters, shape)
+        result = _emit_correlation(at, batched, filters, shape)
     if bias is not None:
         column = at.reshape(bias, (shape_of(bias)[0], *[1] * rank))
-        found = at.add(found, column, element_of(found))
-    found = at.cast(found, at.element)
-    return at.reshape(found, at.shape) if is_single else found
+        result = at.add(result, column, element_of(result))
+    result = at.cast(result, at.element)
+    return at.reshape(result, at.shape) if is_single else result
 
 
 def _emit_correlation(
     at: Emitter, x: SSAValue, filters: SSAValue, shape: ConvOptions
 ) -> SSAValue:
-    """A correlation of N x C x axes with F x C/groups x taps, in the wide type."""
+    """Emit a correlation of N x C x axes with F x C/groups x taps, in the wide type."""
     rank = len(shape.strides)
     if min(*shape.low, *shape.high) < 0:
         low = [0, 0, *(min(each, 0) for each in shape.low)]
@@ -185,9 +189,9 @@ def _emit_correlation(
         at.reshape(each, (*shape_of(each)[:2], 1, shape_of(each)[2]))
         for each in (x, filters)
     )
-    found = _emit_convolution(at, images, kernels, rows)
-    batch, channels, _, width = shape_of(found)
-    return at.reshape(found, (batch, channels, width))
+    result = _emit_convolution(at, images, kernels, rows)
+    batch, channels, _, width = shape_of(result)
+    return at.reshape(result, (batch, channels, width))
 
 
 def _emit_convolution(
@@ -215,17 +219,20 @@ def _emit_transposed(
     groups: int,
 ) -> SSAValue:
     """
-    A transposed convolution, of filters C x F/groups x taps, as correlations: results
-    at one residue modulo the stride are one of all elements with some of the taps
-    (Dumoulin and Visin, A guide to convolution arithmetic for deep learning, 2016,
-    section 4, without the zeros that it inserts).
+    Emit a transposed convolution, with filters C x F/groups x taps, as correlations:
+    the results at one residue modulo the stride are a correlation of all elements with
+    a subset of the taps (Dumoulin and Visin, A guide to convolution arithmetic for deep
+    learning, 2016, section 4, without the zeros that it inserts).
     """
     channels, count, *taps = shape_of(filters)
     split = at.reshape(filters, (groups, channels // groups, count, *taps))
     kernels = at.permute(split, [0, 2, 1, *range(3, 3 + len(taps))])
 
     def concat_residues(chosen: tuple[ResidueRun, ...]) -> SSAValue:
-        """N x G x F/G x (windows x residues of each axis); those of `chosen` first."""
+        """
+        Emit N x G x F/G x (windows x residues per axis), for runs that start with
+        `chosen`.
+        """
         if (position := len(chosen)) == len(axes):
             return _emit_residues(at, x, kernels, axes, chosen)
         parts = [
@@ -233,12 +240,12 @@ def _emit_transposed(
         ]
         return at.concat(parts, 4 + 2 * position)
 
-    found = concat_residues(())
+    result = concat_residues(())
     extents = [axis.results_per_residue * axis.stride for axis in axes]
-    found = at.reshape(found, (shape_of(x)[0], groups * count, *extents))
+    result = at.reshape(result, (shape_of(x)[0], groups * count, *extents))
     for position, axis in enumerate(axes):
-        found = at.slice(found, 2 + position, 0, axis.result_extent)
-    return found
+        result = at.slice(result, 2 + position, 0, axis.result_extent)
+    return result
 
 
 def _emit_residues(
@@ -248,7 +255,9 @@ def _emit_residues(
     axes: Sequence[TransposedAxis],
     runs: Sequence[ResidueRun],
 ) -> SSAValue:
-    """The results at a run of residues of each axis; filters G x F/G x C/G x taps."""
+    """
+    Emit the results at one run of residues per axis; filters are G x F/G x C/G x taps.
+    """
     groups, count = shape_of(kernels)[:2]
     windows = [axis.results_per_residue for axis in axes]
     residues = [run.residues for run in runs]
@@ -263,13 +272,13 @@ def _emit_residues(
         dilation=tuple(axis.spacing for axis in axes),
         groups=groups,
     )
-    found = _emit_correlation(at, x, _filters_of_runs(at, kernels, runs), options)
+    result = _emit_correlation(at, x, _filters_of_runs(at, kernels, runs), options)
     if prod(residues) > 1:
         rank = len(axes)
-        found = at.reshape(found, (shape[0], groups, *residues, count, *windows))
+        result = at.reshape(result, (shape[0], groups, *residues, count, *windows))
         order = [each for i in range(rank) for each in (3 + rank + i, 2 + i)]
-        found = at.permute(found, [0, 1, 2 + rank, *order])
-    return at.reshape(found, shape)
+        result = at.permute(result, [0, 1, 2 + rank, *order])
+    return at.reshape(result, shape)
 
 
 def _filters_of_runs(
@@ -290,23 +299,23 @@ def _filters_of_runs(
 def _select_taps(
     at: Emitter, kernels: SSAValue, runs: Sequence[ResidueRun]
 ) -> SSAValue:
-    """The taps of runs, G x F/G x C/G x (residues, taps) of each axis."""
+    """Emit the taps of runs, G x F/G x C/G x (residues, taps) per axis."""
     if all(run.is_slice or len(run.indices) <= MAX_SLICED_TAPS for run in runs):
         for position, run in enumerate(runs):
             kernels = _slice_taps(at, kernels, 3 + position, run)
         return kernels
-    places: list[AffineExpr] = [AffineExpr.dimension(axis) for axis in range(3)]
+    map_results: list[AffineExpr] = [AffineExpr.dimension(axis) for axis in range(3)]
     extents = [*shape_of(kernels)[:3]]
     for run in runs:
         residue, tap = (AffineExpr.dimension(len(extents) + each) for each in (0, 1))
-        places.append(residue + tap * -run.step + run.indices[0])
+        map_results.append(residue + tap * -run.step + run.indices[0])
         extents += run.residues, run.taps
-    map_ = AffineMap(len(extents), 0, tuple(places))
+    map_ = AffineMap(len(extents), 0, tuple(map_results))
     return at.emit(graph.UnfoldOp(kernels, map_, extents))
 
 
 def _slice_taps(at: Emitter, value: SSAValue, axis: int, run: ResidueRun) -> SSAValue:
-    """The elements of a run along an axis, by slices."""
+    """Emit the elements of a run along an axis by slices."""
     if run.is_slice:
         return at.slice(value, axis, run.indices[0], run.indices[-1] + 1)
     return at.concat([at.slice(value, axis, i, i + 1) for i in run.indices], axis)

@@ -1,4 +1,4 @@
-"""Conversion of operations that create tensors of known elements."""
+"""Conversion of operations that create tensors with known elements."""
 
 from __future__ import annotations
 
@@ -50,14 +50,17 @@ def _scalar_tensor(at: Emitter, value: Number, **options: object) -> SSAValue:
 def _arange(
     at: Emitter, start: Number, end: Number, step: Number = 1, **options: object
 ) -> SSAValue:
-    """Whole numbers that the element type holds exactly are counted, others written."""
+    """
+    Emit integers that the element type represents exactly as an iota, others as a
+    constant.
+    """
     (extent,) = at.shape
     if not is_float(at.element):
         indices = at.iota(extent, at.element)
         return _scale_and_shift(at, indices, int(start), int(step))
     numbers = start + step * np.arange(extent, dtype=np.float64)
-    is_whole = math.floor(start) == start and math.floor(step) == step
-    if is_whole and np.abs(numbers).max() <= 256:
+    is_integer = math.floor(start) == start and math.floor(step) == step
+    if is_integer and np.abs(numbers).max() <= 256:
         return _scale_and_shift(at, at.iota(extent, at.element), start, step)
     return at.constant(numbers, at.element)
 
@@ -66,14 +69,14 @@ def _arange(
 def _linspace(
     at: Emitter, start: Number, end: Number, steps: int, **options: object
 ) -> SSAValue:
-    """Counted from the nearer end, so that both ends are exact."""
-    is_whole = not is_float(at.element)
-    first, last = (int(start), int(end)) if is_whole else (start, end)
-    places = np.arange(steps, dtype=np.float64)
+    """Emit a constant, computed from the nearer end, so that both ends are exact."""
+    is_integer = not is_float(at.element)
+    first, last = (int(start), int(end)) if is_integer else (start, end)
+    indices = np.arange(steps, dtype=np.float64)
     step = (last - first) / max(steps - 1, 1)
-    rising, falling = first + step * places, last - step * places[::-1]
-    numbers = np.where(places < steps / 2, rising, falling)
-    return at.constant(np.trunc(numbers) if is_whole else numbers, at.element)
+    rising, falling = first + step * indices, last - step * indices[::-1]
+    numbers = np.where(indices < steps / 2, rising, falling)
+    return at.constant(np.trunc(numbers) if is_integer else numbers, at.element)
 
 
 def _scale_and_shift(
@@ -85,7 +88,7 @@ def _scale_and_shift(
 
 @converts("eye.default", "eye.m")
 def _eye(at: Emitter, rows: int, *arguments: Any, **options: object) -> SSAValue:
-    """Ones where the number of the row is that of the column."""
-    high, wide = at.shape
-    row = at.reshape(at.iota(high, i64), (high, 1))
-    return at.cast(at.compare(row, at.iota(wide, i64), "eq", i64), at.element)
+    """Emit ones where the row index equals the column index."""
+    height, width = at.shape
+    row = at.reshape(at.iota(height, i64), (height, 1))
+    return at.cast(at.compare(row, at.iota(width, i64), "eq", i64), at.element)

@@ -24,7 +24,7 @@ from tlf.frontend.torch.registry import converts
     "unsqueeze.default",
 )
 def _view(at: Emitter, x: SSAValue, *arguments: Any) -> SSAValue:
-    """The shape is that of the result."""
+    """Emit a reshape to the shape of the result."""
     return at.reshape(x, at.shape)
 
 
@@ -64,7 +64,7 @@ def _expand(at: Emitter, x: SSAValue, *arguments: Any, **options: object) -> SSA
 
 @converts("repeat.default")
 def _repeat(at: Emitter, x: SSAValue, repeats: Sequence[int]) -> SSAValue:
-    """Each axis becomes two, of which the first is repeated."""
+    """Emit a repetition: each axis is split in two, and the first is broadcast."""
     shape = shape_of(x)
     shape = (*[1] * (len(repeats) - len(shape)), *shape)
     split = [each for extent in shape for each in (1, extent)]
@@ -126,11 +126,11 @@ def _cat(at: Emitter, values: Sequence[SSAValue], axis: int = 0) -> SSAValue:
 def _flip(at: Emitter, x: SSAValue, axes: Sequence[int]) -> SSAValue:
     shape = shape_of(x)
     rank = len(shape)
-    places = [AffineExpr.dimension(axis) for axis in range(rank)]
+    map_results = [AffineExpr.dimension(axis) for axis in range(rank)]
     for axis in {axis % rank for axis in axes if rank}:
         last = AffineExpr.constant(shape[axis] - 1)
-        places[axis] = places[axis] * -1 + last
-    map_ = AffineMap(rank, 0, tuple(places))
+        map_results[axis] = map_results[axis] * -1 + last
+    map_ = AffineMap(rank, 0, tuple(map_results))
     return at.emit(graph.UnfoldOp(x, map_, shape))
 
 
@@ -166,7 +166,7 @@ def _element_count(x: SSAValue) -> int:
 def _constant_pad(
     at: Emitter, x: SSAValue, widths: Sequence[int], fill: Number = 0
 ) -> SSAValue:
-    """Widths come in pairs from the last axis on."""
+    """Emit a padding; widths are pairs, from the last axis on."""
     rank = len(shape_of(x))
     low, high = [0] * rank, [0] * rank
     for position in range(len(widths) // 2):
@@ -195,32 +195,32 @@ def _pad_by_slices(
     at: Emitter, x: SSAValue, widths: Sequence[int], *, border: int
 ) -> SSAValue:
     """
-    The value with slices of its own around it: reflected ones where `border` is 1, the
-    outermost where it is 0. Negative widths crop.
+    Emit a padding by slices of the value: reflected if `border` is 1, the outermost
+    slice repeated if it is 0. Negative widths crop.
     """
     for position in range(len(widths) // 2):
         axis = len(shape_of(x)) - 1 - position
         low, high = widths[2 * position : 2 * position + 2]
         last = shape_of(x)[axis] - 1
         inside = range(-low, last + 1 + high)
-        nearest = [min(max(place, 0), last) for place in inside]
-        places = [
-            near + border * (near - place)
-            for near, place in zip(nearest, inside, strict=True)
+        clamped = [min(max(source, 0), last) for source in inside]
+        sources = [
+            inner + border * (inner - source)
+            for inner, source in zip(clamped, inside, strict=True)
         ]
-        runs = [at.slice(x, axis, *run) for run in _ascending_runs(places)]
+        runs = [at.slice(x, axis, *run) for run in _ascending_runs(sources)]
         x = at.concat(runs, axis)
     return x
 
 
 def _ascending_runs(places: Sequence[int]) -> list[tuple[int, int]]:
-    """Indices as runs of ascending ones, each from its first to after its last."""
+    """Split indices into runs of consecutive indices, each as (first, last + 1)."""
     runs: list[tuple[int, int]] = []
-    for place in places:
-        if runs and runs[-1][1] == place:
-            runs[-1] = (runs[-1][0], place + 1)
+    for index in places:
+        if runs and runs[-1][1] == index:
+            runs[-1] = (runs[-1][0], index + 1)
         else:
-            runs.append((place, place + 1))
+            runs.append((index, index + 1))
     return runs
 
 
@@ -235,15 +235,15 @@ def _diagonal(
     rows = along + AffineExpr.constant(max(-offset, 0))
     columns = along + AffineExpr.constant(max(offset, 0))
     chosen = {first: rows, second: columns}
-    others = iter(dimensions)
-    results = [chosen.get(axis) or next(others) for axis in range(rank)]
+    remaining = iter(dimensions)
+    results = [chosen.get(axis) or next(remaining) for axis in range(rank)]
     map_ = AffineMap(rank - 1, 0, tuple(results))
     return at.emit(graph.UnfoldOp(x, map_, at.shape))
 
 
 @converts("unfold.default")
 def _unfold(at: Emitter, x: SSAValue, axis: int, size: int, step: int) -> SSAValue:
-    """Windows along an axis, their elements along a new last one."""
+    """Emit the windows along an axis; their elements are along a new last axis."""
     rank = len(shape_of(x))
     if rank == 0:
         return at.reshape(x, at.shape)
@@ -271,18 +271,18 @@ def _slice_scatter(
         return x
     if by == 1:
         return _replace_slice(at, x, source, axis, first, last)
-    place = 0
+    position = 0
     for index in range(first, last, by):
-        piece = at.slice(source, axis, place, place + 1)
-        x = _replace_slice(at, x, piece, axis, index, index + 1)
-        place += 1
+        update = at.slice(source, axis, position, position + 1)
+        x = _replace_slice(at, x, update, axis, index, index + 1)
+        position += 1
     return x
 
 
 def _replace_slice(
     at: Emitter, x: SSAValue, source: SSAValue, axis: int, first: int, last: int
 ) -> SSAValue:
-    """The value with the elements from `first` to before `last` replaced."""
+    """Emit the value with the elements in `[first, last)` of an axis replaced."""
     extent = shape_of(x)[axis]
     parts = [at.slice(x, axis, 0, first)] if first else []
     parts.append(at.cast(source, at.element))

@@ -19,7 +19,7 @@ def _diagonal_scatter(
     first: int = 0,
     second: int = 1,
 ) -> SSAValue:
-    """The source, spread over the matrix, where the row meets the column."""
+    """Emit the selection of the source, spread over the matrix, on the diagonal."""
     if isinstance(source, EmptyTensor):
         return x
     rank = len(shape_of(x))
@@ -32,7 +32,7 @@ def _diagonal_scatter(
 
 
 def _axis_index(at: Emitter, x: SSAValue, axis: int) -> SSAValue:
-    """The index along an axis."""
+    """Emit the index along an axis."""
     shape = [1] * len(shape_of(x))
     shape[axis] = shape_of(x)[axis]
     return at.reshape(at.iota(shape[axis], i64), shape)
@@ -41,14 +41,17 @@ def _axis_index(at: Emitter, x: SSAValue, axis: int) -> SSAValue:
 def _spread_diagonal(
     at: Emitter, source: SSAValue, x: SSAValue, along: int, across: int
 ) -> SSAValue:
-    """A diagonal, the last axis of the source, from the start of the axis `along`."""
+    """
+    Emit a diagonal, the last axis of the source, padded to the extent of the axis
+    `along`.
+    """
     rank, extent = len(shape_of(x)), shape_of(x)[along]
-    none = [0] * (rank - 1)
-    after = [*none[1:], extent - shape_of(source)[-1]]
-    padded = at.pad(source, none, after)
-    others = iter(range(rank - 2))
-    kept = [axis for axis in range(rank) if axis != across]
-    order = [rank - 2 if axis == along else next(others) for axis in kept]
+    before = [0] * (rank - 1)
+    after = [*before[1:], extent - shape_of(source)[-1]]
+    padded = at.pad(source, before, after)
+    remaining = iter(range(rank - 2))
+    result_axes = [axis for axis in range(rank) if axis != across]
+    order = [rank - 2 if axis == along else next(remaining) for axis in result_axes]
     shape = list(shape_of(x))
     shape[across] = 1
     return at.reshape(at.permute(padded, order), shape)

@@ -33,30 +33,30 @@ def _div(
 
 def _is_scalar(value: Operand) -> bool:
     """
-    Return `True` if the steps of a division by a value are not rounded to 16 bits: it
-    is a number, or has one element.
+    Return `True` if a divisor is a number or has one element, so that the steps of the
+    division are not rounded to 16 bits.
     """
     return not isinstance(value, SSAValue) or prod(shape_of(value)) == 1
 
 
 def _floor_divide(at: Emitter, x: SSAValue, y: SSAValue) -> SSAValue:
-    """Emit floor division of floats by their remainder."""
-    element, plain = element_of(x), at.emit(graph.DivOp(x, y))
-    rest = at.emit(graph.RemOp(x, y))
-    quotient = at.div(at.sub(x, rest, element), y, element)
+    """Emit the floor division of floats, computed from the remainder."""
+    element, plain_quotient = element_of(x), at.emit(graph.DivOp(x, y))
+    remainder = at.emit(graph.RemOp(x, y))
+    quotient = at.div(at.sub(x, remainder, element), y, element)
     lower = at.sub(quotient, 1, element)
-    quotient = at.select(_has_opposite_sign(at, rest, y), lower, quotient, element)
-    whole = at.emit(graph.FloorOp(quotient))
-    beyond = at.compare(at.sub(quotient, whole, element), 0.5, "gt", element)
-    whole = at.select(beyond, at.add(whole, 1, element), whole, element)
+    quotient = at.select(_has_opposite_sign(at, remainder, y), lower, quotient, element)
+    floored = at.emit(graph.FloorOp(quotient))
+    is_too_low = at.compare(at.sub(quotient, floored, element), 0.5, "gt", element)
+    floored = at.select(is_too_low, at.add(floored, 1, element), floored, element)
     is_zero = at.compare(quotient, 0, "eq", element)
-    whole = at.select(is_zero, at.mul(plain, 0, element), whole, element)
-    return at.select(at.compare(y, 0, "eq", element), plain, whole, element)
+    floored = at.select(is_zero, at.mul(plain_quotient, 0, element), floored, element)
+    return at.select(at.compare(y, 0, "eq", element), plain_quotient, floored, element)
 
 
 def _has_opposite_sign(at: Emitter, rest: SSAValue, divisor: SSAValue) -> SSAValue:
     """
-    Emit the test that a remainder is not 0 and its sign is not that of the divisor.
+    Emit the test that a remainder is not 0 and its sign differs from the divisor's.
     """
     element = element_of(rest)
     signs = [at.compare(each, 0, "lt", element) for each in (rest, divisor)]
@@ -65,9 +65,11 @@ def _has_opposite_sign(at: Emitter, rest: SSAValue, divisor: SSAValue) -> SSAVal
 
 
 def _floor_correction(at: Emitter, x: Operand, y: Operand) -> SSAValue:
-    """1 where an inexact quotient of integers was rounded up, else 0."""
-    rest = at.apply(graph.RemOp, x, y)
-    return at.cast(_has_opposite_sign(at, rest, at.cast(y, at.element)), at.element)
+    """Emit 1 where an inexact quotient of integers was rounded up, else 0."""
+    remainder = at.apply(graph.RemOp, x, y)
+    return at.cast(
+        _has_opposite_sign(at, remainder, at.cast(y, at.element)), at.element
+    )
 
 
 @converts("fmod.Tensor", "fmod.Scalar")
@@ -79,6 +81,8 @@ def _fmod(at: Emitter, x: Operand, y: Operand) -> SSAValue:
 def _remainder(at: Emitter, x: Operand, y: Operand) -> SSAValue:
     """Emit the remainder of a division rounded down; it has the sign of `y`."""
     divisor = at.cast(y, at.element)
-    rest = at.apply(graph.RemOp, x, divisor)
-    up = at.add(rest, divisor, at.element)
-    return at.select(_has_opposite_sign(at, rest, divisor), up, rest, at.element)
+    remainder = at.apply(graph.RemOp, x, divisor)
+    shifted = at.add(remainder, divisor, at.element)
+    return at.select(
+        _has_opposite_sign(at, remainder, divisor), shifted, remainder, at.element
+    )

@@ -16,11 +16,11 @@ from tlf.frontend.torch.registry import converts
 
 
 def _wrap_negative(at: Emitter, indices: SSAValue, extent: int) -> SSAValue:
-    """Wrap negative indices, which count from the end."""
+    """Emit non-negative indices; negative ones count from the end."""
     element = element_of(indices)
     indices = at.emit(graph.WithinOp(indices, -extent, extent - 1))
-    below = at.compare(indices, 0, "lt", element)
-    return at.select(below, at.add(indices, extent, element), indices, element)
+    is_negative = at.compare(indices, 0, "lt", element)
+    return at.select(is_negative, at.add(indices, extent, element), indices, element)
 
 
 @converts("embedding.default")
@@ -39,8 +39,8 @@ def _embedding(
 def _index_select(at: Emitter, x: SSAValue, axis: int, indices: SSAValue) -> SSAValue:
     if not shape_of(x):
         return at.reshape(x, at.shape)
-    found = at.emit(graph.TakeOp(x, indices, axis % len(shape_of(x))))
-    return at.reshape(found, at.shape)
+    result = at.emit(graph.TakeOp(x, indices, axis % len(shape_of(x))))
+    return at.reshape(result, at.shape)
 
 
 @converts("gather.default")
@@ -60,36 +60,36 @@ def _gather(
 @converts("index.Tensor")
 def _index(at: Emitter, x: SSAValue, indices: Sequence[SSAValue | None]) -> SSAValue:
     """
-    Indices of neighbouring axes become one index into these axes as one. Where axes
-    between are left out, the indexed ones come first, as in numpy.
+    Emit a gather, with the indices of adjacent axes merged into one index of the merged
+    axes. If the indexed axes are not adjacent, they become the first ones, as in numpy.
     """
-    places = {axis: each for axis, each in enumerate(indices) if each is not None}
-    if any(element_of(each) == i1 for each in places.values()):
+    by_axis = {axis: each for axis, each in enumerate(indices) if each is not None}
+    if any(element_of(each) == i1 for each in by_axis.values()):
         raise Unsupported("expected indices that are numbers, got a mask")
-    axes = sorted(places)
+    axes = sorted(by_axis)
     first = axes[0]
     if axes[-1] - first + 1 != len(axes):
-        others = [axis for axis in range(len(shape_of(x))) if axis not in places]
-        x = at.permute(x, [*axes, *others])
-        places = {place: places[axis] for place, axis in enumerate(axes)}
+        remaining = [axis for axis in range(len(shape_of(x))) if axis not in by_axis]
+        x = at.permute(x, [*axes, *remaining])
+        by_axis = {position: by_axis[axis] for position, axis in enumerate(axes)}
         axes, first = list(range(len(axes))), 0
     shape = shape_of(x)
     extents = shape[first : first + len(axes)]
-    place = _linearize_indices(at, [places[axis] for axis in axes], extents)
+    position = _linearize_indices(at, [by_axis[axis] for axis in axes], extents)
     flat = (*shape[:first], math.prod(extents), *shape[first + len(axes) :])
-    return at.emit(graph.TakeOp(at.reshape(x, flat), place, first))
+    return at.emit(graph.TakeOp(at.reshape(x, flat), position, first))
 
 
 def _linearize_indices(
     at: Emitter, indices: Sequence[SSAValue], extents: Sequence[int]
 ) -> SSAValue:
-    """Linearize indices into several axes, in row-major order."""
+    """Emit the linear index of indices of several axes, in row-major order."""
     total: SSAValue | None = None
     for each, extent in zip(indices, extents, strict=True):
-        place = _wrap_negative(at, at.cast(each, i64), extent)
+        position = _wrap_negative(at, at.cast(each, i64), extent)
         if total is not None:
-            place = at.add(at.mul(total, extent, i64), place, i64)
-        total = place
+            position = at.add(at.mul(total, extent, i64), position, i64)
+        total = position
     assert total is not None
     return total
 
@@ -125,7 +125,7 @@ def _emit_scatter(
 
 
 _BOOL_COMBINERS = {"add": "max", "mul": "min"}
-"""Combining operations on truth values that are equivalent to their sum and product."""
+"""Combining operations of truth values that are equivalent to sum and product."""
 
 
 def _combine_updates(
@@ -136,7 +136,7 @@ def _combine_updates(
     axis: int,
     kind: str,
 ) -> SSAValue:
-    """A tensor with updates at indices; truth values are combined as numbers."""
+    """Emit a scatter of updates; truth values are combined as numbers."""
     if at.element != i1 or kind == "set":
         return at.emit(graph.ScatterOp(x, indices, updates, axis, kind))
     numbers = [at.cast(each, i8) for each in (x, updates)]
@@ -174,26 +174,29 @@ def _index_put(
     values: SSAValue,
     accumulate: bool = False,
 ) -> SSAValue:
-    """Updates along the indexed axes, which are neighbours, as one axis."""
-    places = {axis: each for axis, each in enumerate(indices) if each is not None}
-    axes = sorted(places)
+    """Emit a scatter of updates; the indexed axes must be adjacent, and are merged."""
+    by_axis = {axis: each for axis, each in enumerate(indices) if each is not None}
+    axes = sorted(by_axis)
     first, after = axes[0], axes[-1] + 1
-    is_mask = any(element_of(each) == i1 for each in places.values())
+    is_mask = any(element_of(each) == i1 for each in by_axis.values())
     if is_mask and axes == [0] and not accumulate:
-        return _assign_masked(at, x, places[0], values)
+        return _assign_masked(at, x, by_axis[0], values)
     if is_mask or after - first != len(axes):
         raise Unsupported("expected indices that are numbers, of neighbouring axes")
     shape = shape_of(x)
-    before, extents, rest = shape[:first], shape[first:after], shape[after:]
-    place = _linearize_indices(at, [places[axis] for axis in axes], extents)
-    count, wide = math.prod(shape_of(place)), (*before, *shape_of(place), *rest)
+    before, extents, trailing = shape[:first], shape[first:after], shape[after:]
+    position = _linearize_indices(at, [by_axis[axis] for axis in axes], extents)
+    count, wide = (
+        math.prod(shape_of(position)),
+        (*before, *shape_of(position), *trailing),
+    )
     updates = at.broadcast(at.cast(values, at.element), wide)
-    column = at.reshape(place, (*[1] * first, count, *[1] * len(rest)))
+    column = at.reshape(position, (*[1] * first, count, *[1] * len(trailing)))
     scattered = _combine_updates(
         at,
-        at.reshape(x, (*before, math.prod(extents), *rest)),
-        at.broadcast(column, (*before, count, *rest)),
-        at.reshape(updates, (*before, count, *rest)),
+        at.reshape(x, (*before, math.prod(extents), *trailing)),
+        at.broadcast(column, (*before, count, *trailing)),
+        at.reshape(updates, (*before, count, *trailing)),
         first,
         "add" if accumulate else "set",
     )
@@ -204,14 +207,14 @@ def _assign_masked(
     at: Emitter, x: SSAValue, mask: SSAValue, values: SSAValue
 ) -> SSAValue:
     """
-    Emit the assignment of one value to all elements where a mask over the first axes
-    holds.
+    Emit the assignment of one value to all elements where a mask over the first axes is
+    true.
     """
-    rest = shape_of(x)[len(shape_of(mask)) :]
+    trailing = shape_of(x)[len(shape_of(mask)) :]
     shape = shape_of(values)
-    if len(shape) > len(rest):
+    if len(shape) > len(trailing):
         if shape[0] != 1:
             raise Unsupported("expected one value for all places of a mask")
         values = at.reshape(values, shape[1:])
-    chosen = at.reshape(mask, (*shape_of(mask), *[1] * len(rest)))
+    chosen = at.reshape(mask, (*shape_of(mask), *[1] * len(trailing)))
     return at.to_result(at.select(chosen, values, x, at.element))

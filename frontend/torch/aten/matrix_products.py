@@ -29,7 +29,7 @@ def _addmm(
     beta: float = 1,
     alpha: float = 1,
 ) -> SSAValue:
-    """16-bit floats are rounded once, after the bias."""
+    """Emit a product with bias; 16-bit floats are rounded once, after the bias."""
     wide = at.wide if is_float(at.element) else None
     product = at.emit(graph.MatmulOp(lhs, rhs, element=wide))
     element = wide or at.element
@@ -52,7 +52,10 @@ def _trilinear(
     summed: Sequence[int],
     unroll_dim: int = 1,
 ) -> SSAValue:
-    """The sum, over the axes `summed`, of three tensors with unit axes put in."""
+    """
+    Emit the sum over the axes `summed` of the product of three tensors, which are
+    expanded by unit axes.
+    """
     wide = at.wide
     product: SSAValue | None = None
     for value, expanded in ((first, expand1), (second, expand2), (third, expand3)):
@@ -69,7 +72,7 @@ def _trilinear(
 def _cdist(
     at: Emitter, x: SSAValue, y: SSAValue, norm: float, mode: int | None
 ) -> SSAValue:
-    """Distances between all rows of x and all rows of y."""
+    """Emit the distances between all rows of x and all rows of y."""
     wide, (rows, columns) = at.wide, (shape_of(x), shape_of(y))
     lhs = at.reshape(x, (*rows[:-1], 1, rows[-1]))
     rhs = at.reshape(y, (*columns[:-2], 1, *columns[-2:]))

@@ -22,32 +22,37 @@ def index_of_maximum(
     at: Emitter, x: SSAValue, windows: SlidingWindows
 ) -> Sequence[SSAValue | None]:
     """
-    The index of the maximum of each window into the last axes as one, as the second
-    result; nothing where that is not used.
+    Return the second result of a max pooling: the index of the maximum of each window,
+    linear in the last axes; `None` if it is unused.
     """
     if len(at.results) == 1:
         return (None,)
     rank = len(windows.taps)
     extents, counts = shape_of(x)[-rank:], at.shape[-rank:]
     outer = shape_of(x)[:-rank]
-    least = neutral_element_of(ReduceKind.MAX, element_of(x))
-    gathered = windows.gather_elements(at, x, counts, least)
+    fill = neutral_element_of(ReduceKind.MAX, element_of(x))
+    gathered = windows.gather_elements(at, x, counts, fill)
     flat = at.reshape(gathered, (*outer, math.prod(windows.taps), *counts))
     tap = _tap_of_maximum(at, flat, len(outer))
-    places = [_element_indices(at, tap, windows, counts, axis) for axis in range(rank)]
-    index = places[0]
-    for place, extent in zip(places[1:], extents[1:], strict=True):
-        index = at.add(at.mul(index, extent, i64), place, i64)
+    axis_indices = [
+        _element_indices(at, tap, windows, counts, axis) for axis in range(rank)
+    ]
+    index = axis_indices[0]
+    for axis_index, extent in zip(axis_indices[1:], extents[1:], strict=True):
+        index = at.add(at.mul(index, extent, i64), axis_index, i64)
     return (at.reshape(index, at.shape),)
 
 
 def _tap_of_maximum(at: Emitter, x: SSAValue, axis: int) -> SSAValue:
-    """The index along an axis of the first maximum, and among several NaN the last."""
+    """
+    Emit the index along an axis of the first maximum, or of the last NaN if there is
+    one.
+    """
     first = at.emit(graph.ArgReduceOp(x, "max", axis, False))
     if not is_float(element_of(x)):
         return first
-    extent, *behind = shape_of(x)[axis:]
-    taps = at.reshape(at.iota(extent, i64), (extent, *[1] * len(behind)))
+    extent, *trailing = shape_of(x)[axis:]
+    taps = at.reshape(at.iota(extent, i64), (extent, *[1] * len(trailing)))
     is_nan = at.compare(x, x, "ne", element_of(x))
     last = at.reduce(at.select(is_nan, taps, 0, i64), "max", [axis])
     return at.apply(graph.MaximumOp, first, last, element=i64)
@@ -61,9 +66,9 @@ def _element_indices(
     axis: int,
 ) -> SSAValue:
     """
-    Emit the indices along an axis of the taps of windows. A window that holds nothing
-    above the fill value has its first tap, which may lie outside: it stands for the
-    first element inside.
+    Emit the indices along an axis of the taps of windows. A window without elements
+    above the fill value has its first tap, which may be out of bounds; it is clamped to
+    the first in-bounds element.
     """
     step, size = windows.dilation[axis], counts[axis]
     reach = [taps[axis] * step for taps in product(*map(range, windows.taps))]
@@ -71,6 +76,6 @@ def _element_indices(
     first = np.where(starts < 0, starts % step, starts)
     column = (size, *[1] * (len(counts) - axis - 1))
     offset = at.emit(graph.TakeOp(at.constant(np.array(reach), i64), tap, 0))
-    place = at.add(offset, at.reshape(at.constant(starts, i64), column), i64)
-    least = at.reshape(at.constant(first, i64), column)
-    return at.apply(graph.MaximumOp, place, least, element=i64)
+    position = at.add(offset, at.reshape(at.constant(starts, i64), column), i64)
+    lower_bound = at.reshape(at.constant(first, i64), column)
+    return at.apply(graph.MaximumOp, position, lower_bound, element=i64)

@@ -1,4 +1,4 @@
-"""Statistics that a normalization returns beside its result."""
+"""Statistics that a normalization returns in addition to its result."""
 
 from __future__ import annotations
 
@@ -15,20 +15,23 @@ def mean_and_rsqrt_variance(
     at: Emitter, rows: SSAValue, axes: Sequence[int], epsilon: float
 ) -> Sequence[SSAValue | None]:
     """
-    The mean along axes and the reciprocal root of the variance, as the second and third
-    result; nothing where they are not used.
+    Return the second and third result of a normalization: the mean along axes, and the
+    reciprocal root of the variance; `None` for unused results.
     """
     if len(at.results) == 1:
         return None, None
     variance, mean = variance_and_mean(at, rows, axes, 0, keepdim=True)
     root = _emit_rsqrt(at, variance, epsilon)
-    return [_to_result(at, value, place) for place, value in enumerate((mean, root), 1)]
+    return [_to_result(at, value, index) for index, value in enumerate((mean, root), 1)]
 
 
 def rsqrt_mean_square(
     at: Emitter, rows: SSAValue, axes: Sequence[int], epsilon: float
 ) -> Sequence[SSAValue | None]:
-    """The reciprocal root of the mean of squares, as the second result, if used."""
+    """
+    Return the second result of a normalization: the reciprocal root of the mean square;
+    `None` if it is unused.
+    """
     if len(at.results) == 1:
         return (None,)
     value = at.cast(rows, at.wide)
@@ -43,7 +46,10 @@ def _emit_rsqrt(at: Emitter, value: SSAValue, epsilon: float) -> SSAValue:
 
 
 def _to_result(at: Emitter, value: SSAValue, place: int) -> SSAValue | None:
-    """The value as the result at a place; nothing where no result is there."""
+    """
+    Convert a value to the type of the result at index `place`; `None` if there is no
+    such result.
+    """
     if place >= len(at.results):
         return None
     type_ = at.results[place]

@@ -39,11 +39,11 @@ def _softmax(
 def _safe_softmax(
     at: Emitter, x: SSAValue, axis: int, dtype: object = None
 ) -> SSAValue:
-    """Rows of minus infinity alone become 0."""
+    """Emit a softmax where rows that are all minus infinity become 0."""
     value = at.cast(x, at.element)
-    most = at.reduce(value, "max", [axis % len(at.shape)] if at.shape else [], True)
-    hidden = at.compare(most, -math.inf, "eq", at.element)
-    return at.select(hidden, 0.0, _softmax(at, value, axis), at.element)
+    maximum = at.reduce(value, "max", [axis % len(at.shape)] if at.shape else [], True)
+    is_masked = at.compare(maximum, -math.inf, "eq", at.element)
+    return at.select(is_masked, 0.0, _softmax(at, value, axis), at.element)
 
 
 @converts("_log_softmax.default")
@@ -82,23 +82,26 @@ def _layer_norm(
 
 
 def _check_epsilon(epsilon: float) -> float:
-    """An epsilon, if it is one that norms have."""
+    """Return an epsilon. Raises `Unsupported` unless it is at least 0."""
     if not epsilon >= 0:
         raise Unsupported(f"expected an epsilon of at least 0, got {epsilon}")
     return epsilon
 
 
 def _common_element(x: SSAValue, *others: SSAValue | None) -> Attribute:
-    """The type that `x` is normalised in: its own, or f32 where others have another."""
+    """
+    Return the type to normalize `x` in: its own, or its accumulator type if another
+    operand has a different type.
+    """
     element = element_of(x)
-    given = {element_of(each) for each in others if each is not None}
-    return element if given <= {element} else accumulator_of(element)
+    elements = {element_of(each) for each in others if each is not None}
+    return element if elements <= {element} else accumulator_of(element)
 
 
 def _cast_all(
     at: Emitter, element: Attribute, *values: SSAValue | None
 ) -> list[SSAValue | None]:
-    """Weights, those that there are, in an element type."""
+    """Cast the given weights to an element type."""
     return [None if each is None else at.cast(each, element) for each in values]
 
 
@@ -115,16 +118,16 @@ def _rms_norm(
     from tlf.frontend.torch.element_types import DTYPES
 
     element = accumulator_of(element_of(x))
-    given = torch.finfo(DTYPES[element]).eps if epsilon is None else epsilon
-    least = _check_epsilon(given)
+    raw_epsilon = torch.finfo(DTYPES[element]).eps if epsilon is None else epsilon
+    checked_epsilon = _check_epsilon(raw_epsilon)
     common = _common_element(x, weight)
     (scale,) = _cast_all(at, common, weight)
     value = at.cast(x, common)
-    normal = graph.RmsNormOp(value, scale, last=len(shape), epsilon=least)
+    normal = graph.RmsNormOp(value, scale, last=len(shape), epsilon=checked_epsilon)
     rows = range(len(shape_of(x)) - len(shape), len(shape_of(x)))
     return (
         at.cast(at.emit(normal), at.element),
-        *rsqrt_mean_square(at, x, rows, least),
+        *rsqrt_mean_square(at, x, rows, checked_epsilon),
     )
 
 
@@ -140,11 +143,13 @@ def _group_norm(
     groups: int,
     epsilon: float,
 ) -> tuple[SSAValue | None, ...]:
-    """Each group of channels is a row that is normalised."""
-    least = _check_epsilon(epsilon)
+    """Emit a normalization of rows, one per group of channels."""
+    checked_epsilon = _check_epsilon(epsilon)
     wide, shape = at.wide, shape_of(x)
     rows = at.reshape(at.cast(x, wide), (batch, groups, channels // groups * area))
-    normal = at.emit(graph.LayerNormOp(rows, None, None, last=1, epsilon=least))
+    normal = at.emit(
+        graph.LayerNormOp(rows, None, None, last=1, epsilon=checked_epsilon)
+    )
     value = at.reshape(normal, shape)
     column = (channels, *[1] * (len(shape) - 2))
     if weight is not None:

@@ -54,7 +54,7 @@ def _emit_max_pool(at: Emitter, x: SSAValue, windows: SlidingWindows) -> SSAValu
         *windows.low,
         *windows.high_padding(shape_of(x)[-rank:], at.shape[-rank:]),
     )
-    found = at.emit(
+    result = at.emit(
         kind(
             _with_batch_axis(at, x, rank),
             windows.taps,
@@ -63,17 +63,19 @@ def _emit_max_pool(at: Emitter, x: SSAValue, windows: SlidingWindows) -> SSAValu
             windows.dilation,
         )
     )
-    return at.reshape(found, at.shape)
+    return at.reshape(result, at.shape)
 
 
 def _with_batch_axis(at: Emitter, x: SSAValue, rank: int) -> SSAValue:
-    """Images N x C x axes; a single one gets an axis N."""
+    """Reshape images to N x C x axes; a single image gets an axis N."""
     is_single = len(shape_of(x)) == rank + 1
     return at.reshape(x, (1, *shape_of(x))) if is_single else x
 
 
 def _sum_windows(at: Emitter, x: SSAValue, windows: SlidingWindows) -> SSAValue:
-    """Windows gathered and summed: any number of axes, and windows that reach out."""
+    """
+    Emit the sums of gathered windows, for any number of axes and windows out of bounds.
+    """
     rank = len(windows.taps)
     gathered = windows.gather_elements(at, at.cast(x, at.wide), at.shape[-rank:], 0)
     first = len(shape_of(gathered)) - 2 * rank
@@ -135,17 +137,15 @@ for _rank in (1, 2, 3):
 def _elements_per_window(
     windows: SlidingWindows, extents: Sequence[int], counts: Sequence[int], padded: bool
 ) -> Array:
-    """
-    Return the number of elements of each window, with those of padding if `padded`.
-    """
-    found = np.ones((), np.float64)
+    """Return the number of elements of each window, including padding if `padded`."""
+    result = np.ones((), np.float64)
     for axis, (extent, count) in enumerate(zip(extents, counts, strict=True)):
         margin = windows.low[axis] if padded else 0
         starts = np.arange(count) * windows.strides[axis] - windows.low[axis]
         ends = np.minimum(starts + windows.taps[axis], extent + margin)
         inside = ends - np.maximum(starts, -margin)
-        found = np.multiply.outer(found, inside)
-    return found
+        result = np.multiply.outer(result, inside)
+    return result
 
 
 def _make_adaptive_avg_pool(rank: int) -> Converter:
@@ -170,7 +170,7 @@ for _name, _rank in (
 
 
 def adaptive_bounds(extent: int, count: int) -> list[tuple[int, int]]:
-    """The first element of each window of adaptive pooling, and the one after it."""
+    """Return the range `[first, last + 1)` of each window of an adaptive pooling."""
     return [
         (index * extent // count, -((-(index + 1) * extent) // count))
         for index in range(count)
@@ -178,7 +178,10 @@ def adaptive_bounds(extent: int, count: int) -> list[tuple[int, int]]:
 
 
 def _adapt_axis(at: Emitter, x: SSAValue, axis: int, count: int) -> SSAValue:
-    """Means of `count` windows that cover an axis: equal runs, or weights."""
+    """
+    Emit the means of `count` windows of an axis: by a reshape if they are equal, else
+    by weighted sums.
+    """
     shape = shape_of(x)
     extent = shape[axis]
     if extent == count:
@@ -193,15 +196,15 @@ def _adapt_axis(at: Emitter, x: SSAValue, axis: int, count: int) -> SSAValue:
 
 
 def weighted_sums(at: Emitter, x: SSAValue, axis: int, weights: Array) -> SSAValue:
-    """Sums along an axis, each weighted by a row of `weights`, result x extent."""
+    """Emit sums along an axis, one per row of `weights`, which is result x extent."""
     rank, element = len(shape_of(x)), element_of(x)
     matrix = at.constant(weights, element)
     axes = [AffineExpr.dimension(each) for each in range(rank + 1)]
-    made, read = axes[rank], axes[axis]
-    result = [made if each == axis else axes[each] for each in range(rank)]
+    output_dim, input_dim = axes[rank], axes[axis]
+    result = [output_dim if each == axis else axes[each] for each in range(rank)]
     maps = [
         AffineMap(rank + 1, 0, tuple(results))
-        for results in (axes[:rank], [made, read], result)
+        for results in (axes[:rank], [output_dim, input_dim], result)
     ]
     return at.emit(graph.ContractOp(x, matrix, maps))
 
@@ -223,7 +226,7 @@ def _adaptive_max_pool(
 
 
 def _max_over_equal_runs(at: Emitter, x: SSAValue, sizes: Sequence[int]) -> SSAValue:
-    """Maxima of equal runs, which become an axis of their own each."""
+    """Emit the maxima of equal windows, each of which is split off into an axis."""
     first = len(shape_of(x)) - len(sizes)
     for axis, count in enumerate(sizes, first):
         shape = shape_of(x)

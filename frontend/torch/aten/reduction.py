@@ -16,11 +16,11 @@ from tlf.frontend.torch.registry import Converter, converts
 Axes = Sequence[int] | int | None
 
 _BOOL_REDUCTIONS = {"sum": "max", "prod": "min"}
-"""Reductions of truth values, as those of numbers that are 0 or 1."""
+"""Reductions of truth values that are equivalent to those of 0 and 1."""
 
 
 def axes_of(value: SSAValue, axes: Axes) -> list[int]:
-    """Axes that count from 0; all of them for none."""
+    """Return sorted non-negative axes; all axes if none are given."""
     rank = len(shape_of(value))
     if isinstance(axes, int):
         axes = [axes]
@@ -31,17 +31,17 @@ def axes_of(value: SSAValue, axes: Axes) -> list[int]:
 def reduce_wide(
     at: Emitter, value: SSAValue, kind: str, axes: Axes, keepdims: bool
 ) -> SSAValue:
-    """A reduction in the type that the result is computed in."""
-    found = axes_of(value, axes)
+    """Emit a reduction in the type that the result is computed in."""
+    reduced_axes = axes_of(value, axes)
     if at.element == i1:
-        return _reduce_bools(at, value, _BOOL_REDUCTIONS[kind], found, keepdims)
-    return at.reduce(at.cast(value, at.wide), kind, found, keepdims)
+        return _reduce_bools(at, value, _BOOL_REDUCTIONS[kind], reduced_axes, keepdims)
+    return at.reduce(at.cast(value, at.wide), kind, reduced_axes, keepdims)
 
 
 def _reduce_bools(
     at: Emitter, value: SSAValue, kind: str, axes: Sequence[int], keepdims: bool
 ) -> SSAValue:
-    """The maximum or minimum of whether elements are not zero."""
+    """Emit the maximum or minimum of the truth values of elements."""
     truths = at.cast(at.to_bool(value), i8)
     return at.to_bool(at.reduce(truths, kind, axes, keepdims))
 
@@ -78,9 +78,11 @@ def _mean(
     *,
     dtype: object = None,
 ) -> SSAValue:
-    found = axes_of(x, axes)
+    reduced_axes = axes_of(x, axes)
     value = at.cast(x, at.element)
-    return at.emit(graph.MeanOp(value, found, keepdim)) if found else value
+    return (
+        at.emit(graph.MeanOp(value, reduced_axes, keepdim)) if reduced_axes else value
+    )
 
 
 def _make_extreme(kind: str) -> Converter:
@@ -150,18 +152,18 @@ for _name, _kind in (("any", "max"), ("all", "min")):
 def variance_and_mean(
     at: Emitter, x: SSAValue, axes: Axes, correction: Number | None, keepdim: bool
 ) -> tuple[SSAValue, SSAValue]:
-    """The variance and the mean, in the type that the result is computed in."""
+    """Emit the variance and the mean, in the type that the result is computed in."""
     if not shape_of(x):
         row = variance_and_mean(at, at.reshape(x, (1,)), 0, correction, False)
         return row[0], row[1]
-    found, wide = axes_of(x, axes), at.wide
+    reduced_axes, wide = axes_of(x, axes), at.wide
     value = at.cast(x, wide)
-    count = math.prod(shape_of(x)[axis] for axis in found)
-    mean = at.emit(graph.MeanOp(value, found, True))
+    count = math.prod(shape_of(x)[axis] for axis in reduced_axes)
+    mean = at.emit(graph.MeanOp(value, reduced_axes, True))
     centred = at.sub(value, mean, wide)
-    total = at.reduce(at.mul(centred, centred, wide), "sum", found, keepdim)
-    free = count - (1 if correction is None else correction)
-    variance = at.div(total, max(free, 0), wide)
+    total = at.reduce(at.mul(centred, centred, wide), "sum", reduced_axes, keepdim)
+    degrees_of_freedom = count - (1 if correction is None else correction)
+    variance = at.div(total, max(degrees_of_freedom, 0), wide)
     return variance, mean if keepdim else at.reshape(mean, shape_of(variance))
 
 
@@ -186,8 +188,8 @@ def _var_mean(
     correction: Number | None = None,
     keepdim: bool = False,
 ) -> tuple[SSAValue, ...]:
-    found = variance_and_mean(at, x, axes, correction, keepdim)
-    return tuple(at.cast(each, at.element) for each in found)
+    results = variance_and_mean(at, x, axes, correction, keepdim)
+    return tuple(at.cast(each, at.element) for each in results)
 
 
 def _make_cumulation(kind: str) -> Converter:

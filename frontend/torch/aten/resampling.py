@@ -16,11 +16,13 @@ from tlf.frontend.torch.registry import Converter, converts
 
 
 def _scale_factors(scales: Any, rank: int) -> list[float | None]:
-    """The scale factors that a caller gave, one for each axis."""
-    given: list[Any] = [each for each in scales if each is not None]
-    if given and not isinstance(given[0], float | int):
-        given = list(given[0])
-    return given if len(given) == rank else [None] * rank
+    """
+    Return the scale factors of a call, one per axis; `None` if they are not given.
+    """
+    factors: list[Any] = [each for each in scales if each is not None]
+    if factors and not isinstance(factors[0], float | int):
+        factors = list(factors[0])
+    return factors if len(factors) == rank else [None] * rank
 
 
 def _resampled_axes(x: SSAValue) -> range:
@@ -28,19 +30,24 @@ def _resampled_axes(x: SSAValue) -> range:
 
 
 def _make_nearest(*, exact: bool) -> Converter:
-    """A converter to the elements that are nearest, or left of the nearest."""
+    """
+    Return a converter to nearest resampling; the position of an element is its centre
+    if `exact`, else its left edge.
+    """
 
     def convert(at: Emitter, x: SSAValue, sizes: Any, *scales: Any) -> SSAValue:
         axes = _resampled_axes(x)
         for axis, factor in zip(axes, _scale_factors(scales, len(axes)), strict=True):
             extent, count = shape_of(x)[axis], at.shape[axis]
             find = _image_sources if len(axes) == 2 else _row_sources
-            places = find(extent, count, factor, at.wide, exact=exact)
-            times = max(count // extent, 1)
-            if places == [place // times for place in range(count)]:
-                x = _repeat_axis(at, at.slice(x, axis, 0, count // times), axis, times)
+            sources = find(extent, count, factor, at.wide, exact=exact)
+            repeats = max(count // extent, 1)
+            if sources == [index // repeats for index in range(count)]:
+                x = _repeat_axis(
+                    at, at.slice(x, axis, 0, count // repeats), axis, repeats
+                )
             else:
-                x = at.take(x, places, axis)
+                x = at.take(x, sources, axis)
         return x
 
     return convert
@@ -56,35 +63,36 @@ def _image_sources(
     extent: int, count: int, factor: float | None, element: Attribute, *, exact: bool
 ) -> list[int]:
     """
-    Of each of `count` elements along an axis of an image the element that it is, in
-    single precision whatever the type, as PyTorch computes it.
+    Return the source of each of `count` elements along an axis of an image, computed in
+    single precision for any type, as in PyTorch.
     """
     if not exact and count in (extent, 2 * extent):
-        return [place * extent // count for place in range(count)]
+        return [index * extent // count for index in range(count)]
     step = np.float32(extent / count if factor is None else 1 / factor)
-    places = (np.arange(count, dtype=np.float32) + np.float32(exact / 2)) * step
-    return _clamp_indices(places, extent)
+    positions = (np.arange(count, dtype=np.float32) + np.float32(exact / 2)) * step
+    return _clamp_indices(positions, extent)
 
 
 def _row_sources(
     extent: int, count: int, factor: float | None, element: Attribute, *, exact: bool
 ) -> list[int]:
     """
-    Those of a row or a volume, which PyTorch computes in the type of its formulas, and
-    the centre of an element with a single rounding.
+    Return the source of each of `count` elements along an axis of a row or volume,
+    computed in the type of the formulas, with a single rounding of centres, as in
+    PyTorch.
     """
     wide = dtype_of(element).type
     step = np.float64(wide(extent / count if factor is None else 1 / factor))
-    places = np.arange(count, dtype=np.float64) * step
+    positions = np.arange(count, dtype=np.float64) * step
     if exact:
         centres = (np.arange(count, dtype=np.float64) + 0.5) * step - 0.5
-        places = np.maximum(centres.astype(wide), 0).astype(np.float64) + 0.5
-    return _clamp_indices(places.astype(wide).astype(np.float32), extent)
+        positions = np.maximum(centres.astype(wide), 0).astype(np.float64) + 0.5
+    return _clamp_indices(positions.astype(wide).astype(np.float32), extent)
 
 
 def _clamp_indices(places: Array, extent: int) -> list[int]:
-    """Whole indices of an axis."""
-    return [int(place) for place in np.minimum(np.floor(places), extent - 1)]
+    """Round positions down to indices of an axis, clamped to its extent."""
+    return [int(index) for index in np.minimum(np.floor(places), extent - 1)]
 
 
 def _repeat_axis(at: Emitter, x: SSAValue, axis: int, count: int) -> SSAValue:
@@ -93,8 +101,8 @@ def _repeat_axis(at: Emitter, x: SSAValue, axis: int, count: int) -> SSAValue:
     shape = shape_of(x)
     before, after = shape[: axis + 1], shape[axis + 1 :]
     column = at.reshape(x, (*before, 1, *after))
-    wide = at.broadcast(column, (*before, count, *after))
-    return at.reshape(wide, (*shape[:axis], shape[axis] * count, *after))
+    repeated = at.broadcast(column, (*before, count, *after))
+    return at.reshape(repeated, (*shape[:axis], shape[axis] * count, *after))
 
 
 @converts(
@@ -122,18 +130,18 @@ def _interpolation_weights(
     extent: int, count: int, align_corners: bool, factor: float | None
 ) -> Array:
     """
-    Return the interpolation weights of `extent` elements in each of `count`: a row for
-    each of the latter.
+    Return the interpolation weights of `extent` elements in each of `count` elements,
+    as a count x extent matrix.
     """
     if align_corners:
         step = (extent - 1) / (count - 1) if count > 1 else 0.0
-        places = np.arange(count) * step
+        positions = np.arange(count) * step
     else:
         step = extent / count if factor is None else 1 / factor
-        places = np.maximum((np.arange(count) + 0.5) * step - 0.5, 0)
-    low = np.minimum(np.floor(places).astype(np.int64), extent - 1)
+        positions = np.maximum((np.arange(count) + 0.5) * step - 0.5, 0)
+    low = np.minimum(np.floor(positions).astype(np.int64), extent - 1)
     high = np.minimum(low + 1, extent - 1)
-    share = np.minimum(places - low, 1)
+    share = np.minimum(positions - low, 1)
     weights = np.zeros((count, extent))
     np.add.at(weights, (np.arange(count), low), 1 - share)
     np.add.at(weights, (np.arange(count), high), share)

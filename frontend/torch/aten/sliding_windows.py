@@ -14,7 +14,7 @@ from tlf.frontend.torch.emitter import Emitter, Number
 
 
 def per_axis(values: int | Sequence[int], rank: int) -> tuple[int, ...]:
-    """One number for each of `rank` axes: all of them, or one for all."""
+    """Return one number per axis, given one per axis or one for all axes."""
     if isinstance(values, int):
         return (values,) * rank
     return tuple(values) * (rank if len(values) == 1 else 1)
@@ -22,7 +22,7 @@ def per_axis(values: int | Sequence[int], rank: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class SlidingWindows:
-    """Sliding windows over the last axes of a tensor; one number for each axis."""
+    """Sliding windows over the last axes of a tensor; one number per axis."""
 
     taps: tuple[int, ...]
     strides: tuple[int, ...]
@@ -37,10 +37,10 @@ class SlidingWindows:
     ) -> tuple[int, ...]:
         """
         Return the number of positions by which the last of `counts` windows extends
-        after the last element of each axis; at least as many as the first extends
-        before the first.
+        after the last element of each axis; at least the number by which the first
+        window extends before the first element.
         """
-        numbers = zip(
+        parameters = zip(
             self.taps,
             self.strides,
             self.low,
@@ -51,15 +51,15 @@ class SlidingWindows:
         )
         return tuple(
             max(low, (count - 1) * stride + by * (tap - 1) + 1 - low - extent)
-            for tap, stride, low, by, extent, count in numbers
+            for tap, stride, low, by, extent, count in parameters
         )
 
     def gather_elements(
         self, at: Emitter, x: SSAValue, counts: Sequence[int], fill: Number
     ) -> SSAValue:
         """
-        The elements of windows, `counts` of them along each axis: from the shape
-        (outer, axes) to (outer, taps, counts). What lies outside is `fill`.
+        Emit the elements of windows, `counts` per axis: from shape (outer, axes) to
+        (outer, taps, counts). Out-of-bounds elements are `fill`.
         """
         rank = len(self.taps)
         outer = shape_of(x)[:-rank]
@@ -68,7 +68,7 @@ class SlidingWindows:
         results = axes[: len(outer)]
         for axis in range(rank):
             tap = axes[len(outer) + axis] * self.dilation[axis]
-            place = axes[len(outer) + rank + axis] * self.strides[axis]
-            results.append(place + tap + AffineExpr.constant(-self.low[axis]))
+            start = axes[len(outer) + rank + axis] * self.strides[axis]
+            results.append(start + tap + AffineExpr.constant(-self.low[axis]))
         map_ = AffineMap(len(shape), 0, tuple(results))
         return at.emit(graph.UnfoldOp(x, map_, shape, fill))
