@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
+from threading import Lock
 from typing import Any
 
 import torch
@@ -14,6 +15,8 @@ from tlf.runtime.triton.ptxas_selection import OPTIONS, use_assembler
 
 SPILL_UNIT = 4
 """Bytes per spill in Triton's count."""
+
+_LOADING = Lock()
 
 
 def compile_variant(
@@ -31,6 +34,19 @@ def compile_variant(
         return function.warmup(*arguments, **settings)
 
 
+def load_kernel(compiled: Any) -> Any:
+    """
+    Load a compiled kernel and its launcher onto the current device, one at a time.
+
+    Triton 3.6 imports all launchers as one module, `__triton_launcher`: of two threads
+    that load kernels with different numbers of parameters, one may get the launcher of
+    the other.
+    """
+    with _LOADING:
+        _ = compiled.run
+    return compiled
+
+
 def read_facts(compiled: Any, limit: int) -> Facts:
     """
     Return the facts of a kernel compiled by Triton; only shared memory for a kernel
@@ -43,7 +59,7 @@ def read_facts(compiled: Any, limit: int) -> Facts:
     # Spills are known only after loading; a wrong kernel need not be loaded.
     if descriptor_faults:
         return Facts(shared, 0, descriptor_faults)
-    _ = compiled.run
+    load_kernel(compiled)
     return Facts(shared, SPILL_UNIT * int(compiled.n_spills))
 
 

@@ -14,6 +14,7 @@ import torch
 from tlf.runtime.triton.kernel_admission import Facts, Variant, admit
 from tlf.runtime.triton.kernel_compilation import (
     compile_variant,
+    load_kernel,
     read_facts,
     shared_limit,
 )
@@ -109,7 +110,8 @@ class Launcher:
         grid = (*self._kernel.grid, *ones)
         if self._variant is not None and is_known:
             function = self._load_function(self._variant.kernel)
-            return compile_variant(self._variant, function, arguments)[grid]
+            compiled = compile_variant(self._variant, function, arguments)
+            return load_kernel(compiled)[grid]
         compiled: dict[Variant, Any] = {}
         facts: dict[Variant, Facts] = {}
         limit = shared_limit()

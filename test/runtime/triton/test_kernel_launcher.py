@@ -39,6 +39,8 @@ class Jit:
 class Compiled:
     """A kernel that notes how it is launched."""
 
+    run = None
+
     def __init__(self, jit: Jit) -> None:
         self.jit = jit
 

@@ -1,0 +1,45 @@
+"""Compiled kernels are loaded one at a time."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
+from tlf.runtime.triton.kernel_compilation import read_facts
+
+
+class Launchers:
+    """
+    The module of launchers of all kernels, as Triton has it: loading one changes the
+    module, and what it then has is taken.
+    """
+
+    def __init__(self) -> None:
+        self.launch = -1
+
+
+class Compiled:
+    """A kernel that Triton compiled, loaded by the first access of `run`."""
+
+    def __init__(self, launchers: Launchers, parameters: int) -> None:
+        self.asm = {"ttgir": ""}
+        self.metadata = SimpleNamespace(shared=0)
+        self.n_spills = 0
+        self.parameters = parameters
+        self.launch: int | None = None
+        self._launchers = launchers
+
+    @property
+    def run(self) -> int:
+        if self.launch is None:
+            self._launchers.launch = self.parameters
+            time.sleep(0.001)
+            self.launch = self._launchers.launch
+        return self.launch
+
+
+def test_threads_do_not_swap_launchers():
+    launchers = Launchers()
+    kernels = [Compiled(launchers, count) for count in range(32)]
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda each: read_facts(each, 1), kernels))
+    assert [each.launch for each in kernels] == list(range(32))
