@@ -4,10 +4,10 @@ Quality of the static allocator on a folder of problems, as a table.
     python bench/allocation_quality.py FOLDER --capacity 1048576
     python bench/allocation_quality.py FOLDER --budget 300
 
-Every `.csv` file of the folder is planned as `tlf-plan` does: within the capacity, or
-without one as low as possible within the budget. The challenging problems of MiniMalloc
-lie in `benchmarks/challenging` of https://github.com/google/minimalloc. Times are
-seconds, of the wall and of the processor.
+Every `.csv` file of the folder is solved as by `tlf-plan`: within the capacity, or,
+without a capacity, for the lowest peak within the time budget. The challenging problems
+of MiniMalloc are in `benchmarks/challenging` of https://github.com/google/minimalloc.
+Times are seconds of wall time and of CPU time.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ COLUMNS = (
 def measure_problem(
     name: str, problem: Problem, capacity: int | None, budget: float
 ) -> list[str]:
-    """The figures of one problem."""
+    """Return the table row of one problem."""
     live = max_live_bytes(problem.buffers)
     simple = pack(problem.buffers, Budget(0))
     wall, cpu = monotonic(), process_time()

@@ -4,9 +4,9 @@ Measure the folders of the package and their imports: a diagram and tables.
     python bench/architecture.py
     python bench/architecture.py --write docs/architecture.md
 
-Prints a diagram of the folders, as they import each other, and tables: files, lines and
-imports of each folder, and measures of the whole. With `--write`, puts them between the
-marks of a page.
+Prints a diagram of the imports between folders, and tables: files, lines and imports of
+each folder, and measures of the package. With `--write`, the report replaces the text
+between the markers of a page.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MARKED = re.compile(
 
 
 class ArchitectureOptions(argparse.Namespace):
-    """The command line."""
+    """Command-line options."""
 
     write: Path | None
 
@@ -52,41 +52,43 @@ class SourceModule:
 
     @property
     def folder(self) -> str:
-        """The top folder."""
+        """Top-level folder."""
         return self.name.partition(".")[0]
 
     @cached_property
     def tree(self) -> ast.Module:
-        """The syntax tree."""
+        """Syntax tree."""
         return ast.parse(self.text)
 
 
 @dataclass(frozen=True)
 class Package:
-    """The modules of the package."""
+    """Modules of the package."""
 
     root: Path
     modules: Mapping[str, SourceModule]
 
     @staticmethod
     def of(root: Path) -> Package:
-        """Read the folders that `src/tlf` links."""
+        """Read the folders linked from `src/tlf`."""
         links = (root / "src" / PACKAGE).iterdir()
         folders = sorted(each.name for each in links if each.is_dir())
-        found = modules_below(root, folders)
+        paths = modules_below(root, folders)
         return Package(
-            root, {name: SourceModule.of(name, path) for name, path in found}
+            root, {name: SourceModule.of(name, path) for name, path in paths}
         )
 
     @property
     def folders(self) -> Sequence[str]:
-        """The top folders, each behind those that it imports."""
+        """
+        Top-level folders in topological order: each after the folders that it imports.
+        """
         graph = {each: sorted(self.imports[each]) for each in sorted(self.imports)}
         return list(TopologicalSorter(graph).static_order())
 
     @cached_property
     def edges(self) -> frozenset[tuple[str, str]]:
-        """Pairs of modules, of which the first imports the second."""
+        """Import edges: pairs of an importing and an imported module."""
         paths = {name: module.path for name, module in self.modules.items()}
         return frozenset(
             (name, imported)
@@ -97,19 +99,21 @@ class Package:
 
     @cached_property
     def imports(self) -> Mapping[str, set[str]]:
-        """The other folders that the modules of each folder import."""
-        found: dict[str, set[str]] = {m.folder: set() for m in self.modules.values()}
+        """For each folder, the other folders that its modules import."""
+        result: dict[str, set[str]] = {m.folder: set() for m in self.modules.values()}
         for source, target in self.edges:
             first, second = source.partition(".")[0], target.partition(".")[0]
             if first != second:
-                found[first].add(second)
-        return found
+                result[first].add(second)
+        return result
 
     def direct_imports(self, folder: str) -> list[str]:
         """Return the imported folders that no other imported folder imports."""
-        found = self.imports[folder]
-        behind = set[str]().union(*(self._transitive_imports(each) for each in found))
-        return sorted(found - behind)
+        imported = self.imports[folder]
+        transitive = set[str]().union(
+            *(self._transitive_imports(each) for each in imported)
+        )
+        return sorted(imported - transitive)
 
     def _transitive_imports(self, folder: str) -> set[str]:
         return self.imports[folder].union(
@@ -117,7 +121,7 @@ class Package:
         )
 
     def line_count(self, folder: str) -> int:
-        """Return the lines of the files of a folder."""
+        """Return the number of lines in the files of a folder."""
         modules = (m for m in self.modules.values() if m.folder == folder)
         return sum(module.text.count("\n") for module in modules)
 
@@ -130,7 +134,9 @@ class Package:
         return sorted(find_import_cycles(self.root, self.folders))
 
     def shared_name_count(self) -> int:
-        """Return the number of file names that several files have, `__init__` apart."""
+        """
+        Return the number of file names, `__init__.py` aside, that several files have.
+        """
         names = Counter(m.path.name for m in self.modules.values())
         return sum(n > 1 for name, n in names.items() if name != "__init__.py")
 
@@ -187,9 +193,9 @@ def format_report(package: Package) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the report, or put it into a page."""
+    """Print the report, or write it into a page."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().split("\n")[0])
-    parser.add_argument("--write", type=Path, help="page to put it into")
+    parser.add_argument("--write", type=Path, help="page to write it into")
     options = parser.parse_args(arguments, namespace=ArchitectureOptions())
     text = format_report(Package.of(ROOT))
     if options.write is None:
@@ -198,8 +204,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     page = options.write.read_text(encoding="utf-8")
     if MARKED.search(page) is None:
         parser.error(f"expected the marks of the report in `{options.write}`")
-    made = MARKED.sub(lambda found: f"{found[1]}{text}{found[2]}", page)
-    options.write.write_text(made, encoding="utf-8")
+    updated = MARKED.sub(lambda found: f"{found[1]}{text}{found[2]}", page)
+    options.write.write_text(updated, encoding="utf-8")
 
 
 if __name__ == "__main__":

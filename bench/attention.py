@@ -4,10 +4,12 @@ Time forms of attention in PyTorch on a GPU, compiled by TLF and by Inductor.
     python bench/attention.py
     python bench/attention.py --only causal,window --tokens 8192 --autotune
 
-Each is a function of queries, keys and values as one writes it down, and the last three
-are those that PyTorch has, compiled by TLF and by Inductor (`torch.compile`), with
-`--autotune` in its mode `max-autotune`. Times are microseconds of one call; the error
-is that of TLF, for some heads, from the same in f32, in multiples of PyTorch's own.
+Each form is a function of queries, keys and values. Most forms are written out in plain
+operations; the last three call PyTorch's own attention function. Each is compiled by
+TLF and by Inductor (`torch.compile`); `--autotune` selects Inductor's mode
+`max-autotune`. Times are microseconds per call. The error is the distance of TLF's
+result, for some heads, from the result in f32, as a multiple of the distance of
+PyTorch's result.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from gpu_check import lacks_gpu
 from tlf.compiler.api.torch_backend import tlf
 
 T: Any = import_module("torch")
-"""PyTorch, many of whose calls do not say their types."""
+"""PyTorch, untyped because many of its calls have no type annotations."""
 
 Tensor: TypeAlias = Any
 
@@ -32,14 +34,14 @@ Attention: TypeAlias = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
 def scores(query: Tensor, key: Tensor) -> Tensor:
-    """The scaled scores."""
+    """Return the scaled scores."""
     return query @ key.transpose(-1, -2) / math.sqrt(query.shape[-1])
 
 
 def distance(tokens: int, device: Any) -> Tensor:
-    """Return the distance of each token behind each other one."""
-    places = T.arange(tokens, device=device)
-    return places[:, None] - places[None, :]
+    """Return the distance of each token behind each other token."""
+    positions = T.arange(tokens, device=device)
+    return positions[:, None] - positions[None, :]
 
 
 def plain(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
@@ -48,58 +50,58 @@ def plain(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 
 
 def causal(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """Each token sees those before it."""
-    found = scores(query, key)
-    hidden = distance(found.shape[-1], found.device) < 0
-    return T.softmax(found.masked_fill(hidden, -math.inf), -1) @ value
+    """Attention in which each token attends to the tokens before it."""
+    logits = scores(query, key)
+    hidden = distance(logits.shape[-1], logits.device) < 0
+    return T.softmax(logits.masked_fill(hidden, -math.inf), -1) @ value
 
 
 def window(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """Each token sees those around it."""
-    found = scores(query, key)
-    hidden = distance(found.shape[-1], found.device).abs() > 128
-    return T.softmax(found.masked_fill(hidden, -math.inf), -1) @ value
+    """Attention in which each token attends to the tokens around it."""
+    logits = scores(query, key)
+    hidden = distance(logits.shape[-1], logits.device).abs() > 128
+    return T.softmax(logits.masked_fill(hidden, -math.inf), -1) @ value
 
 
 def soft_capped(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """Scores stay below a limit."""
+    """Attention whose scores are capped by tanh."""
     return T.softmax(20 * T.tanh(scores(query, key) / 20), -1) @ value
 
 
 def relu_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """Without a softmax."""
+    """Attention with ReLU in place of the softmax."""
     return (T.relu(scores(query, key)) / key.shape[-2]) @ value
 
 
 def sigmoid(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """Every score by itself."""
+    """Attention with the sigmoid of each score in place of the softmax."""
     return T.sigmoid(scores(query, key)) @ value
 
 
 def repeat_heads(value: Tensor, query: Tensor) -> Tensor:
-    """Keys or values once for each head of the queries that shares them."""
+    """Return keys or values, repeated for each query head that shares them."""
     times = query.shape[1] // value.shape[1]
     return value[:, :, None].expand(-1, -1, times, -1, -1).flatten(1, 2)
 
 
 def grouped_query(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """Heads share keys and values, which are repeated for them."""
+    """Attention whose query heads share keys and values, repeated beforehand."""
     return plain(query, repeat_heads(key, query), repeat_heads(value, query))
 
 
 def grouped_function(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """The function that PyTorch has, with heads that share keys and values."""
+    """PyTorch's attention function, causal, with heads that share keys and values."""
     attention = T.nn.functional.scaled_dot_product_attention
     return attention(query, key, value, is_causal=True, enable_gqa=True)
 
 
 def function(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """The function that PyTorch has for it."""
+    """PyTorch's attention function."""
     return T.nn.functional.scaled_dot_product_attention(query, key, value)
 
 
 def causal_function(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """The same, where each token sees those before it."""
+    """PyTorch's attention function, causal."""
     attention = T.nn.functional.scaled_dot_product_attention
     return attention(query, key, value, is_causal=True)
 
@@ -112,40 +114,43 @@ FORMS: Mapping[str, Attention] = {
 }
 
 SHARING = {"grouped": 4, "grouped_function": 4}
-"""Number of heads that share keys and values, where they do."""
+"""Number of query heads that share keys and values, by form; 1 for other forms."""
 
 
 def microseconds(run: Callable[[], object]) -> float:
-    """The median time of a call."""
+    """Return the median time of a call, in microseconds."""
     timing: Any = import_module("triton.testing")
     return 1e3 * timing.do_bench(run, warmup=50, rep=200, return_mode="median")
 
 
 def compile_form(form: Attention, backend: object, mode: str | None) -> Any:
-    """A form, compiled for the shapes that it is called with."""
+    """Return a form, compiled for static shapes."""
     T._dynamo.reset()
     return T.compile(form, backend=backend, mode=mode, dynamic=False)
 
 
 def measure_form(name: str, inputs: tuple[Tensor, ...], mode: str | None) -> str:
-    """A row of the table."""
+    """Return a row of the table."""
     form = FORMS[name]
     heads = SHARING.get(name, 1)
     inputs = (inputs[0], *(each[:, ::heads].contiguous() for each in inputs[1:]))
-    few = (inputs[0][:1, : 2 * heads], *(each[:1, :2] for each in inputs[1:]))
-    right = form(*(each.float() for each in few))
+    sample = (inputs[0][:1, : 2 * heads], *(each[:1, :2] for each in inputs[1:]))
+    reference = form(*(each.float() for each in sample))
     with_tlf = compile_form(form, tlf, None)
-    found, eager = with_tlf(*inputs)[:1, : 2 * heads].float(), form(*few).float()
-    error = float((found - right).norm() / (eager - right).norm())
-    own = microseconds(lambda: with_tlf(*inputs))
+    result, eager = with_tlf(*inputs)[:1, : 2 * heads].float(), form(*sample).float()
+    error = float((result - reference).norm() / (eager - reference).norm())
+    tlf_time = microseconds(lambda: with_tlf(*inputs))
     with_inductor = compile_form(form, "inductor", mode)
-    other = microseconds(lambda: with_inductor(*inputs))
-    plainly = microseconds(lambda: form(*inputs))
-    return f"{name:<16} {own:>8,.0f} {other:>9,.0f} {plainly:>8,.0f} {error:>10.2f}x"
+    inductor_time = microseconds(lambda: with_inductor(*inputs))
+    eager_time = microseconds(lambda: form(*inputs))
+    return (
+        f"{name:<16} {tlf_time:>8,.0f} {inductor_time:>9,.0f} {eager_time:>8,.0f} "
+        f"{error:>10.2f}x"
+    )
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    """The command."""
+    """Run the command, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", help="names of forms, with commas between")
     parser.add_argument("--tokens", type=int, default=4096)

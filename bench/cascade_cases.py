@@ -1,8 +1,9 @@
 """
 Computations with cascaded reductions, in PyTorch.
 
-Each is a function with the shapes of what it takes: forms of attention over queries,
-keys and values, B x H x S x D, and rows of a matrix before or behind a product.
+Each is a function, registered with the shapes of its inputs: forms of attention over
+queries, keys and values of shape B x H x S x D, and computations on the rows of a
+matrix before or after a product.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from attention import (
 Form: TypeAlias = Callable[..., Tensor]
 
 DTYPE = T.bfloat16
-"""Of all that are no whole numbers."""
+"""Element type of all floating-point inputs."""
 
 Shape: TypeAlias = tuple[int, ...]
 
@@ -47,39 +48,39 @@ class CascadeSizes:
     d: int = 64
     """Channels of a head."""
     rows: int = 8192
-    """Rows of a matrix,"""
+    """Rows of the matrix (M)."""
     k: int = 256
-    """as long as this,"""
+    """Columns of the matrix, the reduction axis of the product (K)."""
     n: int = 4096
-    """multiplied by one of so many columns."""
+    """Columns of the second factor (N)."""
 
     @property
     def heads(self) -> Shape:
-        """The shape of queries, keys and values."""
+        """Shape of queries, keys and values."""
         return self.b, self.h, self.s, self.d
 
 
 @dataclass(frozen=True)
 class CascadeCase:
-    """A computation and what it takes."""
+    """Computation with the shapes and value ranges of its inputs."""
 
     form: Form
     shapes: Callable[[CascadeSizes], Sequence[Shape]]
     limits: Mapping[int, int]
-    """Below what inputs that are whole numbers lie, by their places."""
+    """Exclusive upper bounds of the integer inputs, by input index."""
     weights: Sequence[int] = ()
-    """The places of what is the same at every call."""
+    """Indices of the inputs that are weights: equal on every call."""
 
     def inputs(
         self, sizes: CascadeSizes | None = None, dtype: object = DTYPE, seed: int = 0
     ) -> list[Tensor]:
-        """Random inputs."""
+        """Return random inputs."""
         generator = T.Generator().manual_seed(seed)
         return [
             T.randint(0, limit, shape, generator=generator)
-            if (limit := self.limits.get(place)) is not None
+            if (limit := self.limits.get(index)) is not None
             else T.randn(*shape, generator=generator).to(dtype)
-            for place, shape in enumerate(self.shapes(sizes or CascadeSizes()))
+            for index, shape in enumerate(self.shapes(sizes or CascadeSizes()))
         ]
 
 
@@ -91,18 +92,18 @@ def register_case(
     weights: Sequence[int] = (),
     **limits: int,
 ) -> Callable[[Form], Form]:
-    """Register a computation; `n2=5` says that input 2 holds integers below 5."""
+    """Register a computation; `n2=5` marks input 2 as integers below 5."""
 
     def enter(form: Form) -> Form:
-        places = {int(name[1:]): limit for name, limit in limits.items()}
-        CASES[form.__name__] = CascadeCase(form, shapes, places, weights)
+        bounds = {int(name[1:]): limit for name, limit in limits.items()}
+        CASES[form.__name__] = CascadeCase(form, shapes, bounds, weights)
         return form
 
     return enter
 
 
 def masked_attention(found: Tensor, hidden: Tensor, value: Tensor) -> Tensor:
-    """Attention that does not see what is hidden."""
+    """Return attention over the scores that `hidden` does not mask."""
     return T.softmax(found.masked_fill(hidden, -math.inf), -1) @ value
 
 
@@ -126,8 +127,10 @@ def alibi(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 
 @register_case(lambda n: [n.heads] * 3)
 def dilated_window(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    behind = distance(key.shape[-2], key.device)
-    return masked_attention(scores(query, key), (behind < 0) | (behind % 3 != 0), value)
+    offsets = distance(key.shape[-2], key.device)
+    return masked_attention(
+        scores(query, key), (offsets < 0) | (offsets % 3 != 0), value
+    )
 
 
 @register_case(lambda n: [*[n.heads] * 3, (n.s,)], n3=8)
@@ -152,12 +155,12 @@ def logistic(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 
 @register_case(lambda n: [*[n.heads] * 3, (32, n.h)], weights=[3])
 def bucketed_bias(query: Tensor, key: Tensor, value: Tensor, table: Tensor) -> Tensor:
-    """Biases by buckets of distances, of far ones by their logarithm, as in T5."""
+    """Biases by buckets of distances, logarithmic for large distances, as in T5."""
     apart = -distance(key.shape[-2], key.device)
-    far = apart.abs()
-    steps = T.log(far.float() / 8) / math.log(16) * 8
-    near = T.where(far < 8, far, T.clamp(8 + steps.to(T.long), max=15))
-    bias = T.nn.functional.embedding(near + 16 * (apart > 0).to(T.long), table)
+    offsets = apart.abs()
+    steps = T.log(offsets.float() / 8) / math.log(16) * 8
+    buckets = T.where(offsets < 8, offsets, T.clamp(8 + steps.to(T.long), max=15))
+    bias = T.nn.functional.embedding(buckets + 16 * (apart > 0).to(T.long), table)
     return T.softmax(scores(query, key) + bias.permute(2, 0, 1), -1) @ value
 
 
@@ -184,8 +187,8 @@ def linear(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 @register_case(lambda n: [n.heads] * 3)
 def linear_scores(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     query, key = (T.nn.functional.elu(each) + 1 for each in (query, key))
-    found = query @ key.transpose(-1, -2)
-    return found @ value / found.sum(-1, keepdim=True)
+    weights = query @ key.transpose(-1, -2)
+    return weights @ value / weights.sum(-1, keepdim=True)
 
 
 @register_case(lambda n: [n.heads] * 3)
@@ -198,43 +201,40 @@ def linear_einsum(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 
 @register_case(lambda n: [*[n.heads] * 3, (n.h,)])
 def sink(query: Tensor, key: Tensor, value: Tensor, number: Tensor) -> Tensor:
-    found = scores(query, key)
-    extra = number[None, :, None, None].expand(*found.shape[:-1], 1)
-    return T.softmax(T.cat([found, extra], -1), -1)[..., :-1] @ value
+    logits = scores(query, key)
+    extra = number[None, :, None, None].expand(*logits.shape[:-1], 1)
+    return T.softmax(T.cat([logits, extra], -1), -1)[..., :-1] @ value
 
 
 @register_case(lambda n: [*[n.heads] * 5, (1,), (n.d,)], weights=(6,))
 def differential_norm(*inputs: Tensor) -> Tensor:
     """Differential attention, each result divided by its root mean square."""
     *operands, scale = inputs
-    found = differential(*operands)
-    return T.nn.functional.rms_norm(found, scale.shape, scale, 1e-5)
+    result = differential(*operands)
+    return T.nn.functional.rms_norm(result, scale.shape, scale, 1e-5)
 
 
 @register_case(lambda n: [n.heads] * 3)
 def decaying(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """Scores weaken with distance; each result is normalised."""
-    places = T.arange(query.shape[-2], device=query.device)
-    distance = (places[:, None] - places[None, :]).abs()
-    found = scores(query, key) * (distance * -0.01).exp().to(query.dtype)
-    return T.nn.functional.layer_norm(found @ value, value.shape[-1:])
+    """Attention whose scores decay with distance; each result is normalised."""
+    positions = T.arange(query.shape[-2], device=query.device)
+    distance = (positions[:, None] - positions[None, :]).abs()
+    weights = scores(query, key) * (distance * -0.01).exp().to(query.dtype)
+    return T.nn.functional.layer_norm(weights @ value, value.shape[-1:])
 
 
 @register_case(lambda n: [n.heads] * 3)
 def logarithms(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """Probabilities by their logarithms."""
-    found = T.log_softmax(scores(query, key).float(), -1)
-    return found.exp().to(value.dtype) @ value
+    """Attention whose probabilities are computed as logarithms."""
+    log_weights = T.log_softmax(scores(query, key).float(), -1)
+    return log_weights.exp().to(value.dtype) @ value
 
 
 @register_case(lambda n: [*[n.heads] * 3, (n.b, n.h, n.s, 3 * n.d // 4)])
 def two_values(
     query: Tensor, key: Tensor, value: Tensor, place: Tensor
 ) -> Sequence[Tensor]:
-    """
-    Return the attention outputs of the values of tokens and of their positions, as for
-    the atoms of a molecule.
-    """
+    """Attention over two values, of tokens and of their positions, as for molecules."""
     weights = T.softmax(scores(query, key), -1)
     return weights @ value, weights @ place
 
@@ -249,10 +249,10 @@ def channels_first(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 def windows(
     query: Tensor, key: Tensor, value: Tensor, bias: Tensor, mask: Tensor
 ) -> Tensor:
-    """Attention in windows of images, each with a mask."""
-    found = scores(query, key) + bias
-    apart = found.view(-1, *mask.shape[:1], *found.shape[1:]) + mask[:, None]
-    return T.softmax(apart.view(found.shape), -1) @ value
+    """Attention in windows of images, with a mask for each window."""
+    logits = scores(query, key) + bias
+    windowed = logits.view(-1, *mask.shape[:1], *logits.shape[1:]) + mask[:, None]
+    return T.softmax(windowed.view(logits.shape), -1) @ value
 
 
 @register_case(lambda n: [(n.b, n.d, n.d, n.h, n.d)] * 3)
@@ -264,27 +264,29 @@ def axial(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 
 @register_case(lambda n: [*[(n.b * n.h, n.s, n.d)] * 3, (n.b, 1, n.s, n.s)])
 def merged_heads(query: Tensor, key: Tensor, value: Tensor, bias: Tensor) -> Tensor:
-    """Batches and heads are one axis, but for a bias."""
-    found = scores(query, key)
-    apart = found.view(len(bias), -1, *found.shape[1:]) + bias
-    return T.bmm(T.softmax(apart, -1).view(found.shape), value)
+    """Attention whose batches and heads are one axis, except for the bias."""
+    logits = scores(query, key)
+    split = logits.view(len(bias), -1, *logits.shape[1:]) + bias
+    return T.bmm(T.softmax(split, -1).view(logits.shape), value)
 
 
 @register_case(lambda n: [(n.b, n.s, n.h, n.d), *[(n.b, n.s, n.h // 2, n.d)] * 2])
 def einsum_grouped(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """Heads share keys and values, behind the tokens."""
-    apart = query.unflatten(2, (key.shape[2], -1)) / math.sqrt(query.shape[-1])
-    found = T.einsum("bqhgd,bkhd->bhgqk", apart, key)
-    return T.einsum("bhgqk,bkhd->bqhgd", T.softmax(found, -1), value).flatten(2, 3)
+    """Attention whose heads share keys and values; the head axis follows the tokens."""
+    split = query.unflatten(2, (key.shape[2], -1)) / math.sqrt(query.shape[-1])
+    logits = T.einsum("bqhgd,bkhd->bhgqk", split, key)
+    return T.einsum("bhgqk,bkhd->bqhgd", T.softmax(logits, -1), value).flatten(2, 3)
 
 
 @register_case(
     lambda n: [n.heads, *[(n.b, n.h // 2, n.s, n.d)] * 2, (n.b, 1, n.s, n.s)]
 )
 def repeated_heads(query: Tensor, key: Tensor, value: Tensor, bias: Tensor) -> Tensor:
-    """Keys and values are repeated for heads, which end up behind the tokens."""
-    found = scores(query, repeat_heads(key, query)) + bias
-    weights = T.softmax(found, -1, dtype=T.float32).to(query.dtype)
+    """
+    Attention with keys and values repeated for each head, and a transposed result.
+    """
+    logits = scores(query, repeat_heads(key, query)) + bias
+    weights = T.softmax(logits, -1, dtype=T.float32).to(query.dtype)
     return (weights @ repeat_heads(value, query)).transpose(1, 2).contiguous()
 
 
@@ -301,8 +303,8 @@ def log_sum_exp(x: Tensor, weight: Tensor) -> Tensor:
 
 @register_case(lambda n: [(n.rows, n.k), (n.k, n.n)], weights=[1])
 def entropy(x: Tensor, weight: Tensor) -> Tensor:
-    found = T.log_softmax(x @ weight, -1)
-    return -(found.exp() * found).sum(-1)
+    log_weights = T.log_softmax(x @ weight, -1)
+    return -(log_weights.exp() * log_weights).sum(-1)
 
 
 @register_case(

@@ -4,10 +4,11 @@ Count GPU kernels and NPU loop nests of computations with cascaded reductions.
     python bench/cascades.py
     python bench/cascades.py causal sink
 
-The computations are those of `cascade_cases.py`, in bf16. `kernels` counts the groups
-that `triton-pipeline` makes for the preset `h200`, `nests` the loops over tiles that
-`npu-pipeline` makes between L3 and L2 of the preset `npu`, and `groups` what it makes
-of them between L2 and L1. Reductions in one loop are one of each.
+The computations are the cases of `cascade_cases.py`, in bf16. `kernels` is the number
+of groups formed by `triton-pipeline` for the preset `h200`; `nests` the number of tile
+loop nests formed by `npu-pipeline` between L3 and L2 of the preset `npu`; and `groups`
+the number of groups formed from these between L2 and L1. Reductions fused into one loop
+count once in each column.
 """
 
 from __future__ import annotations
@@ -35,30 +36,32 @@ from tlf.lowering.pipelines import pipelines_for
 
 
 def module_of(case: CascadeCase, inputs: Sequence[Tensor]) -> Any:
-    """A computation as a module that holds its weights, and takes the other inputs."""
+    """Return a module that holds the weights of a case and takes its other inputs."""
 
     class Module(T.nn.Module):
         def forward(self, *given: Any) -> Any:
-            known, rest = iter(self.parameters()), iter(given)
-            places = range(len(inputs))
+            weights, rest = iter(self.parameters()), iter(given)
+            indices = range(len(inputs))
             return case.form(
-                *(next(known if place in case.weights else rest) for place in places)
+                *(next(weights if index in case.weights else rest) for index in indices)
             )
 
     module = Module()
-    for place in case.weights:
-        module.register_parameter(f"w{place}", T.nn.Parameter(inputs[place]))
+    for index in case.weights:
+        module.register_parameter(f"w{index}", T.nn.Parameter(inputs[index]))
     return module
 
 
 def import_case(case: CascadeCase, inputs: Sequence[Tensor]) -> ModuleOp:
-    """A computation of inputs as a program."""
-    given = [e for place, e in enumerate(inputs) if place not in case.weights]
-    return from_torch(module_of(case, inputs), given).module
+    """Return a case as an imported program."""
+    arguments = [e for index, e in enumerate(inputs) if index not in case.weights]
+    return from_torch(module_of(case, inputs), arguments).module
 
 
 def group_module(module: ModuleOp, target: str, level: int) -> ModuleOp:
-    """A copy of a program once a target's pipeline has made groups so many times."""
+    """
+    Return a copy of a program after the target pipeline's grouping pass number `level`.
+    """
     chip, copy = load_target_spec(target), module.clone()
     chip.attach(copy)
     passes = build_passes(f"{chip.backend}-pipeline", PASSES, pipelines_for(chip))
@@ -68,9 +71,7 @@ def group_module(module: ModuleOp, target: str, level: int) -> ModuleOp:
 
 
 def count_operations(module: ModuleOp, matches: Callable[[Operation], bool]) -> int:
-    """
-    Return the number of operations of a kind in the functions that run at every call.
-    """
+    """Return the number of matching operations in functions that run on every call."""
     return sum(
         sum(map(matches, op.walk()))
         for op in module.body.block.ops
@@ -89,18 +90,16 @@ def is_nest(op: Operation) -> bool:
 
 
 def format_line(name: str) -> str:
-    """A row of the table."""
+    """Return a row of the table."""
     module = import_case(CASES[name], CASES[name].inputs())
     kernels = count_operations(group_module(module, "h200", 1), is_group)
-    near_engines = group_module(module, "npu", 2)
-    nests, groups = (
-        count_operations(near_engines, each) for each in (is_nest, is_group)
-    )
+    grouped = group_module(module, "npu", 2)
+    nests, groups = (count_operations(grouped, each) for each in (is_nest, is_group))
     return f"{name:20} {kernels:7} {nests:5} {groups:6}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command."""
+    """Run the command, and return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().split("\n")[0])
     parser.add_argument("names", nargs="*", default=list(CASES))
     names = parser.parse_args(arguments).names

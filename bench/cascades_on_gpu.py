@@ -6,13 +6,13 @@ Time and peak memory on a GPU of computations with cascaded reductions.
     python bench/cascades_on_gpu.py cross_entropy --inner 4096 --columns 50257
     python bench/cascades_on_gpu.py linear gate --graphs
 
-The computations are those of `cascade_cases.py`, in bf16: compiled by TLF, by Inductor
-and not at all. Times are those of calls from Python, which takes a tenth of a
-millisecond by itself; with `--graphs`, those of calls in a CUDA graph, which takes next
-to nothing, but inputs may be in the cache. Memory is counted beside inputs, with what
-is kept from call to call. Errors are distances from the same in f32, in multiples of
-those of PyTorch in bf16. `apart` is the time of TLF where nothing runs in one loop that
-need not.
+The computations are the cases of `cascade_cases.py`, in bf16: compiled by TLF, by
+Inductor, and eager. Times are of calls from Python, including a call overhead of about
+0.1 ms. With `--graphs`, times are of calls in a CUDA graph: the overhead is negligible,
+but inputs may be in the cache. Peak memory excludes the inputs and includes buffers
+kept between calls. Errors are distances from the result in f32, as multiples of the
+distance of the eager result in bf16. `apart` is the time of TLF without optional fusion
+of cascaded reductions.
 """
 
 from __future__ import annotations
@@ -43,26 +43,26 @@ class Settings:
     """Settings of the two compilers."""
 
     mode: str | None
-    """Of Inductor."""
+    """Inductor's compile mode."""
     options: dict[str, str]
-    """Of TLF."""
+    """TLF's compile options."""
     graphs: bool = False
-    """True if calls in a CUDA graph are timed."""
+    """True if calls are timed in a CUDA graph."""
 
     def microseconds(self, run: Callable[[], object]) -> float:
-        """The median time of a call."""
+        """Return the median time of a call, in microseconds."""
         if not self.graphs:
             return microseconds(run)
         timing: Any = import_module("triton.testing")
         return 1e3 * timing.do_bench_cudagraph(run, rep=100, return_mode="median")
 
     def compile_after_reset(self, module: Any, backend: object) -> Any:
-        """A module, compiled for the shapes that it is called with, and others not."""
+        """Discard compiled code, then compile a module for static shapes."""
         T._dynamo.reset()
         return self.compile_module(module, backend)
 
     def compile_module(self, module: Any, backend: object) -> Any:
-        """The same, while what others compiled stays."""
+        """Compile a module for static shapes; other compiled code stays."""
         is_own = backend != "inductor"
         mode, options = (None, self.options) if is_own else (self.mode, None)
         return T.compile(
@@ -71,7 +71,7 @@ class Settings:
 
 
 def allocated_bytes() -> int:
-    """The bytes that are taken once what nothing uses is given back."""
+    """Return the number of allocated bytes after unused memory is freed."""
     T._dynamo.reset()
     gc.collect()
     T.cuda.empty_cache()
@@ -79,7 +79,7 @@ def allocated_bytes() -> int:
 
 
 def peak_megabytes(run: Callable[[], object], before: int) -> float:
-    """The most memory that is taken during a call, beside so many bytes."""
+    """Return the peak memory of a call, in MB, above `before` bytes."""
     T.cuda.synchronize()
     T.cuda.reset_peak_memory_stats()
     run()
@@ -88,13 +88,15 @@ def peak_megabytes(run: Callable[[], object], before: int) -> float:
 
 
 def flatten_outputs(found: Any) -> Any:
-    """All numbers of a result, in f32."""
-    parts = found if hasattr(found, "__iter__") and not T.is_tensor(found) else [found]
-    return T.cat([each.float().flatten() for each in parts])
+    """Return all elements of a result as one f32 vector."""
+    tensors = (
+        found if hasattr(found, "__iter__") and not T.is_tensor(found) else [found]
+    )
+    return T.cat([each.float().flatten() for each in tensors])
 
 
 def time_unfused(module: Any, inputs: Sequence[Tensor], settings: Settings) -> float:
-    """The time of a module whose groups are not joined."""
+    """Return the time of a module without fusion of cascaded reductions."""
     with (
         patch.object(CascadeFusion, "is_profitable", return_value=False),
         patch.object(ChangeEvaluator, "saved_cycles", return_value=0),
@@ -107,35 +109,39 @@ def time_unfused(module: Any, inputs: Sequence[Tensor], settings: Settings) -> f
 def format_line(
     name: str, case: CascadeCase, sizes: CascadeSizes, settings: Settings
 ) -> str:
-    """A row of the table."""
-    every = case.inputs(sizes)
-    module = module_of(case, every).cuda().requires_grad_(False)
-    given = [e.cuda() for n, e in enumerate(every) if n not in case.weights]
-    eager, times, needed = flatten_outputs(module(*given)), list[float](), list[float]()
-    found: Any = None
+    """Return a row of the table."""
+    tensors = case.inputs(sizes)
+    module = module_of(case, tensors).cuda().requires_grad_(False)
+    arguments = [e.cuda() for n, e in enumerate(tensors) if n not in case.weights]
+    eager, times, peaks = (
+        flatten_outputs(module(*arguments)),
+        list[float](),
+        list[float](),
+    )
+    result: Any = None
     for backend in (tlf, "inductor", None):
-        # Buffers that a compiled module keeps from call to call count.
+        # Peak memory includes buffers that a compiled module keeps between calls.
         before = allocated_bytes()
-        called = settings.compile_after_reset(module, backend) if backend else module
-        run = partial(called, *given)
-        if found is None:
-            # In the memory of the host, so that it does not count.
-            found = flatten_outputs(run()).cpu()
+        function = settings.compile_after_reset(module, backend) if backend else module
+        run = partial(function, *arguments)
+        if result is None:
+            # Moved to host memory, so that the peak excludes the result.
+            result = flatten_outputs(run()).cpu()
         else:
             run()
-        needed.append(peak_megabytes(run, before))
+        peaks.append(peak_megabytes(run, before))
         times.append(settings.microseconds(run))
-        del run, called
-    apart = time_unfused(module, given, settings)
-    wide = [e.float() if e.is_floating_point() else e for e in given]
-    right = flatten_outputs(module.float()(*wide))
-    error = float((found.cuda() - right).norm() / (eager - right).norm())
-    columns = (times[0], apart, *times[1:], *needed)
+        del run, function
+    unfused = time_unfused(module, arguments, settings)
+    wide = [e.float() if e.is_floating_point() else e for e in arguments]
+    reference = flatten_outputs(module.float()(*wide))
+    error = float((result.cuda() - reference).norm() / (eager - reference).norm())
+    columns = (times[0], unfused, *times[1:], *peaks)
     return f"{name:<20}" + "".join(f"{n:>9,.0f}" for n in columns) + f"{error:>8.2f}x"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command."""
+    """Run the command, and return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().split("\n")[0])
     parser.add_argument("names", nargs="*", default=list(CASES))
     parser.add_argument("--rows", type=int, default=CascadeSizes.rows)
@@ -145,20 +151,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--autotune", action="store_true", help="in Inductor")
     parser.add_argument("--graphs", action="store_true", help="time CUDA graphs")
     parser.add_argument("--relaxed", action="store_true", help="numerics, in TLF")
-    found = parser.parse_args(arguments)
-    if not are_known(found.names, CASES) or lacks_gpu(__file__):
+    options = parser.parse_args(arguments)
+    if not are_known(options.names, CASES) or lacks_gpu(__file__):
         return 1
     sizes = CascadeSizes(
-        rows=found.rows, k=found.inner, n=found.columns, s=found.tokens
+        rows=options.rows, k=options.inner, n=options.columns, s=options.tokens
     )
     settings = Settings(
-        "max-autotune-no-cudagraphs" if found.autotune else None,
-        {"numerics": "relaxed"} if found.relaxed else {},
-        found.graphs,
+        "max-autotune-no-cudagraphs" if options.autotune else None,
+        {"numerics": "relaxed"} if options.relaxed else {},
+        options.graphs,
     )
-    heads = ("TLF us", "apart", "Inductor", "eager", "TLF MB", "Inductor", "eager")
-    print(" " * 20 + "".join(f"{head:>9}" for head in (*heads, "error")))
-    for name in found.names:
+    header = ("TLF us", "apart", "Inductor", "eager", "TLF MB", "Inductor", "eager")
+    print(" " * 20 + "".join(f"{head:>9}" for head in (*header, "error")))
+    for name in options.names:
         try:
             print(format_line(name, CASES[name], sizes, settings), flush=True)
         except T.OutOfMemoryError:

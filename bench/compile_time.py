@@ -5,10 +5,11 @@ Compile time of the workloads of `zoo.py` for an NPU, and work of the group sear
     python bench/compile_time.py resnet50 mobilenet-v2 --target npu
     python bench/compile_time.py transformer --layers 3,6,12,24
 
-Operations are those after `graph-pipeline`, `priced` the groups whose tiles were looked
-at, of which `tilings` were analysed, `asked` how often groups were priced, `states` how
-many the search visited. Times are CPU seconds: of the search, and of the whole pipeline
-of the target.
+`groups` is the number of groups after `graph-pipeline` and `graph-group`; `priced` the
+number of sets of groups whose tile sizes were searched; `tilings` the number of tilings
+analysed for them; `asked` the number of cost queries; and `states` the number of
+visited search states. Times are CPU seconds of the search, and of the target's whole
+pipeline.
 """
 
 from __future__ import annotations
@@ -44,14 +45,14 @@ HEADER = (
 
 @dataclass(frozen=True)
 class SearchEffort:
-    """Effort of the search of a program."""
+    """Effort of the partition search of a program."""
 
     groups: int
-    """That were there before."""
+    """Number of groups before the search."""
     priced: int
-    """Sets of them for which tiles were searched."""
+    """Number of sets of groups whose tile sizes were searched."""
     tilings: int
-    """Tiles of these that were analysed."""
+    """Number of tilings that were analysed."""
     statistics: Statistics
     seconds: float
 
@@ -59,7 +60,7 @@ class SearchEffort:
 def run_passes(
     text: str, context: Context, module: ModuleOp, target: TargetSpec
 ) -> float:
-    """Run some passes; return the CPU seconds that they took."""
+    """Run some passes, and return their CPU seconds."""
     passes = build_passes(text, PASSES, pipelines_for(target))
     start = process_time()
     PassManager(passes, verifies=False).run(context, module)
@@ -67,14 +68,14 @@ def run_passes(
 
 
 def measure_search(module: ModuleOp, target: TargetSpec) -> list[SearchEffort]:
-    """Return the effort of the search of each part of a program."""
+    """Return the effort of the search of each block of a program."""
     context = new_context()
     target.attach(module)
     level = find_tile_level(target, None)
     run_passes(
         f"graph-pipeline,graph-group{{level={level.name}}}", context, module, target
     )
-    found: list[SearchEffort] = []
+    efforts: list[SearchEffort] = []
     with reduce_collections():
         start = process_time()
         for each in GraphPartitionPass().search_partitions(
@@ -82,37 +83,38 @@ def measure_search(module: ModuleOp, target: TargetSpec) -> list[SearchEffort]:
         ):
             seconds = process_time() - start
             groups, costs = len(each.block_problem.nodes), each.costs
-            looked = (
+            counts = (
                 groups,
                 costs.evaluated_groups,
                 costs.tiling_count,
                 each.result.statistics,
             )
-            found.append(SearchEffort(*looked, seconds))
+            efforts.append(SearchEffort(*counts, seconds))
             start = process_time()
-    return found
+    return efforts
 
 
 def format_line(name: str, layers: int, target: TargetSpec) -> str:
-    """One workload, as a line of the table."""
+    """Return the table row of one workload."""
     text = str(zoo.workload(name).module(layers=layers))
     context = new_context()
-    found = measure_search(parse(context, Source(text, name)), target)
+    efforts = measure_search(parse(context, Source(text, name)), target)
     module = parse(context, Source(text, name))
     target.attach(module)
-    whole = run_passes("npu-pipeline", context, module, target)
-    told = [each.statistics for each in found]
+    compile_seconds = run_passes("npu-pipeline", context, module, target)
+    counters = [each.statistics for each in efforts]
     return (
-        f"{name:14} {layers:6} {sum(each.groups for each in found):6} "
-        f"{sum(each.priced for each in found):6} "
-        f"{sum(each.tilings for each in found):7} "
-        f"{sum(each.queries for each in told):6} {sum(each.states for each in told):6} "
-        f"{sum(each.seconds for each in found):7.1f} {whole:7.1f}"
+        f"{name:14} {layers:6} {sum(each.groups for each in efforts):6} "
+        f"{sum(each.priced for each in efforts):6} "
+        f"{sum(each.tilings for each in efforts):7} "
+        f"{sum(each.queries for each in counters):6} "
+        f"{sum(each.states for each in counters):6} "
+        f"{sum(each.seconds for each in efforts):7.1f} {compile_seconds:7.1f}"
     )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command."""
+    """Run the command, and return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().split("\n")[0])
     parser.add_argument("names", nargs="*", default=NAMES)
     parser.add_argument("--layers", default="1", help="of a transformer: such as 3,6")

@@ -4,9 +4,9 @@ Multi-core speed-up: the time of programs on a chip with one core and with more.
     python bench/cores.py
     python bench/cores.py --target npu-4core --cores 1,2,4 --only matmul,bottleneck
 
-All chips have the same L2 and L3, and as many cores as the columns say. The first
-column of a program is in cycles, the others are how many times faster it is; `floor` is
-what the last chip could reach at most, by its memories and engines.
+All chips have the same L2 and L3; the column headings give the numbers of cores. The
+first column of a program is in cycles, the others are speed-ups over it; `floor` is the
+largest speed-up that the memories and engines of the last chip allow.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ZOO = Path(__file__).parent / "zoo.py"
 
 
 class CoresOptions(argparse.Namespace):
-    """The command line."""
+    """Command-line options."""
 
     target: str
     cores: str
@@ -33,7 +33,7 @@ class CoresOptions(argparse.Namespace):
 
 
 def matmul(size: int, element: str) -> str:
-    """A product of square matrices with a bias, clipped at 0."""
+    """Return a product of square matrices with a bias and a ReLU."""
     matrix, vector = f"tensor<{size}x{size}x{element}>", f"tensor<{size}x{element}>"
     return f"""
 func.func @matmul(%a: {matrix}, %b: {matrix}, %c: {vector}) -> {matrix} {{
@@ -46,7 +46,7 @@ func.func @matmul(%a: {matrix}, %b: {matrix}, %c: {vector}) -> {matrix} {{
 
 
 def softmax(rows: int, columns: int) -> str:
-    """A softmax of every row."""
+    """Return a softmax of every row."""
     matrix = f"tensor<{rows}x{columns}xf32>"
     return f"""
 func.func @softmax(%x: {matrix}) -> {matrix} {{
@@ -57,22 +57,22 @@ func.func @softmax(%x: {matrix}) -> {matrix} {{
 
 
 def attention(heads: int, words: int, width: int) -> str:
-    """Attention of several heads."""
-    piece = f"tensor<{heads}x{words}x{width}xf16>"
-    turned = f"tensor<{heads}x{width}x{words}xf16>"
+    """Return attention with several heads."""
+    operand = f"tensor<{heads}x{words}x{width}xf16>"
+    transposed = f"tensor<{heads}x{width}x{words}xf16>"
     scores = f"tensor<{heads}x{words}x{words}xf16>"
     return f"""
-func.func @attention(%q: {piece}, %k: {turned}, %v: {piece}) -> {piece} {{
-  %0 = graph.matmul %q, %k : ({piece}, {turned}) -> {scores}
+func.func @attention(%q: {operand}, %k: {transposed}, %v: {operand}) -> {operand} {{
+  %0 = graph.matmul %q, %k : ({operand}, {transposed}) -> {scores}
   %1 = graph.softmax %0 axis 2 : ({scores}) -> {scores}
-  %2 = graph.matmul %1, %v : ({scores}, {piece}) -> {piece}
-  func.return %2 : {piece}
+  %2 = graph.matmul %1, %v : ({scores}, {operand}) -> {operand}
+  func.return %2 : {operand}
 }}
 """
 
 
 def zoo_program(*words: str) -> str:
-    """A program of bench/zoo.py."""
+    """Return a program of bench/zoo.py."""
     command = [sys.executable, str(ZOO), *words]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
@@ -95,13 +95,13 @@ PROGRAMS: Mapping[str, Callable[[], str]] = {
 
 
 def simulate_program(text: str, target: str) -> npu.Report:
-    """The time of a program, without values."""
+    """Return the simulation report of a program, run without values."""
     code = tlf.compile(text, target=target).ir("program.npu")
     return npu.run(npu.parse(code), {}, functional=False)
 
 
 def format_row(name: str, target: str, counts: Sequence[int]) -> str:
-    """One line of the table."""
+    """Return a row of the table."""
     text = PROGRAMS[name]()
     reports = [simulate_program(text, f"{target}:cores={count}") for count in counts]
     first = reports[0].cycles

@@ -7,28 +7,28 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 Tensors: TypeAlias = Sequence[Any]
-"""Tensors of PyTorch, which need not be installed to know the cases."""
+"""Tensors of PyTorch, untyped so that the cases do not require PyTorch."""
 
 
 @dataclass(frozen=True)
 class KernelCase:
-    """One program: the types of its arguments, and what it computes of them."""
+    """One program: the shapes of its arguments, its operations and its result."""
 
     name: str
     arguments: tuple[tuple[int, ...], ...]
     element: str
     body: str
-    """Operations of `graph` on `%0`, `%1` and so on, the last one being `%y`."""
+    """Operations of `graph` on `%0`, `%1` and so on; the last result is `%y`."""
     result: tuple[int, ...]
     torch: Callable[[Any, Tensors], Any]
-    """The same, of the module and the tensors."""
+    """The equivalent PyTorch function of the `torch` module and the arguments."""
 
     @property
     def text(self) -> str:
-        """The program."""
+        """Program text."""
         arguments = ", ".join(
-            f"%{number}: {tensor(shape, self.element)}"
-            for number, shape in enumerate(self.arguments)
+            f"%{index}: {tensor(shape, self.element)}"
+            for index, shape in enumerate(self.arguments)
         )
         out = tensor(self.result, self.element)
         return (
@@ -38,13 +38,13 @@ class KernelCase:
 
     @property
     def bytes(self) -> int:
-        """Of all arguments and the result."""
+        """Bytes of all arguments and the result."""
         width = {"f32": 4, "f16": 2, "bf16": 2}[self.element]
         return width * sum(map(_element_count, (*self.arguments, self.result)))
 
 
 def tensor(shape: Sequence[int], element: str) -> str:
-    """The type of a tensor."""
+    """Return the type of a tensor."""
     return f"tensor<{'x'.join(map(str, (*shape, element)))}>"
 
 
@@ -56,7 +56,7 @@ def _element_count(shape: Sequence[int]) -> int:
 
 
 def product(rows: int, columns: int, depth: int, element: str) -> KernelCase:
-    """A product of two matrices."""
+    """Return a product of two matrices."""
     left, right, out = (rows, depth), (depth, columns), (rows, columns)
     types = f"({tensor(left, element)}, {tensor(right, element)})"
     return KernelCase(
@@ -70,17 +70,17 @@ def product(rows: int, columns: int, depth: int, element: str) -> KernelCase:
 
 
 def linear(rows: int, columns: int, depth: int, element: str) -> KernelCase:
-    """A product with a bias, and what is positive of it."""
+    """Return a product with a bias and a ReLU."""
     left, right, out = (rows, depth), (depth, columns), (rows, columns)
-    whole, bias = tensor(out, element), tensor((columns,), element)
+    result_type, bias = tensor(out, element), tensor((columns,), element)
     types = f"({tensor(left, element)}, {tensor(right, element)})"
     return KernelCase(
         f"linear {rows}x{columns}x{depth} {element}",
         (left, right, (columns,)),
         element,
-        f"%a = graph.matmul %0, %1 : {types} -> {whole}\n"
-        f"  %b = graph.add %a, %2 : ({whole}, {bias}) -> {whole}\n"
-        f"  %y = graph.relu %b : {whole}",
+        f"%a = graph.matmul %0, %1 : {types} -> {result_type}\n"
+        f"  %b = graph.add %a, %2 : ({result_type}, {bias}) -> {result_type}\n"
+        f"  %y = graph.relu %b : {result_type}",
         out,
         lambda torch, given: torch.relu(torch.addmm(given[2], given[0], given[1])),
     )
@@ -89,38 +89,38 @@ def linear(rows: int, columns: int, depth: int, element: str) -> KernelCase:
 def unary(
     name: str, shape: tuple[int, ...], element: str, option: str = ""
 ) -> KernelCase:
-    """An elementwise function."""
-    whole = tensor(shape, element)
+    """Return an elementwise function."""
+    type_ = tensor(shape, element)
 
     def run(torch: Any, given: Tensors) -> Any:
-        found = getattr(torch, name, None) or getattr(torch.nn.functional, name)
-        return found(given[0])
+        function = getattr(torch, name, None) or getattr(torch.nn.functional, name)
+        return function(given[0])
 
     return KernelCase(
         f"{name} {'x'.join(map(str, shape))} {element}",
         (shape,),
         element,
-        f"%y = graph.{name} %0{option} : {whole}",
+        f"%y = graph.{name} %0{option} : {type_}",
         shape,
         run,
     )
 
 
 def addition(shape: tuple[int, ...], element: str) -> KernelCase:
-    """A sum of two tensors."""
-    whole = tensor(shape, element)
+    """Return a sum of two tensors."""
+    result_type = tensor(shape, element)
     return KernelCase(
         f"add {'x'.join(map(str, shape))} {element}",
         (shape, shape),
         element,
-        f"%y = graph.add %0, %1 : ({whole}, {whole}) -> {whole}",
+        f"%y = graph.add %0, %1 : ({result_type}, {result_type}) -> {result_type}",
         shape,
         lambda torch, given: torch.add(*given),
     )
 
 
 def reduction(rows: int, columns: int, axis: int, element: str) -> KernelCase:
-    """Sums along an axis."""
+    """Return the sums along an axis."""
     shape, out = (rows, columns), (columns if axis == 0 else rows,)
     types = f"({tensor(shape, element)}) -> {tensor(out, element)}"
     return KernelCase(
@@ -134,29 +134,29 @@ def reduction(rows: int, columns: int, axis: int, element: str) -> KernelCase:
 
 
 def softmax(rows: int, columns: int, element: str) -> KernelCase:
-    """Softmax of rows."""
+    """Return a softmax of rows."""
     shape = (rows, columns)
-    whole = tensor(shape, element)
+    result_type = tensor(shape, element)
     return KernelCase(
         f"softmax {rows}x{columns} {element}",
         (shape,),
         element,
-        f"%y = graph.softmax %0 axis 1 : ({whole}) -> {whole}",
+        f"%y = graph.softmax %0 axis 1 : ({result_type}) -> {result_type}",
         shape,
         lambda torch, given: torch.softmax(given[0], 1),
     )
 
 
 def layer_norm(rows: int, columns: int, element: str) -> KernelCase:
-    """Layer normalisation of rows."""
+    """Return a layer normalisation of rows."""
     shape, row = (rows, columns), (columns,)
-    whole, vector = tensor(shape, element), tensor(row, element)
+    result_type, vector = tensor(shape, element), tensor(row, element)
     return KernelCase(
         f"layer norm {rows}x{columns} {element}",
         (shape, row, row),
         element,
         "%y = graph.layer_norm %0 weight %1 bias %2 epsilon 1.0e-05 : "
-        f"({whole}, {vector}, {vector}) -> {whole}",
+        f"({result_type}, {vector}, {vector}) -> {result_type}",
         shape,
         lambda torch, given: torch.nn.functional.layer_norm(
             given[0], (columns,), given[1], given[2]
@@ -165,7 +165,7 @@ def layer_norm(rows: int, columns: int, element: str) -> KernelCase:
 
 
 def transpose(rows: int, columns: int, element: str) -> KernelCase:
-    """A matrix with its axes exchanged."""
+    """Return a transposed matrix."""
     shape, out = (rows, columns), (columns, rows)
     types = f"({tensor(shape, element)}) -> {tensor(out, element)}"
     return KernelCase(
@@ -180,7 +180,7 @@ def transpose(rows: int, columns: int, element: str) -> KernelCase:
 
 @dataclass(frozen=True)
 class Window:
-    """The window of a convolution: its extent, step and padding."""
+    """Window of a convolution: its extent, stride and padding."""
 
     extent: int
     stride: int = 1
@@ -190,20 +190,20 @@ class Window:
 def convolution(
     images: int, channels: tuple[int, int], size: int, window: Window, element: str
 ) -> KernelCase:
-    """A convolution of square images, channels first."""
+    """Return a convolution of square images, channels first."""
     before, after = channels
     out = (size + 2 * window.padding - window.extent) // window.stride + 1
     image = (images, before, size, size)
     weights = (after, before, window.extent, window.extent)
     result = (images, after, out, out)
-    steps, around = [window.stride] * 2, [window.padding] * 4
+    strides, padding = [window.stride] * 2, [window.padding] * 4
     types = f"({tensor(image, element)}, {tensor(weights, element)})"
     return KernelCase(
         f"conv {window.extent}x{window.extent}/{window.stride} {images}x{before}x"
         f"{size} to {after} {element}",
         (image, weights),
         element,
-        f"%y = graph.conv2d %0, %1 strides {steps} padding {around} : {types} -> "
+        f"%y = graph.conv2d %0, %1 strides {strides} padding {padding} : {types} -> "
         f"{tensor(result, element)}",
         result,
         lambda torch, given: torch.nn.functional.conv2d(
@@ -213,7 +213,7 @@ def convolution(
 
 
 def all_cases() -> Iterator[KernelCase]:
-    """All cases, those first of which most is to be learnt."""
+    """Yield all cases, the most informative ones first."""
     yield product(4096, 4096, 4096, "bf16")
     yield addition((4096, 4096), "f32")
     yield unary("relu", (1024,), "f32")

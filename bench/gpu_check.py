@@ -1,4 +1,4 @@
-"""Check that a script finds a GPU."""
+"""Availability check for a GPU."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from typing import Any
 
 
 def lacks_gpu(script: str) -> bool:
-    """
-    Return `True` if PyTorch has no GPU here to run the script on, after reporting it.
-    """
+    """Return `True`, after an error message, if PyTorch finds no GPU for the script."""
     torch: Any = import_module("torch")
     if torch.cuda.is_available():
         return False

@@ -1,4 +1,4 @@
-"""Compile cases for a GPU, and estimate the cost of their kernels."""
+"""Compilation of cases for a GPU, with estimates of the cost of their kernels."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ STEP = "graph-select-tile-sizes"
 
 @dataclass(frozen=True)
 class CompiledCase:
-    """A program with its tiles: what it is to take, and how it runs."""
+    """Compiled program: its estimated time, tile sizes and launch plan."""
 
     microseconds: float
     estimates: tuple[KernelCost, ...]
-    """Of its kernels."""
+    """Estimated cost of each kernel."""
     tiles: str
     plan: object
-    """For the runtime."""
+    """Launch plan for the runtime."""
 
 
 @dataclass
 class CaseCompiler:
-    """Compiles cases for a GPU, and prices their kernels on the way."""
+    """Compiler of cases for a GPU that also estimates the cost of their kernels."""
 
     target: TargetSpec
 
@@ -61,30 +61,35 @@ class CaseCompiler:
     def compile_case(
         self, case: KernelCase, options: str = "", choice: KernelCandidate | None = None
     ) -> CompiledCase:
-        """A case with the tiles that options of the pass lead to, or given ones."""
+        """
+        Compile a case with `choice`, or with tile sizes that the pass selects under
+        `options`.
+        """
         context, module = self._group_case(case)
         if choice is not None:
             self._apply_plan(module, choice)
         self._run_pipeline(context, module, f"{STEP}{options}")
-        prices = tuple(self._estimate_costs(module))
+        costs = tuple(self._estimate_costs(module))
         plans = [str(group.plan) for group in _groups_of(module)]
         self._run_pipeline(context, module, self.after)
-        cycles = sum(each.cycles for each in prices)
+        cycles = sum(each.cycles for each in costs)
         return CompiledCase(
             cycles / self.target.clock_ghz / 1e3,
-            prices,
+            costs,
             "; ".join(map(_shorten_plan, plans)),
             build_plan(module).json,
         )
 
     def candidate_tiles(self, case: KernelCase) -> list[KernelCandidate]:
-        """Tiles that were priced for a case of one kernel, the cheapest first."""
+        """
+        Return the evaluated candidates of a case of one kernel, the fastest first.
+        """
         _, module = self._group_case(case)
         groups = _groups_of(module)
-        tiles = GpuEstimator.of(self.target, self.level)
-        if len(groups) != 1 or tiles is None:
+        estimator = GpuEstimator.of(self.target, self.level)
+        if len(groups) != 1 or estimator is None:
             return []
-        return tiles.candidates_of(members_of_group_op(groups[0]))
+        return estimator.candidates_of(members_of_group_op(groups[0]))
 
     def _group_case(self, case: KernelCase) -> tuple[Any, ModuleOp]:
         context = new_context()
@@ -94,21 +99,21 @@ class CaseCompiler:
         return context, module
 
     def _apply_plan(self, module: ModuleOp, choice: KernelCandidate) -> None:
-        tiles = GpuEstimator.of(self.target, self.level)
+        estimator = GpuEstimator.of(self.target, self.level)
         (group,) = _groups_of(module)
-        assert tiles is not None
-        group.plan = tiles.to_attribute(members_of_group_op(group), choice)
+        assert estimator is not None
+        group.plan = estimator.to_attribute(members_of_group_op(group), choice)
 
     def _estimate_costs(self, module: ModuleOp) -> Sequence[KernelCost]:
-        found: list[KernelCost] = []
+        costs: list[KernelCost] = []
         rules = tile_rules_of(self.target, self.level.name)
         for group in _groups_of(module):
             plan = group.plan
             assert plan is not None
             members = members_of_group_op(group)
             tiling = members.tiling_with(plan.tile_sizes, plan.reduce_sizes, rules)
-            found.append(self.kernels.estimate_cost(tiling, plan.stage_count))
-        return found
+            costs.append(self.kernels.estimate_cost(tiling, plan.stage_count))
+        return costs
 
     def _run_pipeline(self, context: Any, module: ModuleOp, pipeline: str) -> None:
         passes = build_passes(pipeline, PASSES, PIPELINES)
@@ -120,6 +125,6 @@ def _groups_of(module: ModuleOp) -> list[graph.GroupOp]:
 
 
 def _shorten_plan(plan: str) -> str:
-    """The sizes of a plan, and how many iterations are in flight if it says."""
+    """Return the tile sizes of a plan, and its stage count if it has one."""
     text = plan.partition("tile ")[2].rstrip(">")
     return text.replace(", mapping grid", "").replace(" reduce ", " ").replace(" ", "")

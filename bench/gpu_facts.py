@@ -5,11 +5,11 @@ Check the resources of the GPU gate's kernels on a Hopper GPU, without one.
     python bench/gpu_facts.py --tier full --jobs 4
     python bench/gpu_facts.py --only attention
 
-Compiles every kernel for sm_90, as it is launched. A kernel must take no more shared
-memory than a program may have, spill at most 512 bytes of a thread in 16 bits and 3072
-in f32, and have right matrix descriptors. A product of 16 bits must use matrix
-instructions, if its axes are as long as theirs and the lanes of the chip would take
-more than a microsecond. Exits with 1 where something does not hold.
+Compiles every kernel for sm_90 with its launch options. A kernel must fit into the
+shared memory of a program, spill at most 512 bytes per thread in 16 bits and 3072 in
+f32, and have valid matrix descriptors. A product in 16 bits must use matrix
+instructions if its axes are at least as long as theirs, and if it would take more than
+a microsecond on the lanes of the chip. Exits with 1 if a check fails.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ from tlf.runtime.triton.offline_compiler import KernelResources, OfflineCompiler
 from tlf.runtime.triton.report import find_faults
 
 SPILLS = {2: 512, 4: 3072}
-"""The most bytes of a thread that a kernel may spill, by bytes of its elements."""
+"""Maximum number of spilled bytes per thread, by the bytes of an element."""
 
 LANES_MICROSECONDS = 1.0
-"""The time within which lanes may compute a product, where that suits its group."""
+"""Time limit, in microseconds, of a product without matrix instructions."""
 
 STEP = "graph-select-tile-sizes"
 
 
 class FactsOptions(argparse.Namespace):
-    """The command line."""
+    """Command-line options."""
 
     tier: str
     only: str
@@ -72,7 +72,7 @@ class Facts:
 
     @property
     def text(self) -> str:
-        """At most, in one line."""
+        """Maximum of each resource over the kernels, in one line."""
         assemblies = [each.assembly for each in self.kernels if each.assembly]
         spills = max((each.spilled_bytes for each in assemblies), default=0)
         registers = max((each.registers for each in assemblies), default=0)
@@ -84,7 +84,7 @@ class Facts:
 
 
 class FunctionModule(torch.nn.Module):
-    """A function of tensors as a module."""
+    """Module that wraps a function of tensors."""
 
     def __init__(self, work: RowWork) -> None:
         super().__init__()
@@ -95,7 +95,7 @@ class FunctionModule(torch.nn.Module):
 
 
 def facts_of(row: GateRow) -> Facts:
-    """Compile the kernels of a row."""
+    """Compile the kernels of a row, and return their resources and faults."""
     assert row.make is not None
     work = row.make("cpu")
     with torch.no_grad():
@@ -106,32 +106,34 @@ def facts_of(row: GateRow) -> Facts:
     context = new_context()
     before, after = PIPELINES["triton-pipeline"].split(f"{STEP},")
     PassManager(build_passes(f"{before}{STEP}", PASSES, PIPELINES)).run(context, module)
-    wanted = _count_matrix_products(module)
+    expected = _count_matrix_products(module)
     PassManager(build_passes(after, PASSES, PIPELINES)).run(context, module)
     plan = load_plan(build_plan(module).json)
     with OfflineCompiler() as compiler:
-        found = compiler.compile(plan)
-    said = [each for kernel in found for each in check_kernel(kernel, plan)]
-    if (count := _count_dots(plan)) < wanted:
-        said.append(f"{wanted - count} of {wanted} products use no matrix instructions")
-    return Facts(found, tuple(said))
+        kernels = compiler.compile(plan)
+    faults = [each for kernel in kernels for each in check_kernel(kernel, plan)]
+    if (count := _count_dots(plan)) < expected:
+        faults.append(
+            f"{expected - count} of {expected} products use no matrix instructions"
+        )
+    return Facts(kernels, tuple(faults))
 
 
 def _count_matrix_products(module: ModuleOp) -> int:
-    """The products of 16 bits in groups that matrix instructions suit."""
+    """Return the number of 16-bit products that must use matrix instructions."""
     target = load_target_spec("h200")
-    tiles, chip = GpuEstimator.of(target, target.tile_levels[0]), Chip.of(target)
-    assert tiles is not None
+    estimator, chip = GpuEstimator.of(target, target.tile_levels[0]), Chip.of(target)
+    assert estimator is not None
     assert chip is not None
-    most = LANES_MICROSECONDS * 1e3 * target.clock_ghz * chip.lanes * chip.processors
+    limit = LANES_MICROSECONDS * 1e3 * target.clock_ghz * chip.lanes * chip.processors
     count = 0
     for group in module.walk():
         if isinstance(group, graph.GroupOp):
             members = members_of_group_op(group)
             count += sum(
-                tiles.has_matrix_shape(members, op)
+                estimator.has_matrix_shape(members, op)
                 and _element_bytes(op) == 2
-                and math.prod(members.op_facts.of(op).extents) > most
+                and math.prod(members.op_facts.of(op).extents) > limit
                 for op in members.operations
                 if isinstance(op, ContractionInterface)
             )
@@ -139,7 +141,7 @@ def _count_matrix_products(module: ModuleOp) -> int:
 
 
 def _element_bytes(op: ContractionInterface) -> int:
-    """The bytes of an element of the first factor."""
+    """Return the bytes of an element of the first factor."""
     return dtype_of(tensor_type(op.operands[0]).element_type).itemsize
 
 
@@ -171,14 +173,14 @@ def check_kernel(found: KernelResources, plan: Plan) -> Iterator[str]:
 
 
 def check_row(name: str, seed: int) -> tuple[str, str, tuple[str, ...]]:
-    """A row by its name: what it takes, and what must not be."""
+    """Return the name of a row, a summary of its resources, and its faults."""
     (row,) = (row for row in gate_rows(seed) if row.name == name)
     try:
-        found = facts_of(row)
+        facts = facts_of(row)
     except Exception as error:
         text = " ".join(str(error).split())
         return name, "", (f"{type(error).__name__}: {text[:200]}",)
-    return name, found.text, found.faults
+    return name, facts.text, facts.faults
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -200,11 +202,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     context: Any = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(options.jobs, mp_context=context) as pool:
         seeds = [options.seed] * len(names)
-        for name, text, said in pool.map(check_row, names, seeds):
+        for name, text, faults in pool.map(check_row, names, seeds):
             print(f"{name:<40} {text}", flush=True)
-            for each in said:
+            for each in faults:
                 print(f"  {each}", flush=True)
-            count += len(cast(Sequence[str], said))
+            count += len(cast(Sequence[str], faults))
     print(f"{len(names)} rows, {count} faults")
     return int(bool(count))
 

@@ -1,21 +1,22 @@
 """
-The GPU gate: what TLF compiles is right on a GPU, and as fast as it was.
+GPU gate: checks the results and the performance of compiled programs on a GPU.
 
     python bench/gpu_gate.py --record bench/records/gpu.json
     python bench/gpu_gate.py --tier full --minutes 9 --state run.json --seed 7
     python bench/gpu_gate.py --against bench/records/gpu.json
 
-Rows are networks, the kernels and layers that they are made of, decoding steps, sizes
-drawn by a seed, and, in the full tier, the problems with even numbers of a checkout of
-KernelBench if one is given. Each tells its error against f64 and that of PyTorch, times
-of PyTorch, of its compiler, of fused functions of PyTorch and of TLF, as called and in
-a CUDA graph, the seconds of first calls, and what kernels and calls take. `ratio` is
-the time of the best of the others over that of TLF, both in graphs.
+Rows are networks, their kernels and layers, decoding steps, kernels of random sizes
+drawn from a seed, and, in the full tier, the problems with even numbers of a
+KernelBench checkout if one is given. Each row reports the errors of TLF and of PyTorch
+against f64; the times of PyTorch, of its compiler, of fused functions of PyTorch and of
+TLF, called from Python and in a CUDA graph; the seconds of first calls; and the
+resources of kernels and calls. `ratio` is the time of the fastest peer divided by the
+time of TLF, both in graphs.
 
-`--against` compares with a record of a card of the same model, and exits with 1 if a
-row is wrong, failed or lost more than 5 % of its ratio. A run that `--minutes` ended
-goes on where it was with the same `--state`. Rows of a record say at which commit
-they were run.
+`--against` compares with a record of the same GPU model, and exits with 1 if a row is
+wrong, failed or lost more than 5 % of its ratio. A run that reached its limit of
+`--minutes` resumes with the same `--state`. The rows of a record name the commit at
+which they were run.
 """
 
 from __future__ import annotations
@@ -41,20 +42,20 @@ from gpu_gate_record import Record, compare_rows, read_record, write_record
 WORKER = Path(__file__).with_name("gpu_gate_worker.py")
 
 ROW_SECONDS = 420
-"""The most seconds that a row may compile."""
+"""Compile time limit of a row, in seconds."""
 
 BATCH_SIZES = {"": 64, "kernelbench level 2": 12, "kernelbench level 1": 6}
 """
-Rows that are compiled before they are timed, one after the other, by how their names
-begin: some hold gigabytes.
+Number of rows that are compiled before they are timed one by one, by prefix of their
+names; some rows hold gigabytes of GPU memory.
 """
 
 COMPILE_SHARE = 0.65
-"""The part of the time that is left which rows may compile, before they are timed."""
+"""Share of the remaining time in which the rows of a batch may compile."""
 
 
 class GateOptions(argparse.Namespace):
-    """The command line."""
+    """Command-line options."""
 
     tier: str
     only: str
@@ -70,20 +71,20 @@ class GateOptions(argparse.Namespace):
 
 @dataclass
 class StartedRow:
-    """A row in its process, ready to be timed, or with what came of it."""
+    """Row in its process: ready to be timed, or with its output."""
 
     name: str
     process: subprocess.Popen[str]
     ready: bool = False
     output: str = ""
     is_cut_off: bool = False
-    """True if the run ended before the row had its seconds to compile."""
+    """True if the run ended before the compile time limit of the row."""
 
 
 def start_row(
     name: str, options: GateOptions, lock: Path, deadline: float
 ) -> StartedRow:
-    """Compile and check a row; return once it can be timed, or at the deadline."""
+    """Compile and check a row; return when it can be timed, or at the deadline."""
     checkout = [] if options.kernelbench is None else [str(options.kernelbench)]
     process = subprocess.Popen(
         [sys.executable, str(WORKER), name, str(options.seed), str(lock), *checkout],
@@ -108,7 +109,7 @@ def start_row(
 
 
 def finish_row(started: StartedRow) -> dict[str, Any]:
-    """Time a row that is ready, and return what came of it."""
+    """Time a row that is ready, and return its results."""
     text = started.output
     if started.ready:
         try:
@@ -124,44 +125,46 @@ def finish_row(started: StartedRow) -> dict[str, Any]:
 
 
 def split_batches(names: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Parts of the rows that fit into the memory of a GPU together."""
-    parts: dict[str, list[str]] = {start: [] for start in BATCH_SIZES}
+    """Yield batches of rows that fit into the memory of a GPU together."""
+    batches: dict[str, list[str]] = {start: [] for start in BATCH_SIZES}
     for name in names:
-        parts[max(filter(name.startswith, parts), key=len)].append(name)
-    for start, part in parts.items():
+        batches[max(filter(name.startswith, batches), key=len)].append(name)
+    for start, batch in batches.items():
         size = BATCH_SIZES[start]
-        for at in range(0, len(part), size):
-            yield part[at : at + size]
+        for offset in range(0, len(batch), size):
+            yield batch[offset : offset + size]
 
 
 def run_rows(names: Sequence[str], options: GateOptions, found: dict[str, Any]) -> bool:
-    """Run rows until the time is over; return whether all were run."""
+    """Run rows until the time limit; return `True` if all rows were run."""
     deadline = time.monotonic() + 60 * options.minutes
-    is_whole = True
+    is_complete = True
     with tempfile.TemporaryDirectory() as folder:
         lock = Path(folder, "gpu.lock")
-        for part in split_batches(names):
+        for batch in split_batches(names):
             if time.monotonic() > deadline - 60:
                 return False
-            left = COMPILE_SHARE * (deadline - time.monotonic())
-            until = time.monotonic() + left
-            one = partial(start_row, options=options, lock=lock, deadline=until)
+            seconds = COMPILE_SHARE * (deadline - time.monotonic())
+            compile_deadline = time.monotonic() + seconds
+            start = partial(
+                start_row, options=options, lock=lock, deadline=compile_deadline
+            )
             with ThreadPoolExecutor(options.jobs) as pool:
-                started = list(pool.map(one, part))
+                started = list(pool.map(start, batch))
             for each in started:
                 row = finish_row(each)
                 print(f"{each.name:<40} {format_row(row)}", flush=True)
                 if each.is_cut_off:
-                    is_whole = False
+                    is_complete = False
                     continue
                 found[each.name] = row
                 if options.state is not None:
                     write_record(options.state, {"rows": found})
-    return is_whole
+    return is_complete
 
 
 def format_row(row: dict[str, Any]) -> str:
-    """A row in one line."""
+    """Return the results of a row as one line."""
     if "failed" in row:
         return f"failed: {row['failed']}"
     if "example error" in row:
@@ -180,7 +183,7 @@ def format_row(row: dict[str, Any]) -> str:
 
 
 def describe_run(commit: str) -> tuple[str, Record]:
-    """The card, and what is known of the run."""
+    """Return the name of the GPU, and the commit and versions of the run."""
     torch: Any = import_module("torch")
     triton: Any = import_module("triton")
     return str(torch.cuda.get_device_name()), {
@@ -193,46 +196,48 @@ def describe_run(commit: str) -> tuple[str, Record]:
 
 def _current_commit() -> str:
     command = ["git", "rev-parse", "HEAD"]
-    found = subprocess.run(command, capture_output=True, text=True, check=False)
-    return found.stdout.strip()
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    return result.stdout.strip()
 
 
 def select_rows(options: GateOptions) -> list[str]:
-    """The names of the rows to run; the seed says where the full tier starts."""
+    """Return the names of the rows to run; the seed rotates the full tier."""
     from gpu_gate_rows import CORE, gate_rows
 
-    known = gate_rows(options.seed, options.kernelbench)
+    rows = gate_rows(options.seed, options.kernelbench)
     names = [
         row.name
-        for row in known
+        for row in rows
         if options.only in row.name and (options.tier != CORE or row.tier == CORE)
     ]
     if options.tier == CORE or not names:
         return names
-    turn = options.seed % len(names)
-    return names[turn:] + names[:turn]
+    offset = options.seed % len(names)
+    return names[offset:] + names[:offset]
 
 
 def _rows_of(card: str, path: Path | None) -> dict[str, Any]:
-    """The rows of a card in a record, if it is there."""
+    """Return the rows of a GPU in a record, or no rows if the record has none."""
     if path is None:
         return {}
-    found: dict[str, Any] = read_record(path)["cards"].get(card, {"rows": {}})
-    return found["rows"]
+    record: dict[str, Any] = read_record(path)["cards"].get(card, {"rows": {}})
+    return record["rows"]
 
 
 def parse_arguments(arguments: Sequence[str] | None) -> GateOptions:
-    """Read the command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().split("\n")[0])
     parser.add_argument("--tier", default="core", choices=("core", "full"))
     parser.add_argument("--only", default="", help="part of the names of rows")
     parser.add_argument("--seed", type=int, default=0, help="of drawn sizes")
-    parser.add_argument("--minutes", type=float, default=9, help="the most to run")
+    parser.add_argument(
+        "--minutes", type=float, default=9, help="time limit of the run"
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--state", type=Path, help="where an unfinished run goes on")
-    parser.add_argument("--record", type=Path, help="record to put the rows into")
+    parser.add_argument("--state", type=Path, help="file to resume an unfinished run")
+    parser.add_argument("--record", type=Path, help="record to write the rows to")
     parser.add_argument("--against", type=Path, help="record to compare with")
-    parser.add_argument("--commit", default="", help="what is run, if git does not say")
+    parser.add_argument("--commit", default="", help="commit, if git does not know it")
     parser.add_argument("--kernelbench", type=Path, help="checkout to take rows from")
     return parser.parse_args(arguments, namespace=GateOptions())
 
@@ -242,27 +247,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parse_arguments(arguments)
     if lacks_gpu(__file__):
         return 1
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     if options.state is not None and options.state.exists():
-        found = read_record(options.state)["rows"]
-    names = [name for name in select_rows(options) if name not in found]
-    is_whole = run_rows(names, options, found)
+        results = read_record(options.state)["rows"]
+    names = [name for name in select_rows(options) if name not in results]
+    is_complete = run_rows(names, options, results)
     card, about = describe_run(options.commit)
-    said = compare_rows(found, _rows_of(card, options.against))
+    faults = compare_rows(results, _rows_of(card, options.against))
     if options.record is not None:
         record = read_record(options.record)
         dated = {
-            name: {**row, "commit": about["commit"]} for name, row in found.items()
+            name: {**row, "commit": about["commit"]} for name, row in results.items()
         }
         rows = {**_rows_of(card, options.record), **dated}
         record["cards"][card] = {**about, "rows": rows}
         record["commit"] = about["commit"]
         write_record(options.record, record)
-    print("\n".join(said))
-    print(f"{len(found)} rows on {card}, {len(said)} faults")
-    if not is_whole:
-        print("the time is over; run again with the same --state")
-    return int(bool(said) or not is_whole)
+    print("\n".join(faults))
+    print(f"{len(results)} rows on {card}, {len(faults)} faults")
+    if not is_complete:
+        print("time limit reached; run again with the same --state")
+    return int(bool(faults) or not is_complete)
 
 
 if __name__ == "__main__":

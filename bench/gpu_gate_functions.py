@@ -22,12 +22,12 @@ def sin_cos(x: Any, y: Any) -> Any:
 
 
 def gelu_add(x: Any, y: Any) -> Any:
-    """GELU of x, and y."""
+    """GELU of x plus y."""
     return F.gelu(x, approximate="tanh") + y
 
 
 def weighted_sum(x: Any, weights: Any) -> Any:
-    """The sum of each row, weighted."""
+    """Weighted sum of each row."""
     return (x * weights).sum(-1)
 
 
@@ -42,34 +42,34 @@ def norm(x: Any, scale: Any, shift: Any) -> Any:
 
 
 def add_norm(x: Any, residual: Any, scale: Any, shift: Any) -> Any:
-    """A sum, and its layer norm."""
+    """Sum of two tensors, and the layer norm of the sum."""
     return x + residual, norm(x + residual, scale, shift)
 
 
 def linear_relu(x: Any, weight: Any, bias: Any) -> Any:
-    """A product of matrices, a bias, and ReLU."""
+    """Matrix product with a bias and ReLU."""
     return F.relu(x @ weight + bias)
 
 
 def addmm(x: Any, weight: Any, bias: Any) -> Any:
-    """The product and bias of `linear_relu` alone."""
+    """Matrix product with a bias: `linear_relu` without ReLU."""
     return T.addmm(bias, x, weight)
 
 
 def linear_gelu_add(x: Any, weight: Any, bias: Any, residual: Any) -> Any:
-    """A product of matrices, a bias, GELU, and a residual."""
+    """Matrix product with a bias, GELU and a residual."""
     return F.gelu(x @ weight + bias, approximate="tanh") + residual
 
 
 def linear_add_norm(
     x: Any, weight: Any, bias: Any, residual: Any, scale: Any, shift: Any
 ) -> Any:
-    """A product of matrices, a bias, a residual, and layer norm."""
+    """Matrix product with a bias, a residual and layer norm."""
     return norm(x @ weight + bias + residual, scale, shift)
 
 
 def attention(q: Any, k: Any, v: Any, hidden: Any = None) -> Any:
-    """Attention written out; what is `hidden` does not count."""
+    """Attention, written out; elements where `hidden` is true are masked."""
     scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
     if hidden is not None:
         scores = scores.masked_fill(hidden, -math.inf)
@@ -77,18 +77,18 @@ def attention(q: Any, k: Any, v: Any, hidden: Any = None) -> Any:
 
 
 def fused_attention(q: Any, k: Any, v: Any, hidden: Any = None) -> Any:
-    """The same by PyTorch's function; if something is hidden, the tokens behind."""
+    """PyTorch's attention function, causal if `hidden` is given."""
     is_causal = hidden is not None
     return F.scaled_dot_product_attention(q, k, v, is_causal=is_causal)
 
 
 def grouped_attention(q: Any, k: Any, v: Any) -> Any:
-    """Attention written out whose heads of keys and values are shared."""
+    """Attention, written out, with shared heads of keys and values."""
     times = q.shape[1] // k.shape[1]
     keys, values = (T.repeat_interleave(each, times, 1) for each in (k, v))
     return attention(q, keys, values)
 
 
 def fused_grouped_attention(q: Any, k: Any, v: Any) -> Any:
-    """The same by PyTorch's function."""
+    """PyTorch's attention function with shared heads of keys and values."""
     return F.scaled_dot_product_attention(q, k, v, enable_gqa=True)

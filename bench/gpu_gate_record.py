@@ -1,4 +1,4 @@
-"""Records of the GPU gate: results by card, and regressions against them."""
+"""Records of the GPU gate: results by GPU model, and regressions against them."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from pathlib import Path
 from typing import Any
 
 LOSS = 0.05
-"""The part of the ratio to the best peer that a row may lose."""
+"""Share of the ratio to the fastest peer that a row may lose."""
 
 FACTOR, LEAST = 4.0, 1e-6
 """
-Results may be as many times as far from those in f64 as PyTorch's are, of which at
-least `LEAST` is granted: strict numerics round more often than PyTorch does.
+Error limit of a row: `FACTOR` times PyTorch's error against f64, which counts as at
+least `LEAST`; strict numerics round more often than PyTorch.
 """
 
 Record = dict[str, Any]
 
 
 def read_record(path: Path) -> Record:
-    """The record in a file, or an empty one."""
+    """Return the record in a file, or an empty record if the file is missing."""
     if not path.exists():
         return {"commit": "", "cards": {}}
     return json.loads(path.read_text(encoding="utf-8"))
 
 
 def write_record(path: Path, record: Record) -> None:
-    """Replace a file by a record, rows in the order of their names."""
+    """Replace a file with a record, its rows sorted by name."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(record, indent=1, sort_keys=True)
     fresh = path.with_suffix(".tmp")
@@ -36,15 +36,15 @@ def write_record(path: Path, record: Record) -> None:
 
 
 def find_faults(row: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the faults of a row by itself, as sentences."""
+    """Yield the faults of a row on its own, as sentences."""
     if "failed" in row:
         yield f"failed: {row['failed']}"
         return
     if "example error" in row:
         return
-    most = FACTOR * max(float(row["eager error"]), LEAST)
+    limit = FACTOR * max(float(row["eager error"]), LEAST)
     for name in ("tlf error", "tlf error again"):
-        if not float(row[name]) <= most:
+        if not float(row[name]) <= limit:
             yield f"{name} {row[name]:.1e}, PyTorch's {row['eager error']:.1e}"
 
 
@@ -52,25 +52,25 @@ def find_regressions(
     row: Mapping[str, Any], before: Mapping[str, Any]
 ) -> Iterator[str]:
     """
-    Yield the regressions of a row since another run on a card of the same model, as
+    Yield the regressions of a row since an earlier run on the same GPU model, as
     sentences.
     """
-    left = {*row.get("left to PyTorch", ())} - {*before.get("left to PyTorch", ())}
-    if left:
-        yield f"left to PyTorch: {', '.join(sorted(left))}"
-    known, found = before.get("ratio"), row.get("ratio")
-    if known is None:
+    fallbacks = {*row.get("left to PyTorch", ())} - {*before.get("left to PyTorch", ())}
+    if fallbacks:
+        yield f"left to PyTorch: {', '.join(sorted(fallbacks))}"
+    earlier_ratio, ratio = before.get("ratio"), row.get("ratio")
+    if earlier_ratio is None:
         return
-    if found is None:
-        yield f"no ratio to the best peer, where it was {known:.2f}"
-    elif found < known * (1 - LOSS):
-        yield f"ratio to the best peer {found:.2f}, where it was {known:.2f}"
+    if ratio is None:
+        yield f"no ratio to the best peer, where it was {earlier_ratio:.2f}"
+    elif ratio < earlier_ratio * (1 - LOSS):
+        yield f"ratio to the best peer {ratio:.2f}, where it was {earlier_ratio:.2f}"
 
 
 def compare_rows(rows: Mapping[str, Any], before: Mapping[str, Any]) -> list[str]:
-    """A line for each row that is wrong, failed, or fell behind."""
-    found: list[str] = []
+    """Return a line for each fault and regression of the rows."""
+    lines: list[str] = []
     for name, row in rows.items():
-        said = [*find_faults(row), *find_regressions(row, before.get(name, {}))]
-        found += [f"{name}: {each}" for each in said]
-    return found
+        faults = [*find_faults(row), *find_regressions(row, before.get(name, {}))]
+        lines += [f"{name}: {each}" for each in faults]
+    return lines

@@ -31,12 +31,12 @@ DTYPES: Mapping[str, torch.dtype] = {
 }
 
 CONVOLUTIONAL = ("resnet-18", "resnet-50", "mobilenet-v2", "mbconv", "u-net")
-"""Networks of images, which are run with channels last and in batches, too."""
+"""Networks of images, which also run with channels last and in batches."""
 
 
 @dataclass(frozen=True)
 class RowWork:
-    """Work of a row: a function of tensors, and peers that compute the same."""
+    """Work of a row: a function of tensors, its arguments and equivalent peers."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
@@ -47,14 +47,14 @@ class RowWork:
 
 @dataclass(frozen=True)
 class GateRow:
-    """A workload: `make` returns it on a device of PyTorch."""
+    """Workload of the gate; `make` builds its work on a PyTorch device."""
 
     name: str
     tier: str
     make: Callable[[str], RowWork] | None
     numerics: str = "strict"
     program: Path | None = None
-    """A program that `tlf-run` checks, instead of what `make` returns."""
+    """Program checked by `tlf-run`, instead of the work that `make` builds."""
 
 
 def network(
@@ -65,7 +65,9 @@ def network(
     batch: int = 0,
     is_channels_last: bool = False,
 ) -> RowWork:
-    """A network at full size; of `batch` images if that is given."""
+    """
+    Return a network at full size, with a batch of `batch` images if it is positive.
+    """
     (model,) = (model for model in MODELS if model.name == name)
     module, arguments = model.build("full")
     if batch:
@@ -78,7 +80,7 @@ def network(
 def random_tensors(
     device: str, *shapes: Sequence[int], dtype: str = "bf16"
 ) -> tuple[Any, ...]:
-    """Random tensors on a device."""
+    """Return random tensors on a device."""
     T.manual_seed(0)
     return tuple(T.randn(*shape, device=device).to(DTYPES[dtype]) for shape in shapes)
 
@@ -86,14 +88,14 @@ def random_tensors(
 def elementwise(
     function: Callable[..., Any], shapes: Sequence[Sequence[int]], device: str
 ) -> RowWork:
-    """A function of tensors of 16 bits."""
+    """Return a function of random bf16 tensors."""
     return RowWork(function, random_tensors(device, *shapes))
 
 
 def product(
     rows: int, columns: int, depth: int, device: str, *, last: str = "relu"
 ) -> RowWork:
-    """A product of matrices with a bias and what follows it."""
+    """Return a matrix product with a bias and the epilogue named by `last`."""
     shapes = (rows, depth), (depth, columns), (columns,), (rows, columns)
     x, weight, bias, residual = random_tensors(device, *shapes)
     factors = x, weight / math.sqrt(depth), bias
@@ -112,17 +114,19 @@ def attention(
     is_causal: bool = False,
     dtype: str = "bf16",
 ) -> RowWork:
-    """Attention written out; `sizes` are batch, heads, tokens, and width of a head."""
+    """
+    Return attention, written out, of the sizes batch, heads, tokens and head width.
+    """
     arguments = random_tensors(device, sizes, sizes, sizes, dtype=dtype)
     if is_causal:
-        whole = T.ones(sizes[2], sizes[2], dtype=torch.bool, device=device)
-        arguments = (*arguments, whole.triu(1))
+        mask = T.ones(sizes[2], sizes[2], dtype=torch.bool, device=device)
+        arguments = (*arguments, mask.triu(1))
     peers = {"sdpa": functions.fused_attention}
     return RowWork(functions.attention, arguments, peers)
 
 
 def layer(batch: int, tokens: int, width: int, device: str) -> RowWork:
-    """A pre-norm layer of a transformer, with heads of 64."""
+    """Return a pre-norm layer of a transformer, with heads of width 64."""
     T.manual_seed(0)
     module = PreNormLayer(width, width // 64, is_fused=False).eval()
     arguments = random_tensors(device, (batch, tokens, width))
@@ -137,7 +141,7 @@ def bottleneck(
     *,
     is_channels_last: bool = False,
 ) -> RowWork:
-    """A bottleneck of ResNet in f16, whose middle has a quarter of the channels."""
+    """Return a ResNet bottleneck in f16, with a quarter of the channels inside."""
     T.manual_seed(0)
     module: Any = Bottleneck(channels, channels // 4, 1).eval()
     module = module.to(device, torch.float16)
@@ -150,7 +154,7 @@ def bottleneck(
 
 
 def channels_last(work: RowWork) -> RowWork:
-    """A module and its images with channels as the last axis in memory."""
+    """Return a module and its images in the channels-last memory format."""
     layout: Any = torch.channels_last
     module: Any = work.function
     images = tuple(each.to(memory_format=layout) for each in work.arguments)
@@ -158,18 +162,18 @@ def channels_last(work: RowWork) -> RowWork:
 
 
 def decode(tokens: int, heads: int, shared: int, device: str) -> RowWork:
-    """Attention of one new token to those before, whose heads are shared."""
+    """Return attention of one new token to earlier tokens, with shared heads."""
     width = 128
-    kept = 1, shared, tokens, width
+    cache = 1, shared, tokens, width
     peers = {"sdpa": functions.fused_grouped_attention}
-    arguments = random_tensors(device, (1, heads, 1, width), kept, kept)
+    arguments = random_tensors(device, (1, heads, 1, width), cache, cache)
     return RowWork(functions.grouped_attention, arguments, peers)
 
 
 def random_mlp(seed: int, device: str) -> RowWork:
-    """An MLP whose extents are drawn, behind a norm."""
-    source = random.Random(seed)
-    rows, width, hidden = (source.randrange(17, 1500) for _ in range(3))
+    """Return an MLP of random extents that starts with a layer norm."""
+    generator = random.Random(seed)
+    rows, width, hidden = (generator.randrange(17, 1500) for _ in range(3))
     T.manual_seed(seed)
     module = nn.Sequential(
         nn.LayerNorm(width),
@@ -177,7 +181,7 @@ def random_mlp(seed: int, device: str) -> RowWork:
         nn.GELU(),
         nn.Linear(hidden, width),
     )
-    dtype = source.choice(list(DTYPES))
+    dtype = generator.choice(list(DTYPES))
     arguments = random_tensors(device, (rows, width), dtype=dtype)
     return RowWork(module.eval().to(device, DTYPES[dtype]), arguments)
 
@@ -193,29 +197,29 @@ def _network_rows() -> Iterator[GateRow]:
             make = partial(network, model.name, dtype)
             yield GateRow(f"{name} relaxed", tier, make, "relaxed")
     for name in CONVOLUTIONAL:
-        last = partial(network, name, "f16", is_channels_last=True)
-        many = partial(network, name, "f16", batch=32)
+        with_channels_last = partial(network, name, "f16", is_channels_last=True)
+        with_batch = partial(network, name, "f16", batch=32)
         both = partial(network, name, "f16", batch=32, is_channels_last=True)
-        yield GateRow(f"{name} f16 channels last", FULL, last)
+        yield GateRow(f"{name} f16 channels last", FULL, with_channels_last)
         yield GateRow(
-            f"{name} f16 batch 32", CORE if name == "resnet-50" else FULL, many
+            f"{name} f16 batch 32", CORE if name == "resnet-50" else FULL, with_batch
         )
         yield GateRow(f"{name} f16 batch 32 channels last", FULL, both)
 
 
 LONG = ("densenet-121",)
-"""Networks that compile for more minutes than the core tier takes."""
+"""Networks whose compile time exceeds that of the core tier."""
 
 EXTRA = ("resnet-50 f16", "transformer layer f32", "resnet-18 f32")
-"""Networks that the core tier has in another type than bf16."""
+"""Networks that the core tier also runs in an element type other than bf16."""
 
 RELAXED = ("transformer layer bf16", "bert block bf16", "mixer block bf16")
-"""Networks that are run with relaxed numerics in the core tier, too."""
+"""Networks that the core tier also runs with relaxed numerics."""
 
 
 def _pointwise_rows() -> Iterator[GateRow]:
     wide, rows, weights = (16384, 8192), (32768, 4096), ((4096,), (4096,))
-    known: Sequence[tuple[str, str, Callable[..., Any], Sequence[Sequence[int]]]] = (
+    table: Sequence[tuple[str, str, Callable[..., Any], Sequence[Sequence[int]]]] = (
         ("gelu", CORE, functions.gelu, [wide]),
         ("sin + cos", CORE, functions.sin_cos, [wide, wide]),
         ("gelu + add", FULL, functions.gelu_add, [wide, wide]),
@@ -224,7 +228,7 @@ def _pointwise_rows() -> Iterator[GateRow]:
         ("layer norm", CORE, functions.norm, [rows, *weights]),
         ("add + layer norm", CORE, functions.add_norm, [rows, rows, *weights]),
     )
-    for name, tier, function, shapes in known:
+    for name, tier, function, shapes in table:
         yield GateRow(f"{name} bf16", tier, partial(elementwise, function, shapes))
 
 
@@ -262,8 +266,8 @@ def _suite_rows() -> Iterator[GateRow]:
         yield GateRow(
             f"bottleneck {_format_sizes(sizes)}", CORE, partial(bottleneck, *sizes)
         )
-        last = partial(bottleneck, *sizes, is_channels_last=True)
-        yield GateRow(f"bottleneck {_format_sizes(sizes)} channels last", CORE, last)
+        make = partial(bottleneck, *sizes, is_channels_last=True)
+        yield GateRow(f"bottleneck {_format_sizes(sizes)} channels last", CORE, make)
 
 
 def _format_sizes(sizes: Sequence[int]) -> str:
@@ -271,19 +275,21 @@ def _format_sizes(sizes: Sequence[int]) -> str:
 
 
 SLOW = ("gpt-2", "bert", "vit", "resnet-50", "mobilenet-v2", "transformer", "layer")
-"""Parts of the names of rows that take long to compile, the longest first."""
+"""Substrings of the names of rows with long compile times, the slowest first."""
 
 
 def gate_rows(seed: int, kernelbench: Path | None = None) -> list[GateRow]:
     """
-    All rows, those that take long to compile first; `seed` draws sizes of some of the
-    full tier, which has the problems of a checkout of KernelBench, too.
+    Return all rows, the slowest to compile first.
+
+    `seed` draws the sizes of some rows of the full tier. With `kernelbench`, a checkout
+    of KernelBench, the full tier includes its problems.
     """
-    found = [
+    rows = [
         *_base_rows(seed),
         *(_problem_rows(kernelbench) if kernelbench is not None else ()),
     ]
-    return sorted(found, key=_compile_order)
+    return sorted(rows, key=_compile_order)
 
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -293,14 +299,16 @@ TILE_OPERATION = re.compile(r"^(?!\s*//).*\btile\.\w", re.MULTILINE)
 
 
 def _example_rows() -> Iterator[GateRow]:
-    """The programs of whole tensors among the examples."""
+    """Yield the examples that are programs on whole tensors."""
     for path in sorted(EXAMPLES.glob("*.mlir")):
         if not TILE_OPERATION.search(path.read_text(encoding="utf-8")):
             yield GateRow(f"example {path.stem}", CORE, None, program=path)
 
 
 def _problem_rows(checkout: Path) -> Iterator[GateRow]:
-    """The development half of KernelBench, at its sizes."""
+    """
+    Yield the development half of the KernelBench problems, at their original sizes.
+    """
     for level, file in development_problems(checkout, LEVELS):
         make = partial(_problem_work, file)
         yield GateRow(f"kernelbench level {level} {file.stem}", FULL, make)
@@ -314,19 +322,19 @@ def _problem_work(file: Path, device: str) -> RowWork:
 
 
 def _compile_order(row: GateRow) -> int:
-    return next((at for at, part in enumerate(SLOW) if part in row.name), len(SLOW))
+    return next(
+        (index for index, part in enumerate(SLOW) if part in row.name), len(SLOW)
+    )
 
 
 def _base_rows(seed: int) -> list[GateRow]:
-    source = random.Random(seed)
-    found = [*_network_rows(), *_suite_rows(), *_example_rows()]
-    found.append(GateRow("decode 4096", CORE, partial(decode, 4096, 32, 8)))
-    tokens = source.randrange(100, 9000)
-    found.append(GateRow(f"decode {tokens}", FULL, partial(decode, tokens, 16, 4)))
-    found.append(GateRow("odd 0", CORE, partial(random_mlp, 0)))
+    generator = random.Random(seed)
+    rows = [*_network_rows(), *_suite_rows(), *_example_rows()]
+    rows.append(GateRow("decode 4096", CORE, partial(decode, 4096, 32, 8)))
+    tokens = generator.randrange(100, 9000)
+    rows.append(GateRow(f"decode {tokens}", FULL, partial(decode, tokens, 16, 4)))
+    rows.append(GateRow("odd 0", CORE, partial(random_mlp, 0)))
     for _ in range(3):
-        drawn_seed = source.randrange(1, 1 << 30)
-        found.append(
-            GateRow(f"odd {drawn_seed}", FULL, partial(random_mlp, drawn_seed))
-        )
-    return found
+        drawn_seed = generator.randrange(1, 1 << 30)
+        rows.append(GateRow(f"odd {drawn_seed}", FULL, partial(random_mlp, drawn_seed)))
+    return rows

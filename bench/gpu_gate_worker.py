@@ -1,10 +1,10 @@
 """
-Check and time one row of the GPU gate, in a process of its own.
+Check and time one row of the GPU gate, in its own process.
 
     python bench/gpu_gate_worker.py "NAME" SEED LOCK [KERNELBENCH]
 
-Compiles, runs and checks it, prints `ready`, waits for a line, then times it. Prints
-one JSON object. What needs much memory runs while no other process holds LOCK.
+Compiles, runs and checks the row, prints `ready`, waits for an input line, then times
+the row and prints one JSON object. Steps that need much memory hold the file lock LOCK.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ cuda: Any = torch.cuda
 Run = Callable[..., Any]
 
 WARMUP, TIMED = 5, 30
-"""Milliseconds of calls before and while times are taken, each time."""
+"""Milliseconds of warm-up and of measurement, for each measured time."""
 
 ROUNDS = 2
-"""Number of times that graphs are timed, in turn; the least time of each counts."""
+"""Number of rounds in which all graphs are timed; the minimum of each counts."""
 
 
 def main(name: str, seed: int, lock: Path, kernelbench: Path | None = None) -> None:
@@ -64,25 +64,24 @@ def main(name: str, seed: int, lock: Path, kernelbench: Path | None = None) -> N
 
 def _check_example(path: Path) -> dict[str, Any]:
     """
-    Return the result of `tlf-run --check` for a program: its error against the
-    reference.
+    Run `tlf-run --check` on a program, and return its error against the reference.
     """
     command = "from tlf.tools.tlf_run import main; main()"
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", command, path, "--target", "triton", "--check"],
         capture_output=True,
         text=True,
         check=False,
     )
-    errors = re.findall(r"^error of .*? (\S+) relative", found.stdout, re.MULTILINE)
-    if found.returncode or not errors:
-        lines = (found.stderr or found.stdout).strip().splitlines()
+    errors = re.findall(r"^error of .*? (\S+) relative", process.stdout, re.MULTILINE)
+    if process.returncode or not errors:
+        lines = (process.stderr or process.stdout).strip().splitlines()
         raise RuntimeError(lines[-1] if lines else "no output")
     return {"example error": max(map(float, errors))}
 
 
 def _measure_row(row: GateRow, lock: Path) -> dict[str, Any]:
-    """Check and time a row; wait for the word to do so between the two."""
+    """Check and time a row; between the two, wait for an input line."""
     record: dict[str, Any] = {}
     assert row.make is not None
     with torch.no_grad(), exclusive_lock(lock):
@@ -98,7 +97,7 @@ def _measure_row(row: GateRow, lock: Path) -> dict[str, Any]:
 
 @contextmanager
 def exclusive_lock(lock: Path) -> Generator[None]:
-    """Alone among the processes that use the same file."""
+    """Hold an exclusive file lock; free unused memory before releasing it."""
     with lock.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         try:
@@ -110,39 +109,41 @@ def exclusive_lock(lock: Path) -> Generator[None]:
 
 
 def _compute_exact(work: RowWork) -> list[Any]:
-    """The results in f64, on the host; a module of `work` is widened."""
+    """Return the results in f64, in host memory; a module of `work` becomes f64."""
     function: Any = work.function
     if isinstance(function, torch.nn.Module):
         function = cast(Any, function).double()
-    found = function(*cast_all(work.arguments, torch.float64))
-    return [each.cpu() for each in tensors_of(found)]
+    results = function(*cast_all(work.arguments, torch.float64))
+    return [each.cpu() for each in tensors_of(results)]
 
 
 def _check_row(
     row: GateRow, work: RowWork, exact: list[Any], record: dict[str, Any], lock: Path
 ) -> dict[str, Run]:
-    """Compile the row for all who run it, and note errors and what kernels take."""
+    """
+    Compile the row with each compiler; record errors and the resources of kernels.
+    """
     runs: dict[str, Run] = {"eager": work.function, **work.peers}
     T.backends.cudnn.allow_tf32 = False
     runs["inductor"] = T.compile(work.function)
     for name in ("eager", "inductor"):
         started = time.perf_counter()
-        found = runs[name](*work.arguments)
+        results = runs[name](*work.arguments)
         cuda.synchronize()
         record[f"{name} first s"] = round(time.perf_counter() - started, 2)
-        record[f"{name} error"] = relative_error(found, exact)
+        record[f"{name} error"] = relative_error(results, exact)
     REPORT.clear()
     options = {"target": "triton", "numerics": row.numerics, "fallback": "strict"}
     runs["tlf"] = T.compile(work.function, backend=torch_backend.tlf, options=options)
     started = time.perf_counter()
-    found = runs["tlf"](*work.arguments)
+    results = runs["tlf"](*work.arguments)
     cuda.synchronize()
     record["tlf first s"] = round(time.perf_counter() - started, 2)
-    record["tlf error"] = relative_error(found, exact)
-    # A hazard between launches shows when they follow each other closely.
+    record["tlf error"] = relative_error(results, exact)
+    # A second call directly after the first exposes hazards between launches.
     record["tlf error again"] = relative_error(runs["tlf"](*work.arguments), exact)
     record["left to PyTorch"] = sorted(REPORT.eager)
-    del found
+    del results
     with exclusive_lock(lock):
         for name in ("eager", "tlf"):
             record[f"{name} peak MB"] = _peak_megabytes(runs[name], work.arguments)
@@ -151,7 +152,7 @@ def _check_row(
 
 
 def _peak_megabytes(run: Run, arguments: tuple[Any, ...]) -> float:
-    """Megabytes that a call allocates beside what was there."""
+    """Return the peak memory of a call, in MB, above the memory allocated before."""
     before = cuda.memory_allocated()
     cuda.reset_peak_memory_stats()
     run(*arguments)
@@ -160,7 +161,7 @@ def _peak_megabytes(run: Run, arguments: tuple[Any, ...]) -> float:
 
 
 def _collect_facts() -> dict[str, Any]:
-    """Return the resources of the programs' kernels, at worst."""
+    """Return the maximum of each resource over the kernels of all programs."""
     programs = [each for each in gc.get_objects() if isinstance(each, Executable)]
     facts = [fact for program in programs for fact in program.facts.values()]
     return {
@@ -171,7 +172,7 @@ def _collect_facts() -> dict[str, Any]:
 
 
 def _time_runs(runs: dict[str, Run], work: RowWork, record: dict[str, Any]) -> None:
-    """Note how long calls take, in microseconds: as called, and in a CUDA graph."""
+    """Record the microseconds of calls, from Python and in a CUDA graph."""
     testing: Any = import_module("triton.testing")
     calls = {
         f"{name} {kind} us": timed
@@ -194,7 +195,7 @@ def _time_runs(runs: dict[str, Run], work: RowWork, record: dict[str, Any]) -> N
 
 
 def _timed_calls(run: Run, work: RowWork) -> Iterator[tuple[str, Run]]:
-    """A call as it is, and its graph if it can be captured."""
+    """Yield the call, and the replay of its graph if it can be captured."""
 
     def call() -> Any:
         return run(*work.arguments)
@@ -205,21 +206,21 @@ def _timed_calls(run: Run, work: RowWork) -> Iterator[tuple[str, Run]]:
 
 
 def _capture_graph(call: Run) -> Run | None:
-    """The replay of a graph of one call, or None where it cannot be captured."""
+    """Return the replay of a CUDA graph of one call, or `None` if capture fails."""
     try:
-        side = cuda.Stream()
-        side.wait_stream(cuda.current_stream())
-        with cuda.stream(side):
+        stream = cuda.Stream()
+        stream.wait_stream(cuda.current_stream())
+        with cuda.stream(stream):
             for _ in range(2):
                 call()
-        cuda.current_stream().wait_stream(side)
+        cuda.current_stream().wait_stream(stream)
         graph = cuda.CUDAGraph()
         with cuda.graph(graph):
-            kept = call()
+            results = call()
 
         def replay() -> Any:
             graph.replay()
-            return kept
+            return results
 
         return replay
     except RuntimeError:

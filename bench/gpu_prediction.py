@@ -4,12 +4,12 @@ Accuracy of the GPU cost model against measured times, kernel by kernel.
     python bench/gpu_prediction.py
     python bench/gpu_prediction.py --out gpu.txt --only matmul --sweep 6
 
-Each case is compiled for Triton with the tiles that the model chooses, timed, and
-compared with PyTorch: its result, in f64, and its time, operation by operation as it is
-without a compiler. `no model` are the tiles that are taken where nothing prices them.
-Times are microseconds of one call among many in a graph of calls, with inputs that are
-not in the cache. Without a GPU there are predictions alone. With `--sweep N`, so many
-other tiles are timed, too: how much longer than the best of all the chosen ones take.
+Each case is compiled for Triton with the tile sizes that the cost model selects, timed,
+and compared with PyTorch: its result with the result in f64, and its time with eager
+mode. `no model` uses the tile sizes selected without a cost model. Times are
+microseconds per call of many in a CUDA graph, with inputs that are not in the cache.
+Without a GPU, only predictions are printed. `--sweep N` also times N other candidates,
+and reports the ratio of the selected time to the best time.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ from tlf.compiler.driver.diagnostics import CompileError
 from tlf.dialects.target import load_target_spec
 
 TOLERANCE = {"f32": 1e-5, "f16": 4e-3, "bf16": 2e-2}
-"""Of the distance to a result in f64, relative to its size."""
+"""Maximum distance to the result in f64, relative to its norm."""
 
 
 @dataclass
 class Measurement:
-    """One case on a GPU. Times are microseconds, None where they are not known."""
+    """Measurements of one case; times in microseconds, `None` if not measured."""
 
     time: float | None = None
     error: float | None = None
     unguided: float | None = None
-    """With the tiles that are taken without a model."""
+    """Time with the tile sizes selected without a cost model."""
     eager: float | None = None
     sweep: tuple[float, ...] = ()
-    """With other tiles, those that are to be fastest first."""
+    """Times of other candidates, in the order of their estimates."""
     trouble: list[str] = field(default_factory=list[str])
 
 
 class GpuBench:
-    """Runs cases on the GPU of this machine."""
+    """Runner of cases on the GPU of this machine."""
 
     def __init__(self) -> None:
         self.torch: Any = import_module("torch")
@@ -71,7 +71,7 @@ class GpuBench:
         return bool(torch.cuda.is_available())
 
     def describe_gpu(self) -> str:
-        """The GPU, and what runs it."""
+        """Return the name of the GPU and the version of PyTorch."""
         torch = self.torch
         return f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}"
 
@@ -81,33 +81,39 @@ class GpuBench:
         ways: Sequence[CompiledCase],
         sweep: Sequence[CompiledCase],
     ) -> Measurement:
-        """A case with the model's tiles, without, and with those of a sweep."""
+        """
+        Measure a case with each way of tile selection, and with the candidates of a
+        sweep.
+        """
         try:
-            given = self.timing.sets(case.arguments, case.element, case.bytes)
+            tensor_sets = self.timing.sets(case.arguments, case.element, case.bytes)
         except Exception as error:
             return Measurement(trouble=[_format_error(error)])
-        found, (chosen, *others) = Measurement(), ways
-        found.time = self._try_run(
-            found, lambda: self._time_compiled(case, chosen, given, found)
+        measurement, (chosen, *unguided) = Measurement(), ways
+        measurement.time = self._try_run(
+            measurement,
+            lambda: self._time_compiled(case, chosen, tensor_sets, measurement),
         )
-        if others:
-            found.unguided = self._try_run(
-                found, lambda: self._time_compiled(case, others[0], given, None)
+        if unguided:
+            measurement.unguided = self._try_run(
+                measurement,
+                lambda: self._time_compiled(case, unguided[0], tensor_sets, None),
             )
-        elif found.time is not None:
-            found.unguided = found.time
+        elif measurement.time is not None:
+            measurement.unguided = measurement.time
         peer = partial(case.torch, self.torch)
-        found.eager = self._try_run(
-            found, lambda: self.timing.microseconds(peer, given)
+        measurement.eager = self._try_run(
+            measurement, lambda: self.timing.microseconds(peer, tensor_sets)
         )
-        timed = (
+        sweep_times = (
             self._try_run(
-                found, lambda way=way: self._time_compiled(case, way, given, None)
+                measurement,
+                lambda way=way: self._time_compiled(case, way, tensor_sets, None),
             )
             for way in sweep
         )
-        found.sweep = tuple(each for each in timed if each is not None)
-        return found
+        measurement.sweep = tuple(each for each in sweep_times if each is not None)
+        return measurement
 
     def _time_compiled(
         self,
@@ -116,7 +122,7 @@ class GpuBench:
         given: Sequence[list[Any]],
         into: Measurement | None,
     ) -> float:
-        """The time of a compiled case; its error goes `into` what was measured."""
+        """Return the time of a compiled case; record its error in `into`, if given."""
         executable = self.triton.prepare(way.plan)
         name = executable.plan.results[0]
         result = executable(given[0])[name]
@@ -132,14 +138,14 @@ class GpuBench:
             found.trouble.append(_format_error(error))
             return None
         finally:
-            # What a fault leaves behind is told by the next attempt.
+            # Errors left by an asynchronous fault surface in the next attempt.
             with suppress(Exception):
                 self.torch.cuda.synchronize()
                 self.torch.cuda.empty_cache()
 
 
 def _format_error(error: Exception) -> str:
-    """An error in a line."""
+    """Return an error as one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())[:160]
 
 
@@ -151,7 +157,7 @@ HEADER = (
 
 @dataclass
 class PredictionTable:
-    """Prints a line for each case, and keeps what is to be said of all."""
+    """Printed table of cases, with the ratios for the summary."""
 
     outputs: Sequence[io.TextIOBase | Any]
     ratios: list[float] = field(default_factory=list[float])
@@ -161,7 +167,7 @@ class PredictionTable:
     wrong: list[str] = field(default_factory=list[str])
 
     def print_line(self, line: str) -> None:
-        """Print a line everywhere."""
+        """Print a line to all outputs."""
         for output in self.outputs:
             print(line, file=output, flush=True)
 
@@ -202,30 +208,30 @@ class PredictionTable:
             self.print_line(f"    other tiles, best predicted first: {times}")
 
     def print_summary(self) -> None:
-        """Print what is to be said of all."""
+        """Print the summary of all cases."""
         if self.ratios:
-            off = [max(each, 1 / each) for each in self.ratios]
+            errors = [max(each, 1 / each) for each in self.ratios]
             self.print_line(
-                f"predicted and measured differ by a factor of {median(off):.2f} in "
-                f"the median, {max(off):.2f} at most, over {len(off)} cases"
+                f"predicted and measured differ by a factor of {median(errors):.2f} in "
+                f"the median, {max(errors):.2f} at most, over {len(errors)} cases"
             )
-        for title, found in (
+        for title, ratios in (
             ("tiles without a model take", self.gains),
             ("PyTorch takes", self.peers),
             ("chosen tiles take, of the best that were timed,", self.regrets),
         ):
-            if found:
+            if ratios:
                 self.print_line(
-                    f"{title} {_geometric_mean(found):.2f} times as long in the "
+                    f"{title} {_geometric_mean(ratios):.2f} times as long in the "
                     "mean, from "
-                    f"{min(found):.2f} to {max(found):.2f}"
+                    f"{min(ratios):.2f} to {max(ratios):.2f}"
                 )
         if self.wrong:
             self.print_line(f"wrong results: {', '.join(self.wrong)}")
 
 
 def _geometric_mean(values: Sequence[float]) -> float:
-    """The geometric mean."""
+    """Return the geometric mean."""
     return prod(value ** (1 / len(values)) for value in values)
 
 
@@ -234,7 +240,7 @@ def _format_number(value: float | None, digits: int = 1) -> str:
 
 
 class GpuPredictionOptions(argparse.Namespace):
-    """The command line."""
+    """Command-line options."""
 
     target: str
     only: str
@@ -244,26 +250,28 @@ class GpuPredictionOptions(argparse.Namespace):
 
 
 def parse_arguments(arguments: Sequence[str] | None) -> GpuPredictionOptions:
-    """The command line, read."""
+    """Parse the command line."""
     text = (__doc__ or "").strip().split("\n")[0]
     parser = argparse.ArgumentParser(prog="gpu_prediction", description=text)
     parser.add_argument("--target", default="h200", help="the GPU to predict for")
     parser.add_argument("--only", default="", help="part of the names of cases")
-    parser.add_argument("--out", default="", help="a file for the table, too")
-    parser.add_argument("--sweep", type=int, default=0, help="other tiles to be timed")
+    parser.add_argument("--out", default="", help="file for a copy of the table")
     parser.add_argument(
-        "--seconds", type=float, default=270, help="after which no case is begun"
+        "--sweep", type=int, default=0, help="number of other tiles to time"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=270, help="time limit to start a case"
     )
     return parser.parse_args(arguments, namespace=GpuPredictionOptions())
 
 
 def print_table(options: GpuPredictionOptions, outputs: Sequence[Any]) -> bool:
-    """Print a line for each case; whether all results are right."""
+    """Print a line for each case; return `True` if all results are correct."""
     started, table = time.perf_counter(), PredictionTable(outputs)
     compiler = CaseCompiler(load_target_spec(options.target))
     bench = GpuBench() if GpuBench.is_available() else None
     if bench is None:
-        table.print_line("no GPU here: predictions alone")
+        table.print_line("no GPU found: predictions only")
     else:
         table.print_line(bench.describe_gpu())
     table.print_line(HEADER)
@@ -272,28 +280,30 @@ def print_table(options: GpuPredictionOptions, outputs: Sequence[Any]) -> bool:
             continue
         if time.perf_counter() - started > options.seconds:
             table.print_line(
-                f"{case.name:<38} not begun: {options.seconds:g} s are over"
+                f"{case.name:<38} skipped: time limit of {options.seconds:g} s"
             )
             continue
-        ways = [compiler.compile_case(case)]
+        variants = [compiler.compile_case(case)]
         unguided = compiler.compile_case(case, "{strategy=largest}")
-        if unguided.tiles != ways[0].tiles:
-            ways.append(unguided)
-        others = (
+        if unguided.tiles != variants[0].tiles:
+            variants.append(unguided)
+        candidates = (
             compiler.candidate_tiles(case)[1 : 1 + options.sweep]
             if options.sweep
             else []
         )
-        sweep = [compiler.compile_case(case, choice=each) for each in others]
-        found = bench.measure_case(case, ways, sweep) if bench else Measurement()
-        table.add_case(case, ways, found)
+        sweep = [compiler.compile_case(case, choice=each) for each in candidates]
+        measurement = (
+            bench.measure_case(case, variants, sweep) if bench else Measurement()
+        )
+        table.add_case(case, variants, measurement)
     table.print_summary()
     table.print_line(f"{time.perf_counter() - started:.0f} s in all")
     return not table.wrong
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command."""
+    """Run the command, and return the exit status."""
     options = parse_arguments(arguments)
     try:
         if not options.out:

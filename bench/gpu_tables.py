@@ -2,11 +2,11 @@
 Render tables of GPU measurements on pages, from the record of the GPU gate.
 
     python bench/gpu_tables.py            # rewrite the tables in docs/
-    python bench/gpu_tables.py --check    # exit with 1 if one is another
+    python bench/gpu_tables.py --check    # exit with 1 if a table differs
 
-Tables have the rows of the core tier, which every change measures again; the record has
-those of the full tier, too. A table stands between `<!-- gpu: NAME -->` and
-`<!-- gpu: end -->`.
+Tables contain the rows of the core tier, which are measured again for every change; the
+record also has the rows of the full tier. A table is between the markers
+`<!-- gpu: NAME -->` and `<!-- gpu: end -->`.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ COLUMNS = ("eager", "inductor", "tlf")
 
 
 def render_table(name: str, record: Record) -> str:
-    """The table of a name, for each card that the record knows."""
+    """Return the named table, for each GPU in the record."""
     core = core_names()
-    parts = list[str]()
+    sections = list[str]()
     for card, about in sorted(record["cards"].items()):
         table = _format_table(TABLES[name](_select_rows(core, about["rows"])))
-        parts += [_describe_run(card, about), table]
-    return "\n" + "\n\n".join(parts) + "\n\n"
+        sections += [_describe_run(card, about), table]
+    return "\n" + "\n\n".join(sections) + "\n\n"
 
 
 def core_names() -> frozenset[str]:
-    """Names of the rows of the core tier."""
+    """Return the names of the rows of the core tier."""
     from gpu_gate_rows import CORE, gate_rows
 
     return frozenset(row.name for row in gate_rows(0) if row.tier == CORE)
@@ -57,7 +57,7 @@ def _select_rows(names: Container[str], rows: Rows) -> Rows:
 
 
 def _describe_run(card: str, about: Mapping[str, Any]) -> str:
-    """Return the card, the versions and the commit of the measured rows."""
+    """Return the GPU, the versions and the commit of the measured rows."""
     return (
         f"One {card}, PyTorch {about['torch']}, Triton {about['triton']}, "
         f"at {about['commit'][:9]}:"
@@ -65,14 +65,16 @@ def _describe_run(card: str, about: Mapping[str, Any]) -> str:
 
 
 def _format_table(rows: Iterator[Sequence[str]]) -> str:
-    """Lines of a table, the first of which names the columns."""
+    """Return a Markdown table; the first row names the columns."""
     header, *lines = rows
-    every = [header, ["---"] * len(header), *lines]
-    return "\n".join(f"| {' | '.join(line)} |" for line in every)
+    table = [header, ["---"] * len(header), *lines]
+    return "\n".join(f"| {' | '.join(line)} |" for line in table)
 
 
 def network_rows(rows: Rows) -> Iterator[Sequence[str]]:
-    """Networks: errors, and milliseconds in a CUDA graph and as called."""
+    """
+    Yield the rows of networks: errors, and milliseconds in a CUDA graph and as called.
+    """
     yield (
         "network", "error", "PyTorch's", "PyTorch, ms", "its compiler", "TLF",
         "TLF, called", "compiled in, s",
@@ -83,7 +85,9 @@ def network_rows(rows: Rows) -> Iterator[Sequence[str]]:
 
 
 def workload_rows(rows: Rows) -> Iterator[Sequence[str]]:
-    """Kernels and layers: errors, and microseconds in a CUDA graph."""
+    """
+    Yield the rows of kernels and layers: errors, and microseconds in a CUDA graph.
+    """
     yield "workload", "error", "PyTorch's", "best of others, us", "TLF", "ratio"
     for name, row in rows.items():
         if _is_network(name) or name.startswith("example "):
@@ -91,20 +95,20 @@ def workload_rows(rows: Rows) -> Iterator[Sequence[str]]:
         if "failed" in row or "ratio" not in row:
             yield name, "failed", "", "", "", ""
             continue
-        mine = row["tlf graph us"]
+        time = row["tlf graph us"]
         yield (
             name, f"{row['tlf error']:.1e}", f"{row['eager error']:.1e}",
-            f"{mine * row['ratio']:.0f}", f"{mine:.0f}", f"{row['ratio']:.2f}",
+            f"{time * row['ratio']:.0f}", f"{time:.0f}", f"{row['ratio']:.2f}",
         )  # fmt: skip
 
 
 def example_rows(rows: Rows) -> Iterator[Sequence[str]]:
-    """Examples: errors against the reference."""
+    """Yield the rows of examples: errors against the reference."""
     yield "example", "relative error"
     for name, row in rows.items():
         if name.startswith("example "):
-            said = f"{row['example error']:.1e}" if "failed" not in row else "failed"
-            yield f"`{name.removeprefix('example ')}`", said
+            error = f"{row['example error']:.1e}" if "failed" not in row else "failed"
+            yield f"`{name.removeprefix('example ')}`", error
 
 
 TABLES: Mapping[str, Callable[[Rows], Iterator[Sequence[str]]]] = {
@@ -136,14 +140,14 @@ def _measured_columns(row: Mapping[str, Any], unit: float) -> Sequence[str]:
 
 
 def rewrite_page(text: str, record: Record) -> str:
-    """A page with its tables as the record has them."""
+    """Return a page with its tables rendered from the record."""
     return _BLOCK.sub(
-        lambda found: found[1] + render_table(found["name"], record) + found[4], text
+        lambda match: match[1] + render_table(match["name"], record) + match[4], text
     )
 
 
 def pages_with_tables() -> Iterator[Path]:
-    """The pages that have such tables."""
+    """Yield the pages that contain rendered tables."""
     for path in sorted((ROOT / "docs").glob("*.md")):
         if _BLOCK.search(path.read_text(encoding="utf-8")):
             yield path

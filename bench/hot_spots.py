@@ -17,8 +17,10 @@ SOURCES = Path(tlf.__file__).parent
 
 def hot_spots(profile: Profile, count: int = 3) -> list[str]:
     """
-    The functions with most seconds: in their own code, anywhere and in TLF, and those
-    of TLF with the code of libraries that they call.
+    Return the functions with the most seconds.
+
+    The tables are of own time in any code, of own time in TLF, and of time in TLF
+    including the libraries that it calls.
     """
     entries = profile.getstats()
     ours = [each for each in entries if _is_tlf_code(each.code)]
@@ -40,19 +42,19 @@ def hot_spots(profile: Profile, count: int = 3) -> list[str]:
 
 
 def _time_with_libraries(entry: profiler_entry) -> float:
-    """The seconds of a function less those of TLF's functions that it calls."""
+    """Return the seconds of a function without the TLF functions that it calls."""
     calls = entry.calls or []
     inside = sum(each.totaltime for each in calls if _is_tlf_code(each.code))
     return entry.totaltime - inside
 
 
 def _is_tlf_code(code: CodeType | str) -> bool:
-    """Return `True` if code is TLF's; that of builtin functions is text."""
+    """Return `True` if code belongs to TLF; a builtin function's code is a string."""
     return not isinstance(code, str) and Path(code.co_filename).is_relative_to(SOURCES)
 
 
 def _function_name(code: CodeType | str) -> str:
-    """A function with the end of its file's path."""
+    """Return the name of a function with the end of its file path."""
     if isinstance(code, str):
         return code
     path = Path(code.co_filename)

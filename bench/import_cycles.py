@@ -1,4 +1,4 @@
-"""Find cycles of imports between the children of folders."""
+"""Detection of import cycles between the children of folders."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from pathlib import Path
 
 def find_import_cycles(root: Path, folders: Sequence[str]) -> dict[str, list[str]]:
     """
-    A cycle of the children of each folder that has one, by the name of the folder as a
-    package below `tlf`. Imports inside of functions count, imports for types do not.
+    Return an import cycle of the children of each folder that has one.
+
+    Keys are the names of folders as packages below `tlf`. Imports inside functions
+    count; imports for types do not.
     """
     files = dict(modules_below(root, folders))
     children: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
@@ -21,12 +23,12 @@ def find_import_cycles(root: Path, folders: Sequence[str]) -> dict[str, list[str
             parent, source, target = _sibling_children(module, imported)
             if source != target:
                 children[parent][source].add(target)
-    found = {parent: _find_cycle(graph) for parent, graph in children.items()}
-    return {parent: cycle for parent, cycle in found.items() if cycle}
+    cycles = {parent: _find_cycle(graph) for parent, graph in children.items()}
+    return {parent: cycle for parent, cycle in cycles.items() if cycle}
 
 
 def _find_cycle(graph: Mapping[str, set[str]]) -> list[str]:
-    """The nodes of a cycle, or none."""
+    """Return the nodes of a cycle, or an empty list."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -35,7 +37,7 @@ def _find_cycle(graph: Mapping[str, set[str]]) -> list[str]:
 
 
 def modules_below(root: Path, folders: Sequence[str]) -> Iterator[tuple[str, Path]]:
-    """The dotted name of each file below the folders, without `tlf`."""
+    """Yield the dotted name, without `tlf`, and path of each file below the folders."""
     for folder in folders:
         for file in sorted((root / folder).rglob("*.py")):
             parts = file.relative_to(root).with_suffix("").parts
@@ -44,14 +46,15 @@ def modules_below(root: Path, folders: Sequence[str]) -> Iterator[tuple[str, Pat
 
 def imported_modules(file: Path, *, at_run_time: bool = False) -> Iterator[str]:
     """
-    The modules that `file` imports anywhere, `from a import b` counting as `a.b`; with
-    `at_run_time` without those that are imported for types.
+    Yield the modules that `file` imports anywhere; `from a import b` counts as `a.b`.
+
+    With `at_run_time`, imports for types are excluded.
     """
     tree = ast.parse(file.read_text(encoding="utf-8"))
-    left_out = set(_type_only_imports(tree)) if at_run_time else set[ast.AST]()
+    excluded = set(_type_only_imports(tree)) if at_run_time else set[ast.AST]()
     for node in ast.walk(tree):
         match node:
-            case _ if node in left_out:
+            case _ if node in excluded:
                 pass
             case ast.ImportFrom(module=str(module), names=names, level=0):
                 yield from (f"{module}.{name.name}" for name in names)
@@ -69,7 +72,7 @@ def _type_only_imports(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def imports_of(file: Path, known: Mapping[str, Path]) -> Iterator[str]:
-    """The modules of `tlf` that a file imports at run time, without `tlf`."""
+    """Yield the modules of `tlf` that a file imports at run time, without `tlf`."""
     for name in imported_modules(file, at_run_time=True):
         package, _, module = name.partition(".")
         if package == "tlf" and module:
@@ -78,13 +81,15 @@ def imports_of(file: Path, known: Mapping[str, Path]) -> Iterator[str]:
 
 def _sibling_children(module: str, imported: str) -> tuple[str, str, str]:
     """
-    The innermost folder that holds both modules, and its children that they are in; a
-    package and what is in it are the same child.
+    Return the innermost folder that contains both modules, and its child for each.
+
+    A package and the modules in it are the same child.
     """
     left, right = module.split("."), imported.split(".")
     pairs = zip(left, right, strict=False)
     shared = next(
-        (at for at, (a, b) in enumerate(pairs) if a != b), min(len(left), len(right))
+        (index for index, (a, b) in enumerate(pairs) if a != b),
+        min(len(left), len(right)),
     )
     parent = ".".join(left[:shared])
     if shared in (len(left), len(right)):

@@ -5,11 +5,11 @@ Time the import of a PyTorch network as an optimised graph, step by step.
     python bench/import_time.py --networks bert --profile
     python bench/import_time.py --networks gpt-2 --layers 6,12,24
 
-A network and its weights are built before. Figures are seconds, of each step the least
-of all runs; `start` is what PyTorch loads when a process first exports, and counts for
-every network. With `--layers` they are microseconds per operation of the graph, without
-`start`, for networks of so many layers: where the last column, the factor for twice the
-operations, is 1.00, time is linear.
+The network and its weights are built before timing. Times are seconds, the minimum of
+all runs for each step; `start` is the time of PyTorch's first export in a process, and
+counts for every network. With `--layers`, times are microseconds per operation of the
+graph, without `start`, for networks with the listed numbers of layers. The last column
+is the factor for twice the operations; 1.00 means linear time.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Seconds = Mapping[str, float]
 
 
 class ImportTimeOptions(argparse.Namespace):
-    """The command line."""
+    """Command-line options."""
 
     networks: str
     size: str
@@ -50,7 +50,7 @@ class ImportTimeOptions(argparse.Namespace):
 def import_and_optimise(
     network: torch.nn.Module, inputs: Sequence[object]
 ) -> tuple[int, Seconds]:
-    """The operations of the graph that is imported, and the seconds of each step."""
+    """Return the number of imported operations, and the seconds of each step."""
     timing = Timing()
     with timing.measure("export (PyTorch)"):
         program = export_module(network, inputs)
@@ -65,7 +65,7 @@ def import_and_optimise(
 
 
 def measure_start() -> float:
-    """The seconds of the first import in a process."""
+    """Return the seconds of the first import in a process."""
     timing = Timing()
     with timing.measure("start"):
         import_and_optimise(torch.nn.Conv2d(1, 1, 1).eval(), [torch.zeros(1, 1, 2, 2)])
@@ -73,14 +73,16 @@ def measure_start() -> float:
 
 
 def best_of(run: Callable[[], tuple[int, Seconds]], runs: int) -> tuple[int, Seconds]:
-    """The operations, and the least seconds of each step."""
-    found = [run() for _ in range(runs)]
-    steps = found[0][1]
-    return found[0][0], {step: min(each[step] for _, each in found) for step in steps}
+    """Return the number of operations, and the minimum seconds of each step."""
+    results = [run() for _ in range(runs)]
+    steps = results[0][1]
+    return results[0][0], {
+        step: min(each[step] for _, each in results) for step in steps
+    }
 
 
 def seconds_table(columns: Mapping[str, Seconds]) -> list[str]:
-    """A line for each step, and the total."""
+    """Return a line for each step, and the total."""
     steps = dict.fromkeys(step for each in columns.values() for step in each)
     lines = [f"{'seconds':26}" + "".join(f"{name:>14}" for name in columns)]
     for step in steps:
@@ -91,7 +93,7 @@ def seconds_table(columns: Mapping[str, Seconds]) -> list[str]:
 
 
 def report_networks(models: Sequence[Model], options: ImportTimeOptions) -> None:
-    """The time of each network, and where it goes if that is asked for."""
+    """Print the times of each network, and hot spots if profiling is enabled."""
     first = measure_start()
     columns: dict[str, Seconds] = {}
     spots: list[str] = []
@@ -109,26 +111,28 @@ def report_networks(models: Sequence[Model], options: ImportTimeOptions) -> None
 def report_layers(
     model: Model, layers: Sequence[int], options: ImportTimeOptions
 ) -> None:
-    """The time per operation for several numbers of layers."""
+    """Print the time per operation for several numbers of layers."""
     measure_start()
     counts: list[int] = []
-    found: list[Seconds] = []
-    for number in layers:
-        run = partial(import_and_optimise, *model.build(options.size, layers=number))
+    times: list[Seconds] = []
+    for layer_count in layers:
+        run = partial(
+            import_and_optimise, *model.build(options.size, layers=layer_count)
+        )
         count, seconds = best_of(run, options.runs)
         counts.append(count)
-        found.append({step: 1e6 * each / count for step, each in seconds.items()})
-    print("\n".join(format_table(model.name, counts, found)))
+        times.append({step: 1e6 * each / count for step, each in seconds.items()})
+    print("\n".join(format_table(model.name, counts, times)))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().split("\n")[0])
     parser.add_argument("--networks", default="resnet-50,gpt-2")
     parser.add_argument("--size", default="full", choices=("full", "small", "tiny"))
     parser.add_argument("--layers", default="", help="numbers of layers to compare")
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--profile", action="store_true", help="tell the hot spots")
+    parser.add_argument("--profile", action="store_true", help="print the hot spots")
     options = parser.parse_args(arguments, namespace=ImportTimeOptions())
     names = options.networks.split(",")
     if unknown := [name for name in names if name not in NETWORKS]:
@@ -139,7 +143,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         report_networks(models, options)
         return
     for model in models:
-        layers = [int(number) for number in options.layers.split(",")]
+        layers = [int(count) for count in options.layers.split(",")]
         report_layers(model, layers, options)
 
 

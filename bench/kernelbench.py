@@ -4,11 +4,11 @@ Count the KernelBench problems that TLF imports, compiles and computes correctly
     python bench/kernelbench.py CHECKOUT
     python bench/kernelbench.py CHECKOUT --levels 1,2 --target triton --full-size
 
-CHECKOUT is one of https://github.com/ScalingIntelligence/KernelBench. Problems with
-even numbers are run, without those of level 3 whose core is recurrent. A problem is
-right where TLF computes all of it, with no operation left to PyTorch, and agrees with
-PyTorch within the tolerance that KernelBench has for f32. It is unstable where it does
-not, but is nearer to the result in f64 than twice PyTorch's own distance.
+CHECKOUT is a checkout of https://github.com/ScalingIntelligence/KernelBench. Problems
+with even numbers are run, except the problems of level 3 with a recurrent core. A
+problem is right if TLF computes all of it, with no operation left to PyTorch, and
+agrees with PyTorch within KernelBench's tolerance for f32. A problem outside the
+tolerance is unstable if its distance from the result in f64 is at most twice PyTorch's.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from kernelbench_problem import ProblemOutcome, check_problem
 LEVELS = 1, 2, 3
 
 RECURRENT = {3: {*range(33, 43), 48, 49}}
-"""Problems of each level that are left out."""
+"""Excluded problems of each level."""
 
 
 @dataclass(frozen=True)
 class KernelBenchOptions:
-    """The command line."""
+    """Command-line options."""
 
     checkout: Path
     levels: tuple[int, ...]
@@ -49,7 +49,7 @@ class KernelBenchOptions:
 def development_problems(
     checkout: Path, levels: Sequence[int]
 ) -> Iterator[tuple[int, Path]]:
-    """The level and file of each problem of the development half, in order."""
+    """Yield the level and file of each problem of the development half, in order."""
     for level in levels:
         folder = checkout / "KernelBench" / f"level{level}"
         files = {int(file.name.split("_")[0]): file for file in folder.glob("*_*.py")}
@@ -66,7 +66,7 @@ def _run_in_process(
 
 
 def run_problem(file: Path, options: KernelBenchOptions) -> ProblemOutcome:
-    """Try one problem in a process of its own."""
+    """Check one problem in its own process."""
     context: Any = multiprocessing.get_context("spawn" if options.full_size else "fork")
     results: multiprocessing.Queue[ProblemOutcome] = context.Queue()
     arguments = (results, file, options.target, options.full_size)
@@ -84,20 +84,20 @@ def run_problem(file: Path, options: KernelBenchOptions) -> ProblemOutcome:
 def time_problem(
     file: Path, options: KernelBenchOptions
 ) -> tuple[ProblemOutcome, float]:
-    """Try one problem, and how many seconds it took."""
+    """Check one problem; return its outcome and the elapsed seconds."""
     started = time.perf_counter()
     return run_problem(file, options), time.perf_counter() - started
 
 
 def report_problems(options: KernelBenchOptions) -> None:
-    """Run all problems, a line for each, and count them."""
+    """Check all problems, print a line for each, and count the outcomes."""
     for level in options.levels:
         counts: Counter[str] = Counter()
-        found = (file for _, file in development_problems(options.checkout, [level]))
-        files = [file for file in found if options.only in file.stem]
+        problems = (file for _, file in development_problems(options.checkout, [level]))
+        files = [file for file in problems if options.only in file.stem]
         with ThreadPoolExecutor(options.jobs) as pool:
-            tried = pool.map(partial(time_problem, options=options), files)
-            for file, (outcome, seconds) in zip(files, tried, strict=True):
+            outcomes = pool.map(partial(time_problem, options=options), files)
+            for file, (outcome, seconds) in zip(files, outcomes, strict=True):
                 counts[outcome.status] += 1
                 line = f"level{level} {file.stem:<64.64} {outcome.status:<8}"
                 print(f"{line} {seconds:6.1f} s  {outcome.text}", flush=True)
@@ -107,27 +107,29 @@ def report_problems(options: KernelBenchOptions) -> None:
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> KernelBenchOptions:
-    """Read the command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().split("\n")[0])
     parser.add_argument("checkout", type=Path)
     parser.add_argument("--levels", default=",".join(map(str, LEVELS)))
     parser.add_argument("--target", default="reference")
-    parser.add_argument("--full-size", action="store_true", help="sizes as they are")
-    parser.add_argument("--timeout", type=float, default=300, help="seconds for each")
+    parser.add_argument("--full-size", action="store_true", help="original sizes")
+    parser.add_argument(
+        "--timeout", type=float, default=300, help="seconds per problem"
+    )
     parser.add_argument("--only", default="", help="part of the names of problems")
     parser.add_argument("--jobs", type=int, default=1, help="problems at a time")
-    found = parser.parse_args(arguments)
-    if not (found.checkout / "KernelBench").is_dir():
-        parser.error(f"expected a checkout of KernelBench, got `{found.checkout}`")
-    levels = tuple(int(level) for level in found.levels.split(","))
+    options = parser.parse_args(arguments)
+    if not (options.checkout / "KernelBench").is_dir():
+        parser.error(f"expected a checkout of KernelBench, got `{options.checkout}`")
+    levels = tuple(int(level) for level in options.levels.split(","))
     return KernelBenchOptions(
-        found.checkout,
+        options.checkout,
         levels,
-        found.target,
-        found.full_size,
-        found.timeout,
-        found.only,
-        found.jobs,
+        options.target,
+        options.full_size,
+        options.timeout,
+        options.only,
+        options.jobs,
     )
 
 

@@ -1,4 +1,6 @@
-"""Check one problem of KernelBench, at its size or a smaller one, against PyTorch."""
+"""
+Check one problem of KernelBench against PyTorch, at its own size or a smaller one.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,12 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from tlf.compiler.api.torch_module import compile_module
 
 TOLERANCE = 1e-4
-"""Relative and absolute, of KernelBench for f32."""
+"""Relative and absolute tolerance of KernelBench for f32."""
 
 STORAGE = frozenset(
     "alias clone contiguous copy_ detach empty lift_fresh new_empty set_ view".split(),
 )
-"""Operations that move tensors and compute nothing."""
+"""Operations that move tensors without computing values."""
 
 Rule = Callable[[str, int], int]
 
@@ -29,14 +31,14 @@ seed: Callable[[int], object] = getattr(torch, "manual_seed")
 
 @dataclass(frozen=True)
 class ProblemOutcome:
-    """Outcome of a problem, in a word, and in a line."""
+    """Outcome of a problem: a status word and a line of text."""
 
     status: str
     text: str = ""
 
 
 def halve_to(value: int, most: int) -> int:
-    """A number halved until it is at most `most`; an odd one stays odd."""
+    """Return a number halved until it is at most `most`; an odd number stays odd."""
     odd = value % 2
     while value > most:
         value = (value + odd) // 2
@@ -71,14 +73,16 @@ RULES: Sequence[tuple[str, Rule]] = (
     ("batch of 2", _shrink_batch),
 )
 """
-Rules that shrink sizes: numbers of the module are halved until they are small. The
-first rule with which PyTorch runs the problem is used; for whole networks, of level 3,
-the last, since normalisation over a few elements magnifies rounding.
+Rules that shrink sizes by halving the integers of the module.
+
+The first rule with which PyTorch runs the problem is used. For the whole networks of
+level 3 the order is reversed, because normalisation over few elements magnifies
+rounding.
 """
 
 
 class _Shrink(ast.NodeTransformer):
-    """Rewrites whole numbers, and tuples of them, that a module gives names to."""
+    """Rewriter of integers, and tuples of integers, that a module assigns to names."""
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
@@ -99,7 +103,7 @@ class _Shrink(ast.NodeTransformer):
 
 @dataclass(frozen=True)
 class Problem:
-    """A module and its inputs."""
+    """Module and its inputs."""
 
     model: torch.nn.Module
     inputs: Sequence[Any]
@@ -125,13 +129,13 @@ def _to_device(device: str, value: Any) -> Any:
 
 
 def load_full_size(file: Path) -> Problem:
-    """Run the source of a problem, its sizes as they are."""
+    """Run the source of a problem at its original sizes."""
     name, rule = FULL_SIZE
     return load_problem(file, rule, name)
 
 
 def candidate_problems(file: Path, full_size: bool) -> Iterator[Problem]:
-    """The problem at the sizes to try, in order."""
+    """Yield the problem at each size that PyTorch runs, in order."""
     rules = RULES[::-1] if file.parent.name == "level3" else RULES
     rules = [FULL_SIZE] if full_size else rules
     for name, rule in rules:
@@ -145,7 +149,7 @@ def candidate_problems(file: Path, full_size: bool) -> Iterator[Problem]:
 
 
 class OperationRecorder(TorchDispatchMode):
-    """Notes the operations that PyTorch computes."""
+    """Recorder of the operations that PyTorch computes."""
 
     def __init__(self) -> None:
         cast(Any, super()).__init__()
@@ -176,31 +180,34 @@ def check_problem(file: Path, target: str, full_size: bool) -> ProblemOutcome:
 
 def _compare_results(problem: Problem, target: str) -> ProblemOutcome:
     compiled = compile_module(problem.model, problem.inputs, target=target)
-    with OperationRecorder() as watch:
-        found = compiled(*problem.inputs)
-    if watch.seen:
-        return ProblemOutcome("eager", ", ".join(sorted(set(watch.seen))))
+    with OperationRecorder() as recorder:
+        results = compiled(*problem.inputs)
+    if recorder.seen:
+        return ProblemOutcome("eager", ", ".join(sorted(set(recorder.seen))))
     exact_model = copy.deepcopy(problem.model)
     expected = _as_tensors(problem.model(*problem.inputs))
-    for place, (mine, theirs) in enumerate(
-        zip(_as_tensors(found), expected, strict=True)
+    for index, (actual, reference) in enumerate(
+        zip(_as_tensors(results), expected, strict=True)
     ):
-        if mine.shape != theirs.shape or mine.dtype != theirs.dtype:
-            return ProblemOutcome("wrong", f"{theirs.dtype} expected, got {mine.dtype}")
-        if not torch.allclose(mine, theirs, TOLERANCE, TOLERANCE, equal_nan=True):
+        if actual.shape != reference.shape or actual.dtype != reference.dtype:
+            return ProblemOutcome(
+                "wrong", f"{reference.dtype} expected, got {actual.dtype}"
+            )
+        if not torch.allclose(actual, reference, TOLERANCE, TOLERANCE, equal_nan=True):
             exact = _as_tensors(exact_model.double()(*map(_to_f64, problem.inputs)))[
-                place
+                index
             ]
             return _classify_mismatch(
-                _distance(mine, exact), _distance(theirs, exact), problem
+                _distance(actual, exact), _distance(reference, exact), problem
             )
     return ProblemOutcome("right", problem.rule)
 
 
 def _classify_mismatch(mine: float, theirs: float, problem: Problem) -> ProblemOutcome:
     """
-    Return the outcome for a result outside of the tolerance, by its distance from that
-    in f64 and that of PyTorch's own: a problem that magnifies rounding is not decided.
+    Return the outcome of a result outside the tolerance, from its distance to f64.
+
+    The outcome is unstable if the distance is at most twice PyTorch's.
     """
     text = f"{mine:.2g} from f64, PyTorch {theirs:.2g}, {problem.rule}"
     return ProblemOutcome("unstable" if mine <= 2 * theirs else "wrong", text)
@@ -211,7 +218,7 @@ def _distance(found: torch.Tensor, exact: torch.Tensor) -> float:
 
 
 def _to_f64(value: Any) -> Any:
-    """A tensor of floats in f64."""
+    """Convert a floating-point tensor to f64."""
     is_float = isinstance(value, torch.Tensor) and value.is_floating_point()
     return value.double() if is_float else value
 

@@ -4,11 +4,12 @@ Lower bounds over all schedules for the workloads of `zoo.py` on a target.
     python bench/lower_bounds.py --target npu
     python bench/lower_bounds.py --target npu-tiny --only bottleneck --dtype f32
 
-MB are 10^6 bytes to and from the outermost memory, each tensor once and what has to be
-moved again. Times are the greatest of memory, matrix and vector engine, or what comes
-of the order of operations and the capacity of near memories; `passes` with products in
-whole passes of the array, `any` where the vector engine may do products too. MAC/B is
-to be compared with the ridge of the target: above it products take longer than memory.
+MB are 10^6 bytes to and from the outermost memory: each tensor once, plus traffic that
+must be repeated. Times are the maximum over the memory, the matrix engine and the
+vector engine, or a bound from the critical path and the capacity of inner memories:
+`passes` with products in whole passes of the array, `any` if the vector engine may
+compute products too. MAC/B compares with the ridge of the target: above the ridge,
+products take longer than memory.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from tlf.lowering.pipelines import PIPELINES
 
 @dataclass(frozen=True)
 class BoundsRow:
-    """A workload at one size."""
+    """Workload at one size."""
 
     name: str
     size: int
@@ -71,7 +72,9 @@ ROWS = (
 
 
 def optimise_function(module: ModuleOp) -> func.FuncOp:
-    """The function that runs at every call, after the passes on whole tensors."""
+    """
+    Return the function that runs on every call, after the passes on whole tensors.
+    """
     passes = build_passes("graph-pipeline", PASSES, PIPELINES)
     PassManager(passes, verifies=False).run(new_context(), module)
     (function,) = (
@@ -89,7 +92,7 @@ HEADER = (
 
 
 def format_line(title: str, bounds: LowerBounds, target: TargetSpec) -> str:
-    """A line of the table."""
+    """Return a line of the table."""
 
     def microseconds(cycles: int) -> str:
         return f"{cycles / target.clock_ghz / 1e3:>12,.1f}"
@@ -110,12 +113,12 @@ def format_line(title: str, bounds: LowerBounds, target: TargetSpec) -> str:
 
 
 def ridge(target: TargetSpec, element: str) -> float:
-    """Multiply-accumulates in the time of a byte."""
+    """Return the multiply-accumulates in the time of moving one byte."""
     return Engines.of(target).macs_per_cycle(element) / target.outermost.bandwidth
 
 
 class BoundsOptions(argparse.Namespace):
-    """The command line."""
+    """Command-line options."""
 
     target: str
     dtype: str
@@ -123,7 +126,7 @@ class BoundsOptions(argparse.Namespace):
 
 
 def parse_arguments(arguments: Sequence[str] | None) -> BoundsOptions:
-    """The command line, read."""
+    """Parse the command line."""
     text = (__doc__ or "").strip().split("\n")[0]
     parser = argparse.ArgumentParser(prog="bounds", description=text)
     parser.add_argument("--target", default="npu")
@@ -141,10 +144,10 @@ def print_table(options: BoundsOptions) -> None:
     )
     print(HEADER)
     for row in ROWS:
-        chosen = workload(row.name)
-        if options.only not in row.title or options.dtype not in chosen.dtypes:
+        selected = workload(row.name)
+        if options.only not in row.title or options.dtype not in selected.dtypes:
             continue
-        module = chosen.module(row.size, row.batch, options.dtype)
+        module = selected.module(row.size, row.batch, options.dtype)
         bounds = lower_bounds_of(optimise_function(module), target)
         print(format_line(row.title, bounds, target), flush=True)
         for cut in bounds.extra_traffic:
@@ -154,7 +157,7 @@ def print_table(options: BoundsOptions) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command."""
+    """Run the command, and return the exit status."""
     try:
         print_table(parse_arguments(arguments))
     except (ZooError, DiagnosticException) as error:

@@ -5,9 +5,9 @@ Check and time networks of PyTorch through `torch.compile(backend="tlf")`.
     python bench/networks.py --size small --target reference --only gpt
     python bench/networks.py --dtype bfloat16 --peer
 
-Errors are relative, of the norm, against PyTorch in f64; `eager` is PyTorch's own.
-Times are medians in milliseconds, of PyTorch, TLF and, with `--peer`, PyTorch's own
-compiler; values are checked in the same run.
+Errors are relative errors of the norm against PyTorch in f64; `eager` is the error of
+PyTorch. Times are medians in milliseconds, of PyTorch, TLF and, with `--peer`,
+PyTorch's own compiler. Values are checked in the same run.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Run = Callable[[], Any]
 
 
 class NetworkOptions(argparse.Namespace):
-    """The command line."""
+    """Command-line options."""
 
     target: str
     size: str
@@ -43,7 +43,7 @@ class NetworkOptions(argparse.Namespace):
 
 
 def move_to_device(value: Any, device: str) -> Any:
-    """Arguments with their tensors on a device."""
+    """Return arguments with their tensors on a device."""
     if isinstance(value, Tensor):
         return value.to(device)
     if isinstance(value, tuple):
@@ -54,7 +54,7 @@ def move_to_device(value: Any, device: str) -> Any:
 
 
 def median_milliseconds(run: Run, runs: int) -> float:
-    """Milliseconds."""
+    """Return the median time of a call, in milliseconds."""
     run()
     if torch.cuda.is_available():
         return import_module("triton.testing").do_bench(run, return_mode="median")
@@ -67,7 +67,7 @@ def median_milliseconds(run: Run, runs: int) -> float:
 
 
 def measure_network(model: Model, options: NetworkOptions) -> str:
-    """One network: a line of the table."""
+    """Return the table row of one network."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
     dtype = cast(torch.dtype, getattr(torch, options.dtype))
     network, arguments = model.build(options.size)
@@ -80,11 +80,11 @@ def measure_network(model: Model, options: NetworkOptions) -> str:
         network, backend=torch_backend.tlf, options={"target": options.target}
     )
     started = time.perf_counter()
-    found = compiled(*arguments)
+    results = compiled(*arguments)
     seconds = time.perf_counter() - started
     report = torch_backend.REPORT
     columns = [
-        f"{relative_error(found, exact):9.1e}",
+        f"{relative_error(results, exact):9.1e}",
         f"{relative_error(network(*arguments), exact):9.1e}",
         f"{report.compiled:9}{report.eager.total():7}{seconds:11.1f}",
         f"{median_milliseconds(lambda: network(*arguments), options.runs):10.3f}",
@@ -106,7 +106,7 @@ HEADER = (
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().split("\n")[0])
     parser.add_argument("--target", default="triton")
     parser.add_argument("--size", default="full", choices=("full", "small", "tiny"))

@@ -5,10 +5,10 @@ Check TLF on every operation of PyTorch's OpInfo database.
     python bench/opinfo.py --target npu --samples 3 --seed 0
     python bench/opinfo.py --only 'nn.functional.*pool*' --way compile
 
-Each operation runs in a process of its own, sample by sample, through the backend of
-`torch.compile`, or `tlf.compile`; `bench/opinfo_call.py` says how. With `--out FILE`
-what was run is kept, a line of JSON for each operation, and not run again. A line is
-printed for each fault, with the samples that have it, then a summary.
+Each operation runs in its own process, sample by sample, through the backend of
+`torch.compile` or through `tlf.compile`; see `bench/opinfo_call.py`. With `--out FILE`,
+the outcomes are appended, a line of JSON for each operation, and recorded operations do
+not run again. Prints a line for each fault, with the affected samples, then a summary.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class OperationRecord:
     counts: dict[str, int] = field(default_factory=dict[str, int])
     """Number of samples, by outcome."""
     faults: list[list[str]] = field(default_factory=list[list[str]])
-    """The number and the text of each sample with a fault, its outcome, and why."""
+    """Sample index, sample text, outcome and reason of each sample with a fault."""
     reason: str = ""
-    """Reason why samples were skipped, if any was."""
+    """Reason for skipped samples, if any sample was skipped."""
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -73,10 +73,12 @@ class OperationRecord:
     def with_outcomes(
         self, found: Sequence[tuple[int, str, CallOutcome]]
     ) -> OperationRecord:
-        """The same with the outcomes of samples, by their numbers and texts."""
+        """
+        Return a copy with the outcomes of samples, given with their indices and texts.
+        """
         faults = [
-            [str(place), text, outcome.status, outcome.text]
-            for place, text, outcome in found
+            [str(index), text, outcome.status, outcome.text]
+            for index, text, outcome in found
             if outcome.status in FAULTS
         ]
         reasons = (each.text for _, _, each in found if each.status == "skipped")
@@ -85,22 +87,22 @@ class OperationRecord:
         return replace(self, counts=dict(counts), faults=faults, reason=reason)
 
     def print_faults(self) -> None:
-        """Print a line for each kind of fault, with the first sample that has it."""
+        """Print a line for each kind of fault, with the first affected sample."""
         kinds: dict[str, list[list[str]]] = {}
         for fault in self.faults:
             kinds.setdefault(f"{fault[2]}: {fault[3].split(',')[0]}", []).append(fault)
         title = f"{self.operation} {self.dtype} {self.target} {self.way}"
         for faults in kinds.values():
-            place, text, status, why = faults[0]
+            index, text, status, cause = faults[0]
             others = f" and {len(faults) - 1} more" if len(faults) > 1 else ""
             print(
-                f"{title} sample {place}{others} ({text}) {status}: {why}", flush=True
+                f"{title} sample {index}{others} ({text}) {status}: {cause}", flush=True
             )
 
 
 @dataclass(frozen=True)
 class OpInfoOptions:
-    """The command line."""
+    """Command-line options."""
 
     target: str
     way: str
@@ -128,8 +130,8 @@ def read_records(file: Path | None) -> dict[tuple[object, ...], OperationRecord]
     if file is None or not file.exists():
         return {}
     lines = file.read_text(encoding="utf-8").splitlines()
-    found = [OperationRecord(**json.loads(line)) for line in lines]
-    return {each.key: each for each in found}
+    records = [OperationRecord(**json.loads(line)) for line in lines]
+    return {each.key: each for each in records}
 
 
 def run_record(record: OperationRecord, options: OpInfoOptions) -> OperationRecord:
@@ -144,72 +146,78 @@ def run_record(record: OperationRecord, options: OpInfoOptions) -> OperationReco
 
 
 def report_records(options: OpInfoOptions) -> Sequence[OperationRecord]:
-    """Run what was not run yet, print faults, and count outcomes."""
+    """Run the operations without a record, print faults, and count outcomes."""
     known = read_records(options.out)
-    wanted = list(requested_records(options))
-    if not wanted:
+    requested = list(requested_records(options))
+    if not requested:
         raise SystemExit(f"opinfo: error: no operation matches `{options.only}`")
-    left = [each for each in wanted if each.key not in known]
-    for each in wanted:
+    remaining = [each for each in requested if each.key not in known]
+    for each in requested:
         if each.key in known:
             known[each.key].print_faults()
-    if left:
+    if remaining:
         warm_up()
     with ProcessPoolExecutor(options.jobs, get_context("fork")) as pool:
-        for record in pool.map(partial(run_record, options=options), left):
+        for record in pool.map(partial(run_record, options=options), remaining):
             known[record.key] = record
             record.print_faults()
             if options.out is not None:
                 with options.out.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(asdict(record)) + "\n")
-    found = [known[each.key] for each in wanted]
+    records = [known[each.key] for each in requested]
     for dtype in options.dtypes:
-        _summarise(dtype, [each for each in found if each.dtype == dtype])
-    return found
+        _summarise(dtype, [each for each in records if each.dtype == dtype])
+    return records
 
 
 def _summarise(dtype: str, found: Sequence[OperationRecord]) -> None:
     """Print the skipped operations, then counts of operations and of samples."""
-    ran = [each for each in found if any(each.counts.get(n) for n in COMPUTED + FAULTS)]
+    tested = [
+        each for each in found if any(each.counts.get(n) for n in COMPUTED + FAULTS)
+    ]
     by_reason: dict[str, list[str]] = {}
     for each in found:
-        if each not in ran:
+        if each not in tested:
             by_reason.setdefault(each.reason, []).append(each.operation)
     for reason, names in by_reason.items():
         print(f"{dtype} skipped, {reason or 'no samples'}: {', '.join(names)}")
-    right = [each for each in ran if not each.faults]
+    right = [each for each in tested if not each.faults]
     counts: Counter[str] = Counter()
     for each in found:
         counts.update(each.counts)
     parts = [f"{counts[name]} {name}" for name in (*COMPUTED, *FAULTS, "skipped")]
-    print(f"{dtype}: {len(right)} of {len(ran)} operations right; {', '.join(parts)}")
+    print(
+        f"{dtype}: {len(right)} of {len(tested)} operations right; {', '.join(parts)}"
+    )
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> OpInfoOptions:
-    """Read the command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().split("\n")[0])
     parser.add_argument("--target", default="reference")
     parser.add_argument("--way", choices=WAYS, default="backend")
     parser.add_argument("--dtypes", default="f32", help=f"among {','.join(DTYPES)}")
     parser.add_argument("--only", default="*", help="a glob pattern of names")
-    parser.add_argument("--samples", type=int, default=0, help="at most; 0 is all")
-    parser.add_argument("--seed", type=int, help="choose samples by it, not the first")
+    parser.add_argument(
+        "--samples", type=int, default=0, help="maximum number; 0 is all"
+    )
+    parser.add_argument("--seed", type=int, help="seed of a random choice")
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
-    parser.add_argument("--timeout", type=float, default=120, help="seconds a sample")
-    parser.add_argument("--out", type=Path, help="a file of what was run")
-    found = parser.parse_args(arguments)
-    dtypes = tuple(found.dtypes.split(","))
+    parser.add_argument("--timeout", type=float, default=120, help="seconds per sample")
+    parser.add_argument("--out", type=Path, help="file of outcomes")
+    options = parser.parse_args(arguments)
+    dtypes = tuple(options.dtypes.split(","))
     if unknown := [each for each in dtypes if each not in DTYPES]:
         parser.error(f"expected dtypes among {','.join(DTYPES)}, got {unknown[0]}")
     return OpInfoOptions(
-        found.target,
-        found.way,
+        options.target,
+        options.way,
         dtypes,
-        found.only,
-        SampleChoice(found.samples, found.seed),
-        found.jobs,
-        found.timeout,
-        found.out,
+        options.only,
+        SampleChoice(options.samples, options.seed),
+        options.jobs,
+        options.timeout,
+        options.out,
     )
 
 

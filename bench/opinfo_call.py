@@ -1,13 +1,13 @@
 """
 Check one call of an operation through TLF against PyTorch.
 
-The way `backend` is that of `torch.compile(backend="tlf")` from where Dynamo, which
-would take most of the time, has a graph: one call of the operation, with all that is no
-tensor held fixed, goes to the backend, which traces, decomposes, splits and compiles
-it. Where that raises, as for shapes that depend on data, or has a wrong result,
-`torch.compile` itself decides. The way `compile` is `tlf.compile` on a module of that
-one call. What PyTorch's own way to trace, with nothing compiled, changes likewise is no
-fault of TLF; an error in compiling that PyTorch would make up for is one.
+The way `backend` follows `torch.compile(backend="tlf")` without Dynamo, whose tracing
+would dominate the run time: a graph with one call of the operation, its non-tensor
+arguments constant, goes to the backend, which traces, decomposes, splits and compiles
+it. If the backend raises, as for data-dependent shapes, or has a wrong result,
+`torch.compile` itself decides. The way `compile` is `tlf.compile` on a module with that
+one call. A difference that PyTorch's own uncompiled trace also has is not a fault of
+TLF; a compile error is a fault even if PyTorch could fall back.
 """
 
 from __future__ import annotations
@@ -45,22 +45,24 @@ _LIBRARY: Any = torch
 
 @dataclass(frozen=True)
 class CallOutcome:
-    """Outcome of a call, in a word, and in a line."""
+    """Outcome of a call: a status word and a line of text."""
 
     status: str
-    """`tlf`, `mixed`, `pytorch` or `refused`, by who computed; or a fault, `wrong`,
-    `crash` or `hang`; or `skipped`."""
+    """
+    `tlf`, `mixed`, `pytorch` or `refused`, by who computed the result; or a fault:
+    `wrong`, `crash` or `hang`; or `skipped`.
+    """
     text: str = ""
 
 
 _Run = Callable[[Sample, str], tuple[Any, str]]
-"""From a call and a target to the result and who computed it."""
+"""Function from a call and a target to the result and who computed it."""
 
 FAULTS = ("wrong", "crash", "hang")
 
 
 class CallModule(torch.nn.Module):
-    """An operation as a module."""
+    """Module that wraps an operation."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__()
@@ -73,33 +75,33 @@ class CallModule(torch.nn.Module):
 def check_call(
     sample: Sample, operation: Any, dtype: torch.dtype, way: str, target: str
 ) -> CallOutcome:
-    """Run a call both ways, and compare."""
+    """Run a call in TLF and in PyTorch, and compare the results."""
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
         try:
-            judge = _ReferenceCall.of(sample, operation, dtype, way)
+            reference = _ReferenceCall.of(sample, operation, dtype, way)
         except Exception as error:
             return CallOutcome("skipped", f"PyTorch raises {_format_error(error)}")
         if is_random(sample):
             return CallOutcome("skipped", "it draws random numbers")
         for run in _RUNS[way][:-1]:
             with suppress(Exception):
-                if (found := judge.check_run(run, target)).status not in FAULTS:
-                    return found
+                if (outcome := reference.check_run(run, target)).status not in FAULTS:
+                    return outcome
         try:
-            return judge.check_run(_RUNS[way][-1], target)
+            return reference.check_run(_RUNS[way][-1], target)
         except Exception as error:
             return _classify_error(error, way)
 
 
 @dataclass(frozen=True)
 class _ReferenceCall:
-    """Knows what PyTorch makes of a call."""
+    """Reference for a call: PyTorch's results and mutated arguments."""
 
     sample: Sample
     way: str
     eager: Sample
-    """The arguments after the call."""
+    """The call with its arguments after the run in PyTorch."""
     expected: Any
     comparison: ResultComparison
 
@@ -119,18 +121,18 @@ class _ReferenceCall:
         return _ReferenceCall(sample, way, eager, expected, comparison)
 
     def check_run(self, run: _Run, target: str) -> CallOutcome:
-        """Run the call, and compare."""
-        mine = self.sample.copy_tensors()
-        found, status = run(mine, target)
-        text = self.difference(mine, found)
+        """Run the call, and compare its results with PyTorch."""
+        call = self.sample.copy_tensors()
+        results, status = run(call, target)
+        text = self.difference(call, results)
         if text is None or self.is_trace_difference(text):
             return CallOutcome(status)
         return CallOutcome("wrong", text)
 
     def difference(self, mine: Sample, found: Any) -> str | None:
         """
-        Return the difference from PyTorch of a result, or of the arguments after the
-        call; None if there is none.
+        Return the difference from PyTorch of a result or of the arguments after the
+        call, or `None` if there is none.
         """
         text = self.comparison.difference(found, self.expected)
         if text is not None:
@@ -145,18 +147,20 @@ class _ReferenceCall:
         return None
 
     def is_trace_difference(self, text: str) -> bool:
-        """
-        Return `True` if PyTorch has the same difference when it runs its own trace.
-        """
-        mine = self.sample.copy_tensors()
+        """Return `True` if PyTorch's own trace has the same difference."""
+        call = self.sample.copy_tensors()
         try:
-            return self.difference(mine, _TRACED[self.way](mine)) == text
+            return self.difference(call, _TRACED[self.way](call)) == text
         except Exception:
             return False
 
 
 def _classify_error(error: Exception, way: str) -> CallOutcome:
-    """An exception of TLF, which may refuse modules, but leaves graphs to PyTorch."""
+    """
+    Return the outcome of an exception in TLF.
+
+    A refusal is valid for modules, but not for graphs, which may fall back to PyTorch.
+    """
     error = getattr(error, "inner_exception", error)
     expected = ImportFailure | PassFailedException | DiagnosticException
     text = str(error)
@@ -167,19 +171,19 @@ def _classify_error(error: Exception, way: str) -> CallOutcome:
 
 
 def _format_error(error: BaseException) -> str:
-    """The type and the text of an exception, and where it was raised."""
-    trace, place = error.__traceback__, ""
+    """Return the type, text and source location of an exception."""
+    trace, location = error.__traceback__, ""
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
         if "/tlf/" in file:
-            place = f" ({file.rpartition('/tlf/')[2]}:{trace.tb_lineno})"
+            location = f" ({file.rpartition('/tlf/')[2]}:{trace.tb_lineno})"
         trace = trace.tb_next
     text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}"[:300] + place
+    return f"{type(error).__name__}: {text}"[:300] + location
 
 
 def _exact_result(sample: Sample, operation: Any, dtype: torch.dtype) -> Any:
-    """The result in f64, if PyTorch has one."""
+    """Return the result in f64, or `None` if PyTorch has none."""
     if not dtype.is_floating_point or not operation.supports_dtype(torch.double, "cpu"):
         return None
     try:
@@ -192,27 +196,29 @@ def _aliasing_difference(
     mine: Sample, found: Any, eager: Sample, expected: Any
 ) -> str | None:
     """
-    Return the difference from PyTorch in how tensors share memory; None if there is
+    Return the difference from PyTorch in aliasing of tensors, or `None` if there is
     none.
     """
-    left = set(_aliased_positions((mine.arguments, mine.options), found))
-    right = set(_aliased_positions((eager.arguments, eager.options), expected))
-    if left == right:
+    actual_pairs = set(_aliased_positions((mine.arguments, mine.options), found))
+    expected_pairs = set(_aliased_positions((eager.arguments, eager.options), expected))
+    if actual_pairs == expected_pairs:
         return None
     text = "aliasing: expected results that share memory with arguments as"
-    return f"{text} {sorted(right)}, got {sorted(left)}"
+    return f"{text} {sorted(expected_pairs)}, got {sorted(actual_pairs)}"
 
 
 def _aliased_positions(arguments: Any, results: Any) -> Iterator[tuple[int, int]]:
-    """The places of results and of arguments that share memory."""
-    given = [_memory_key(each) for each in pytree.tree_leaves(arguments)]
-    for place, each in enumerate(pytree.tree_leaves(results)):
-        if (memory := _memory_key(each)) is not None and memory in given:
-            yield place, given.index(memory)
+    """Yield the indices of each result and the argument that it shares memory with."""
+    keys = [_memory_key(each) for each in pytree.tree_leaves(arguments)]
+    for index, each in enumerate(pytree.tree_leaves(results)):
+        if (memory := _memory_key(each)) is not None and memory in keys:
+            yield index, keys.index(memory)
 
 
 def _memory_key(leaf: object) -> int | None:
-    """Return a key that identifies the memory of a tensor; None if it has none."""
+    """
+    Return a key that identifies the memory of a tensor, or `None` if it has no memory.
+    """
     if not isinstance(leaf, torch.Tensor) or leaf.layout != torch.strided:
         return None
     return leaf.untyped_storage().data_ptr() or None
@@ -224,23 +230,23 @@ def _run_backend(sample: Sample, target: str) -> tuple[Any, str]:
     graph = _CallGraph(sample)
     run = tlf(graph.module, graph.tensors, options=_backend_options(target))
     seed_torch(0)
-    found = pytree.tree_unflatten(run(*graph.tensors), graph.result_spec())
-    return found, _compile_status() or "tlf"
+    results = pytree.tree_unflatten(run(*graph.tensors), graph.result_spec())
+    return results, _compile_status() or "tlf"
 
 
 def _backend_options(target: str) -> Mapping[str, str]:
-    """Options of the backend with which its own errors are raised."""
+    """Return backend options under which its own errors are raised."""
     return {"target": target, "fallback": "strict", "reproducers": os.devnull}
 
 
 def _run_dynamo(sample: Sample, target: str) -> tuple[Any, str]:
     REPORT.clear()
-    found = _run_compiled(sample, backend=tlf, options=_backend_options(target))
-    return found, _compile_status() or "pytorch"
+    results = _run_compiled(sample, backend=tlf, options=_backend_options(target))
+    return results, _compile_status() or "pytorch"
 
 
 def _run_compiled(sample: Sample, **settings: Any) -> Any:
-    """The result by `torch.compile`."""
+    """Return the result of `torch.compile`."""
     _LIBRARY.compiler.reset()
     compiled = _LIBRARY.compile(sample.function, **settings)
     seed_torch(0)
@@ -248,7 +254,7 @@ def _run_compiled(sample: Sample, **settings: Any) -> Any:
 
 
 def _run_exported(sample: Sample) -> Any:
-    """The result by `torch.export`."""
+    """Return the result of `torch.export`."""
     module, example = CallModule(sample.function), sample.copy_tensors()
     arguments, options = example.arguments, dict(example.options)
     program = torch.export.export(module, arguments, options, strict=False)
@@ -257,8 +263,7 @@ def _run_exported(sample: Sample) -> Any:
 
 def _compile_status() -> str | None:
     """
-    Return the status of the graphs compiled last, by who computes them; None where
-    there were no operations.
+    Return the status of the graphs compiled last, or `None` if they had no operations.
     """
     if not REPORT.eager:
         return "tlf" if REPORT.compiled else None
@@ -266,7 +271,7 @@ def _compile_status() -> str | None:
 
 
 def _run_module(sample: Sample, target: str) -> tuple[Any, str]:
-    """Compile a module of the call."""
+    """Compile and run a module of the call."""
     module = CallModule(sample.function)
     example = sample.copy_tensors()
     compiled = compile_module(module, example.arguments, example.options, target)
@@ -277,17 +282,17 @@ _RUNS: Mapping[str, Sequence[_Run]] = {
     "backend": (_run_backend, _run_dynamo),
     "compile": (_run_module,),
 }
-"""The last one decides, unless one before finds no fault."""
+"""Runs of each way; the last one decides, unless an earlier one finds no fault."""
 
 _TRACED: Mapping[str, Callable[[Sample], Any]] = {
     "backend": partial(_run_compiled, backend="aot_eager"),
     "compile": _run_exported,
 }
-"""PyTorch's own way to run what it traced."""
+"""PyTorch's own run of the trace, by way."""
 
 
 class _CallGraph:
-    """A call as a graph whose inputs are its tensors, each once."""
+    """Call as a graph whose inputs are its distinct tensors."""
 
     def __init__(self, sample: Sample) -> None:
         self.sample = sample
@@ -296,11 +301,11 @@ class _CallGraph:
         tensors = {
             id(each): each for each in self.leaves if isinstance(each, torch.Tensor)
         }
-        self.places = {key: place for place, key in enumerate(tensors)}
+        self.places = {key: index for index, key in enumerate(tensors)}
         self.tensors: Sequence[torch.Tensor] = list(tensors.values())
         self._result_spec: pytree.TreeSpec | None = None
         graph = fx.Graph()
-        inputs = [graph.placeholder(f"x{place}") for place in range(len(tensors))]
+        inputs = [graph.placeholder(f"x{index}") for index in range(len(tensors))]
         graph.output(graph.call_function(self._call_function, tuple(inputs)))
         self.module = fx.GraphModule(torch.nn.Module(), graph)
 
@@ -310,11 +315,11 @@ class _CallGraph:
             for each in self.leaves
         ]
         arguments, options = pytree.tree_unflatten(leaves, self.spec)
-        found = self.sample.function(*arguments, **options)
-        results, self._result_spec = pytree.tree_flatten(found)
+        tree = self.sample.function(*arguments, **options)
+        results, self._result_spec = pytree.tree_flatten(tree)
         return results
 
     def result_spec(self) -> pytree.TreeSpec:
-        """The structure of the result, which is known once it was traced."""
+        """Return the structure of the result; known after tracing."""
         assert self._result_spec is not None
         return self._result_spec

@@ -1,4 +1,4 @@
-"""Compare results of TLF with those of PyTorch."""
+"""Comparison of results of TLF with results of PyTorch."""
 
 from __future__ import annotations
 
@@ -16,30 +16,34 @@ _COMPONENTS: Callable[[torch.Tensor], torch.Tensor] = getattr(torch, "view_as_re
 
 @dataclass(frozen=True)
 class ResultComparison:
-    """Comparison of results."""
+    """Comparison of results within a tolerance."""
 
     tolerance: tuple[float, float]
-    """Relative and absolute; those of the type of a result are the least."""
+    """Relative and absolute tolerance; at least the default of the result type."""
     exact: Callable[[], Any]
-    """The result in f64, or none; asked for where there is a difference."""
+    """Return the result in f64, or `None`; called only if results differ."""
     has_values: bool = True
     """True if the values of elements are defined."""
     source: object = None
-    """The tensor that results are elements and their indices of, if they are, where
-    others of equal elements are right, too."""
+    """
+    Tensor of which results are indices, if they are; any other indices of equal
+    elements are correct, too.
+    """
 
     def difference(self, found: Any, expected: Any) -> str | None:
         """
-        Return the difference of a result from that of PyTorch, in a line; None if there
+        Return the difference of a result from PyTorch in one line, or `None` if there
         is none.
         """
-        mine, spec = pytree.tree_flatten(found)
-        theirs, wanted = pytree.tree_flatten(expected)
-        if spec != wanted:
-            return f"structure: expected {wanted}, got {spec}"
-        for place, (left, right) in enumerate(zip(mine, theirs, strict=True)):
-            if (text := self._compare_leaf(left, right, place)) is not None:
-                return text if len(mine) == 1 else f"result {place}: {text}"
+        actual_leaves, spec = pytree.tree_flatten(found)
+        expected_leaves, expected_spec = pytree.tree_flatten(expected)
+        if spec != expected_spec:
+            return f"structure: expected {expected_spec}, got {spec}"
+        for index, (left, right) in enumerate(
+            zip(actual_leaves, expected_leaves, strict=True)
+        ):
+            if (text := self._compare_leaf(left, right, index)) is not None:
+                return text if len(actual_leaves) == 1 else f"result {index}: {text}"
         return None
 
     def _compare_leaf(self, found: Any, expected: Any, place: int) -> str | None:
@@ -76,19 +80,21 @@ def _has_equal_elements(
     source: object, found: torch.Tensor, expected: torch.Tensor
 ) -> bool:
     """
-    Return `True` if other indices along some axis select the same elements, each once.
+    Return `True` if the indices are distinct along an axis and select equal elements.
     """
     if not isinstance(source, torch.Tensor) or expected.dtype != torch.int64:
         return False
     if found.dim() != source.dim() or not found.dim():
         return False
     for axis, extent in enumerate(source.shape):
-        places = found.sort(axis).values
-        is_once = bool((places.diff(dim=axis) > 0).all())
+        indices = found.sort(axis).values
+        is_once = bool((indices.diff(dim=axis) > 0).all())
         fits = bool(((found >= 0) & (found < extent)).all())
         if is_once and fits and _is_within(source, found, axis):
-            mine, theirs = (source.gather(axis, each) for each in (found, expected))
-            if bool((mine == theirs).all()):
+            actual_elements, expected_elements = (
+                source.gather(axis, each) for each in (found, expected)
+            )
+            if bool((actual_elements == expected_elements).all()):
                 return True
     return False
 
@@ -96,50 +102,49 @@ def _has_equal_elements(
 def _is_within(source: torch.Tensor, indices: torch.Tensor, axis: int) -> bool:
     """Return `True` if indices have the extents of a tensor along all other axes."""
     pairs = enumerate(zip(source.shape, indices.shape, strict=True))
-    return all(place == axis or left == right for place, (left, right) in pairs)
+    return all(index == axis or left == right for index, (left, right) in pairs)
 
 
 def widen_tolerance(
     tolerance: tuple[float, float], dtype: torch.dtype
 ) -> tuple[float, float]:
-    """A tolerance, or that of `assert_close` for a type where it is wider."""
+    """Return the maximum of a tolerance and the `assert_close` default of a type."""
     library: Any = import_module("torch.testing._comparison")
-    known: tuple[float, float] = library.default_tolerances(dtype)
-    return max(tolerance[0], known[0]), max(tolerance[1], known[1])
+    default: tuple[float, float] = library.default_tolerances(dtype)
+    return max(tolerance[0], default[0]), max(tolerance[1], default[1])
 
 
 def _number_difference(found: Any, expected: Any) -> str | None:
     if type(found) is not type(expected):
-        wanted = type(expected).__name__
-        return f"type: expected {wanted}, got {type(found).__name__}"
+        expected_type = type(expected).__name__
+        return f"type: expected {expected_type}, got {type(found).__name__}"
     is_same = found == expected or (found != found and expected != expected)
     return None if is_same else f"value: expected {expected!r}, got {found!r}"
 
 
 def _metadata_difference(found: torch.Tensor, expected: torch.Tensor) -> str | None:
-    """
-    Return the difference of two tensors in anything but elements; None if there is
-    none.
-    """
+    """Return the difference of two tensors in metadata, or `None` if there is none."""
     for name in ("dtype", "shape", "layout", "device"):
-        mine, theirs = getattr(found, name), getattr(expected, name)
-        if mine != theirs:
-            return f"{name}: expected {theirs}, got {mine}"
+        actual_value, expected_value = getattr(found, name), getattr(expected, name)
+        if actual_value != expected_value:
+            return f"{name}: expected {expected_value}, got {actual_value}"
     if expected.layout == torch.strided and expected.numel():
-        mine, theirs = _strides(found), _strides(expected)
-        if mine != theirs:
-            return f"strides: expected {theirs}, got {mine}"
+        actual_value, expected_value = _strides(found), _strides(expected)
+        if actual_value != expected_value:
+            return f"strides: expected {expected_value}, got {actual_value}"
     return None
 
 
 def _strides(tensor: torch.Tensor) -> tuple[int, ...]:
-    """The strides along axes of several elements; 0 for others."""
+    """
+    Return the strides along axes with more than one element, and 0 for other axes.
+    """
     pairs = zip(tensor.shape, tensor.stride(), strict=True)
     return tuple(stride if extent > 1 else 0 for extent, stride in pairs)
 
 
 def _to_dense(tensor: torch.Tensor) -> torch.Tensor:
-    """The elements as real numbers, densely."""
+    """Return the elements as a dense tensor of real numbers."""
     dense = tensor.detach()
     if tensor.layout != torch.strided:
         dense = dense.to_dense()
@@ -151,10 +156,7 @@ def _to_dense(tensor: torch.Tensor) -> torch.Tensor:
 def _is_close(
     found: torch.Tensor, expected: torch.Tensor, tolerance: tuple[float, float]
 ) -> torch.Tensor:
-    """
-    Return a mask of the elements that agree, with NaN and infinities in the same
-    positions.
-    """
+    """Return a mask of the elements that agree; NaN and infinities must coincide."""
     if not expected.is_floating_point():
         return found == expected
     relative, absolute = tolerance
@@ -170,27 +172,28 @@ def _is_as_exact(
     tolerance: tuple[float, float],
 ) -> torch.Tensor:
     """
-    Return a mask of the elements that are as near to the result in f64 as PyTorch's own
-    are, by twice the largest error of those up to twice their size, and infinite where
-    that is out of range.
+    Return a mask of the elements that are about as close to f64 as PyTorch's.
+
+    The limit is twice PyTorch's largest error among elements of up to twice the
+    magnitude. Elements whose f64 value is out of range must be infinite.
     """
     relative, absolute = tolerance
     rounded = exact.to(expected.dtype).double()
     allowed = absolute + 2 * _error_by_size(expected, exact)
-    near = (found.double() - rounded).abs() <= allowed + relative * rounded.abs()
+    is_close = (found.double() - rounded).abs() <= allowed + relative * rounded.abs()
     is_same = torch.isclose(found.double(), rounded, 0, 0, equal_nan=True)
-    return is_same | (near & rounded.isfinite())
+    return is_same | (is_close & rounded.isfinite())
 
 
 def _error_by_size(expected: torch.Tensor, exact: torch.Tensor) -> torch.Tensor:
-    """For each element the largest error of those that are at most twice as large."""
+    """Return for each element the largest error of elements at most twice as large."""
     errors = (expected.double() - exact).abs().nan_to_num(0, 0, 0).flatten()
     sizes, order = exact.abs().double().nan_to_num(math.inf).flatten().sort()
     worst = errors[order].cummax(0).values
     last = torch.searchsorted(sizes, 2 * sizes, right=True) - 1
-    found = torch.empty_like(worst)
-    found[order] = worst[last]
-    return found.reshape(exact.shape)
+    result = torch.empty_like(worst)
+    result[order] = worst[last]
+    return result.reshape(exact.shape)
 
 
 def _describe_wrong(
@@ -199,11 +202,11 @@ def _describe_wrong(
     exact: torch.Tensor | None,
     wrong: torch.Tensor,
 ) -> str:
-    """
-    Return a description of the wrong elements: their number, and the first of them.
-    """
-    place = tuple(int(each) for each in wrong.nonzero()[0])
-    got, wanted = found[place].item(), expected[place].item()
+    """Return the number of wrong elements and the first of them, as text."""
+    index = tuple(int(each) for each in wrong.nonzero()[0])
+    actual_value, expected_value = found[index].item(), expected[index].item()
     text = f"values: {int(wrong.sum())} of {wrong.numel()} differ"
-    text = f"{text}, at {list(place)}: expected {wanted!r}, got {got!r}"
-    return text if exact is None else f"{text}, in f64 {exact[place].item()!r}"
+    text = (
+        f"{text}, at {list(index)}: expected {expected_value!r}, got {actual_value!r}"
+    )
+    return text if exact is None else f"{text}, in f64 {exact[index].item()!r}"

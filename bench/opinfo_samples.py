@@ -16,10 +16,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 UNINITIALISED = frozenset(
     "empty empty_like empty_permuted empty_strided new_empty new_empty_strided".split()
 )
-"""Operations whose elements mean nothing."""
+"""Operations whose results have undefined elements."""
 
 ORDERING = frozenset("argsort sort topk".split())
-"""Operations that may take any of equal elements."""
+"""Operations that may select any of several equal elements."""
 
 UNDECLARED = frozenset(["unsafe_chunk", "unsafe_split"])
 """Operations whose results share memory without being declared as views."""
@@ -29,31 +29,33 @@ seed_torch: Callable[[int], object] = getattr(torch, "manual_seed")
 
 @dataclass(frozen=True)
 class SampleChoice:
-    """Choice of the samples of an operation."""
+    """Selection of the samples of an operation."""
 
     count: int = 0
-    """Maximum number of samples; 0 is all."""
+    """Maximum number of samples; 0 selects all."""
     seed: int | None = None
-    """Seed of a random choice; the first samples are chosen without it."""
+    """Seed of a random selection; without a seed, the first samples are selected."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """A call of an operation."""
+    """Call of an operation."""
 
     index: int
-    """Its number among all samples of the operation."""
+    """Index among all samples of the operation."""
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
     options: Mapping[str, Any]
 
     def copy_tensors(self) -> Sample:
-        """The same call on tensors of its own, which lie in memory in the same way."""
+        """Return the call on copies of its tensors, with the same memory layout."""
         arguments, options = copy_tree((self.arguments, dict(self.options)))
         return Sample(self.index, self.function, arguments, options)
 
     def to_f64(self, dtype: torch.dtype) -> Sample:
-        """The same call in f64, where it is in a type."""
+        """
+        Return the call with tensors and dtype arguments of `dtype` changed to f64.
+        """
 
         def promote(leaf: Any) -> Any:
             if isinstance(leaf, torch.Tensor) and leaf.dtype == dtype:
@@ -64,15 +66,17 @@ class Sample:
         return Sample(self.index, self.function, arguments, options)
 
     def run(self, seed: int = 0) -> Any:
-        """The result, by PyTorch, and random numbers from a seed."""
+        """Return the result of PyTorch, with random numbers from a seed."""
         seed_torch(seed)
         return self.function(*self.arguments, **self.options)
 
     def __str__(self) -> str:
-        """The shapes and the numbers of the call."""
-        given = [_format_value(each) for each in self.arguments]
-        named = [f"{name}={_format_value(each)}" for name, each in self.options.items()]
-        return ", ".join([*given, *named])
+        """Return the shapes and numbers of the call."""
+        arguments = [_format_value(each) for each in self.arguments]
+        options = [
+            f"{name}={_format_value(each)}" for name, each in self.options.items()
+        ]
+        return ", ".join([*arguments, *options])
 
 
 def _format_value(value: Any) -> str:
@@ -92,13 +96,13 @@ def _format_strides(value: torch.Tensor) -> str:
 
 
 def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
-    """A tree with what `function` makes of each leaf."""
+    """Return a tree with `function` applied to each leaf."""
     leaves, spec = pytree.tree_flatten(tree)
     return pytree.tree_unflatten([function(leaf) for leaf in leaves], spec)
 
 
 def copy_tree(tree: Any) -> Any:
-    """A tree whose tensors share memory with each other as before, and no other."""
+    """Return a copy of a tree that preserves aliasing between its own tensors."""
     storages: dict[int, Any] = {}
 
     def copy(leaf: Any) -> Any:
@@ -109,29 +113,29 @@ def copy_tree(tree: Any) -> Any:
         storage = leaf.untyped_storage()
         if (key := storage.data_ptr()) not in storages or key == 0:
             storages[key] = storage.clone()
-        made: Any = torch.empty(0, dtype=leaf.dtype)
-        place, shape, strides = leaf.storage_offset(), leaf.shape, leaf.stride()
-        return made.set_(storages[key], place, shape, strides)
+        tensor: Any = torch.empty(0, dtype=leaf.dtype)
+        offset, shape, strides = leaf.storage_offset(), leaf.shape, leaf.stride()
+        return tensor.set_(storages[key], offset, shape, strides)
 
     return map_leaves(copy, tree)
 
 
 @cache
 def operations() -> Mapping[str, Any]:
-    """The entries of the database, by their full names."""
+    """Return the entries of the database, by their full names."""
     library: Any = import_module("torch.testing._internal.common_methods_invocations")
     return {name_of(each): each for each in library.op_db}
 
 
 def name_of(operation: Any) -> str:
-    """The name of an entry, and of its variant."""
+    """Return the name of an entry, with the name of its variant."""
     return f"{operation.name}.{operation.variant_test_name}".removesuffix(".")
 
 
 def samples_of(
     operation: Any, dtype: torch.dtype, choice: SampleChoice
 ) -> Sequence[Sample]:
-    """Calls of an operation; the same ones each time."""
+    """Return the selected calls of an operation, deterministically."""
     return list(_select_samples(operation, dtype, choice))
 
 
@@ -140,21 +144,25 @@ def _select_samples(
 ) -> Iterator[Sample]:
     random.seed(0)
     seed_torch(0)
-    source = operation.sample_inputs("cpu", dtype, requires_grad=False)
-    found = enumerate(source)
+    inputs = operation.sample_inputs("cpu", dtype, requires_grad=False)
+    selected = enumerate(inputs)
     if choice.count and choice.seed is not None:
-        every = list(found)
+        all_samples = list(selected)
         key = f"{choice.seed} {name_of(operation)} {dtype}"
-        chosen = random.Random(key).sample(every, min(choice.count, len(every)))
-        found = iter(sorted(chosen, key=lambda each: each[0]))
-    for number, (place, each) in enumerate(found):
-        if choice.count and number == choice.count:
+        chosen = random.Random(key).sample(
+            all_samples, min(choice.count, len(all_samples))
+        )
+        selected = iter(sorted(chosen, key=lambda each: each[0]))
+    for position, (index, each) in enumerate(selected):
+        if choice.count and position == choice.count:
             return
-        yield Sample(place, operation, (each.input, *each.args), dict(each.kwargs))
+        yield Sample(index, operation, (each.input, *each.args), dict(each.kwargs))
 
 
 def skip_reason(operation: Any, dtype: torch.dtype) -> str | None:
-    """Return why an operation is not run in a type; None if it is."""
+    """
+    Return the reason that an operation is not run in a type, or `None` if it is run.
+    """
     if not operation.supports_dtype(dtype, "cpu"):
         return "PyTorch has it not in this type"
     if operation.name in UNDECLARED:
@@ -163,7 +171,7 @@ def skip_reason(operation: Any, dtype: torch.dtype) -> str | None:
 
 
 class _RandomnessRecorder(TorchDispatchMode):
-    """Notes whether an operation draws random numbers."""
+    """Recorder of operations that draw random numbers."""
 
     def __init__(self) -> None:
         cast(Any, super()).__init__()
@@ -178,35 +186,38 @@ class _RandomnessRecorder(TorchDispatchMode):
 
 def is_random(sample: Sample) -> bool:
     """Return `True` if a call draws random numbers."""
-    with _RandomnessRecorder() as draws:
+    with _RandomnessRecorder() as recorder:
         sample.copy_tensors().run()
-    return draws.found
+    return recorder.found
 
 
 def tolerance_of(operation: Any, dtype: torch.dtype) -> tuple[float, float]:
     """
-    The relative and absolute tolerance, those of `assert_close` by type, or what the
-    database has for tests that compare one implementation with another.
+    Return the relative and absolute tolerance of an operation in a type.
+
+    The maximum of the `assert_close` defaults and of the database's tolerances for
+    tests that compare two implementations.
     """
     comparison: Any = import_module("torch.testing._comparison")
     relative, absolute = comparison.default_tolerances(dtype)
     for decorator, owner in _test_decorators(operation, dtype):
-        if owner in _COMPARING and dtype in (known := _tolerance_overrides(decorator)):
-            absolute = max(absolute, known[dtype].atol)
-            relative = max(relative, known[dtype].rtol)
+        if owner in _COMPARING and dtype in (
+            overrides := _tolerance_overrides(decorator)
+        ):
+            absolute = max(absolute, overrides[dtype].atol)
+            relative = max(relative, overrides[dtype].rtol)
     return relative, absolute
 
 
 _COMPARING = frozenset([None, "TestCommon", "TestDecomp", "TestInductorOpInfo"])
-"""Of PyTorch's tests, those that compare implementations; none is all of them."""
+"""PyTorch test classes that compare implementations; `None` means all tests."""
 
 
 def _test_decorators(
     operation: Any, dtype: torch.dtype
 ) -> Iterator[tuple[object, str | None]]:
     """
-    Yield the decorators of the database's tests, on a CPU and in a type, with the name
-    of the test class of each.
+    Yield the decorators of the database's CPU tests in a type, with their test class.
     """
     for each in operation.decorators or ():
         if not hasattr(each, "decorators"):
@@ -217,7 +228,9 @@ def _test_decorators(
 
 
 def _tolerance_overrides(decorator: object) -> Mapping[torch.dtype, Any]:
-    """The tolerances by type that a decorator gives; none for others."""
+    """
+    Return the tolerances by type of an override decorator; empty for other decorators.
+    """
     library: Any = import_module("torch.testing._internal.common_device_type")
     if isinstance(decorator, library.toleranceOverride):
         return cast(Any, decorator).d

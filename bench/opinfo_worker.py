@@ -1,4 +1,4 @@
-"""Run samples of an operation in processes that may crash or hang."""
+"""Runs of the samples of an operation in processes that may crash or hang."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from opinfo_samples import SampleChoice, operations, samples_of
 from tlf.runtime.triton.device_selection import choose_mode
 
 Found = tuple[int, str, CallOutcome]
-"""The number and the text of a sample, and what became of it."""
+"""Index and text of a sample, and its outcome."""
 
 
 @dataclass(frozen=True)
 class SampleTask:
-    """Samples of an operation, and how they are run."""
+    """Selected samples of an operation, and the settings of their run."""
 
     operation: str
     dtype: torch.dtype
@@ -32,7 +32,7 @@ class SampleTask:
 
 
 def warm_up() -> None:
-    """Load what every sample needs, before processes are forked."""
+    """Load the modules that every sample needs, before processes are forked."""
     torch.set_num_threads(1)
     logging.disable(logging.WARNING)
     choose_mode()
@@ -44,10 +44,11 @@ def warm_up() -> None:
 
 def run_samples(task: SampleTask, timeout: float) -> Iterator[Found]:
     """
-    Yield the outcome of each sample, where one may take `timeout` seconds. A process
-    that crashes or hangs is followed by another for the samples that are left. It is
-    forked from the caller, which has a single thread, so that no other one holds a
-    lock.
+    Yield the outcome of each sample; a sample may take `timeout` seconds.
+
+    A process that crashes or hangs is followed by another process for the remaining
+    samples. Each process is forked from the single-threaded caller, so that no other
+    thread holds a lock.
     """
     context: Any = multiprocessing.get_context("fork")
     start: int | None = 0
@@ -67,15 +68,15 @@ def run_samples(task: SampleTask, timeout: float) -> Iterator[Found]:
 
 
 def _run_in_process(results: Connection, task: SampleTask, start: int) -> None:
-    """Announce and run samples, from the one after `start` others."""
+    """Announce and run samples, skipping the first `start`."""
     warnings.simplefilter("ignore")
     operation = operations()[task.operation]
     try:
-        chosen = samples_of(operation, task.dtype, task.choice)
+        samples = samples_of(operation, task.dtype, task.choice)
     except Exception as error:
         results.send((0, "", CallOutcome("skipped", f"no samples: {error}")))
         return results.send(None)
-    for sample in chosen[start:]:
+    for sample in samples[start:]:
         results.send((sample.index, str(sample)))
         outcome = check_call(sample, operation, task.dtype, task.way, task.target)
         results.send((sample.index, str(sample), outcome))
@@ -86,24 +87,25 @@ def _receive_outcomes(
     results: Connection, process: Any, timeout: float, start: int
 ) -> Generator[Found, None, int | None]:
     """
-    The outcomes of a process. Returns how many samples ran where it ended before its
-    last, else none.
+    Yield the outcomes of a process.
+
+    Returns the number of finished samples if the process ended early, else `None`.
     """
-    place, text = 0, ""
+    index, text = 0, ""
     while results.poll(timeout):
         try:
             message = results.recv()
         except EOFError:
             process.join()
             code = process.exitcode
-            yield place, text, CallOutcome("crash", f"the process ended with {code}")
+            yield index, text, CallOutcome("crash", f"the process ended with {code}")
             return start + 1
         if message is None:
             return None
         if len(message) == 2:
-            place, text = message
+            index, text = message
             continue
         start += 1
         yield message
-    yield place, text, CallOutcome("hang", f"more than {timeout:g} s")
+    yield index, text, CallOutcome("hang", f"more than {timeout:g} s")
     return start + 1

@@ -4,11 +4,12 @@ Optimality gap of `graph-partition` on small random programs.
     python bench/optimality.py --graphs 200 --jobs 2
     python bench/optimality.py --graphs 20 --chips tight --operations 1
 
-For each graph the cycles of the compiled program by strategy, simulated, and those of
-the best program of all partitions, tile sizes, halo policies, iterations in flight and
-values kept near, found by separate code that tries them (`optimality_exhaustive.py`).
-`gap` is how much longer the compiled program takes than the best. With `--operations
-1` every operation is a group of its own before groups are merged.
+Prints, for each graph, the simulated cycles of the compiled program by strategy, and
+the cycles of the best program over all partitions, tile sizes, halo policies, stage
+counts and resident values, found by an independent exhaustive search
+(`optimality_exhaustive.py`). `gap` is the relative excess of the compiled program over
+the best. With `--operations 1`, every operation is its own group before groups are
+merged.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ HEADER = (
 
 
 OPTIONS = "max-group-size=8 max-contractions=8 traffic-weight=1000"
-"""Groups may have all operations of a graph, and time alone counts, as for the best."""
+"""Options that allow groups of all operations and rank by time only, as `best` does."""
 
 
 @dataclass(frozen=True)
@@ -49,22 +50,22 @@ class OptimalityRow:
     chip: str
     nodes: int
     cycles: dict[str, int | None]
-    """By strategy; none where the program was refused."""
+    """Cycles by strategy; `None` if the program was refused."""
     best: int
     beam: bool
-    """True if the search gave up and left it to a beam."""
+    """True if the search fell back to a beam search."""
 
     @property
     def gap(self) -> float | None:
-        """By what part the compiled program is slower than the best."""
+        """Relative excess of the compiled program over the best; 0 is optimal."""
         compiled = self.cycles["dp"]
         return None if compiled is None else compiled / self.best - 1
 
     @property
     def winner(self) -> str:
-        """The first strategy that nothing beats."""
-        known = {name: each for name, each in self.cycles.items() if each is not None}
-        return min(known, key=lambda name: known[name], default="none")
+        """First strategy with the fewest cycles."""
+        cycles = {name: each for name, each in self.cycles.items() if each is not None}
+        return min(cycles, key=lambda name: cycles[name], default="none")
 
     def __str__(self) -> str:
         texts = ["-" if each is None else f"{each:,}" for each in self.cycles.values()]
@@ -81,23 +82,25 @@ def measure_row(
     seed: int, name: str, chip: Chip, known: PlanCache, tries: int | None = None
 ) -> OptimalityRow:
     """
-    Compile a graph in all ways, with so many `tries` of `graph-partition` if they are
-    given, and look for the best.
+    Compile a graph with each strategy, and search for the best program.
+
+    `tries` limits the evaluations of `graph-partition`, if given.
     """
     grouped = chip.group_module(small_network(seed))
     limits = OPTIONS if tries is None else f"{OPTIONS} max-evaluations={tries}"
     cycles: dict[str, int | None] = {}
     for strategy in STRATEGIES:
-        made = chip.partition_module(grouped, f"strategy={strategy} {limits}")
-        figures = chip.simulate_cached(made)
-        cycles[strategy] = None if figures is None else figures.cycles
+        partitioned = chip.partition_module(grouped, f"strategy={strategy} {limits}")
+        run = chip.simulate_cached(partitioned)
+        cycles[strategy] = None if run is None else run.cycles
     best = ExhaustiveSearch(chip, known).find_best(grouped).cycles
-    least = min([best, *(each for each in cycles.values() if each is not None)])
+    fewest = min([best, *(each for each in cycles.values() if each is not None)])
     beam = any(
-        told.statistics.strategy == "beam" for told in chip.search_partitions(grouped)
+        result.statistics.strategy == "beam"
+        for result in chip.search_partitions(grouped)
     )
     return OptimalityRow(
-        seed, name, len(ProgramNodes(grouped).operations), cycles, least, beam
+        seed, name, len(ProgramNodes(grouped).operations), cycles, fewest, beam
     )
 
 
@@ -128,7 +131,7 @@ def _ninetieth_percentile(figures: Sequence[float]) -> float:
 
 
 def chips_of(names: Sequence[str]) -> dict[str, TargetSpec]:
-    """The chips by names; exits with a message where there is none of a name."""
+    """Return chips by name; exit with a message if a name is unknown."""
     known = small_chips()
     for name in names:
         if name not in known:
@@ -138,8 +141,8 @@ def chips_of(names: Sequence[str]) -> dict[str, TargetSpec]:
 
 Task: TypeAlias = tuple[int, str, int | None, int | None]
 """
-A seed, the name of a chip, how many operations a group of it holds, and how many
-schedules are tried; None where the compiler chooses.
+Seed, name of a chip, maximum number of operations per initial group, and maximum number
+of evaluations; `None` selects the compiler's default.
 """
 
 
@@ -153,7 +156,7 @@ def rows_of(tasks: Sequence[Task], jobs: int) -> Iterator[OptimalityRow]:
 
 
 def task_row(task: Task) -> OptimalityRow:
-    """Return the row of one graph; a process caches the groups it has met."""
+    """Return the row of one graph; a process caches the plans of groups."""
     seed, name, operations, tries = task
     chip, known = _chip_and_cache(name, operations)
     return measure_row(seed, name, chip, known, tries)
@@ -165,13 +168,13 @@ def _chip_and_cache(name: str, operations: int | None) -> tuple[Chip, PlanCache]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the table, a line as soon as it is known."""
+    """Print the table, each line as soon as it is computed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--graphs", type=int, default=200)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--chips", default=",".join(small_chips()))
     parser.add_argument("--operations", type=int, help="operations of a group")
-    parser.add_argument("--tries", type=int, help="of graph-partition")
+    parser.add_argument("--tries", type=int, help="evaluations of graph-partition")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     options = parser.parse_args(arguments)
     names = options.chips.split(",")
@@ -181,9 +184,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     tasks = [(seed, names[seed % len(names)], *limits) for seed in seeds]
     print(HEADER)
     rows: list[OptimalityRow] = []
-    for found in rows_of(tasks, options.jobs):
-        rows.append(found)
-        print(found, flush=True)
+    for row in rows_of(tasks, options.jobs):
+        rows.append(row)
+        print(row, flush=True)
     print(format_summary(rows))
 
 

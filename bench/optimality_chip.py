@@ -1,4 +1,4 @@
-"""Simulate time and traffic of a program with given plans on a small chip."""
+"""Simulated time and traffic of a program with given plans on a small chip."""
 
 from __future__ import annotations
 
@@ -38,14 +38,15 @@ class SimulatedRun:
 
     cycles: int
     bytes: int
-    """Payload from and to the outermost memory."""
+    """Payload bytes from and to the outermost memory."""
 
 
 @dataclass
 class Chip:
     """
-    A target with the pipeline of its backend, cut in two where groups are there and
-    their plans are not. With `operations`, a group of `graph-group` holds so many.
+    Target with its backend pipeline, split between grouping and planning.
+
+    `operations` limits the operations of a group formed by `graph-group`.
     """
 
     target: TargetSpec
@@ -53,12 +54,12 @@ class Chip:
     known: dict[str, SimulatedRun | None] = field(
         default_factory=dict[str, "SimulatedRun | None"]
     )
-    """The figures of programs that were simulated, by their text."""
+    """Results of simulated programs, by program text."""
     simulated: int = 0
 
     @property
     def level(self) -> Level:
-        """The memory that groups are planned for."""
+        """Memory level that groups are planned for."""
         return self.target.tile_levels[0]
 
     @cached_property
@@ -70,21 +71,21 @@ class Chip:
         if self.operations is None:
             return steps
         limit = f"{GROUP}{{level={self.level.name} max-operations={self.operations}}}"
-        at = next(n for n, step in enumerate(steps) if step.startswith(GROUP))
-        return [*steps[:at], limit, *steps[at + 1 :]]
+        index = next(n for n, step in enumerate(steps) if step.startswith(GROUP))
+        return [*steps[:index], limit, *steps[index + 1 :]]
 
     def passes_of(self, *steps: str) -> Sequence[ModulePass]:
-        """Passes by their names and options."""
+        """Return passes by their names and options."""
         return build_passes(",".join(steps), PASSES, pipelines_for(self.target))
 
     @cached_property
     def group_passes(self) -> Sequence[ModulePass]:
-        """The passes that make the groups."""
+        """Passes that form the groups."""
         return self.passes_of(*self._pipeline_steps[: self._split_index])
 
     @cached_property
     def program_passes(self) -> Sequence[ModulePass]:
-        """The passes that make a program of groups."""
+        """Passes that lower a grouped program."""
         return self.passes_of(*self._pipeline_steps[self._split_index :])
 
     @cached_property
@@ -93,31 +94,35 @@ class Chip:
         return names.index(LAYOUTS)
 
     def group_module(self, module: ModuleOp) -> ModuleOp:
-        """A copy of a program after the passes that make its groups."""
-        made = module.clone()
-        self.target.attach(made)
-        self.run_passes(self.group_passes, made)
-        return made
+        """Return a copy of a program after the passes that form its groups."""
+        copy = module.clone()
+        self.target.attach(copy)
+        self.run_passes(self.group_passes, copy)
+        return copy
 
     def partition_module(self, grouped: ModuleOp, options: str = "") -> ModuleOp:
-        """A copy of a grouped program, with the partition that the compiler chooses."""
-        made = grouped.clone()
+        """
+        Return a copy of a grouped program with the partition selected by the compiler.
+        """
+        copy = grouped.clone()
         level = f"level={self.level.name}"
-        self.run_passes(self.passes_of(f"{PARTITION}{{{level} {options}}}"), made)
-        return made
+        self.run_passes(self.passes_of(f"{PARTITION}{{{level} {options}}}"), copy)
+        return copy
 
     def search_partitions(
         self, grouped: ModuleOp, strategy: str = "dp", keep: bool = True
     ) -> list[Result]:
         """
-        Return the results of the compiler's search for each part of a grouped program.
+        Return the results of the compiler's search for each block of a grouped program.
         """
-        made = grouped.clone()
-        choice = GraphPartitionPass(
+        copy = grouped.clone()
+        partition_pass = GraphPartitionPass(
             self.level.name, strategy, residency=keep, max_evaluations=0
         )
-        target = TargetSpec.of(made)
-        partitions = choice.search_partitions(Context(), made, target, self.level)
+        target = TargetSpec.of(copy)
+        partitions = partition_pass.search_partitions(
+            Context(), copy, target, self.level
+        )
         return [each.result for each in partitions]
 
     def run_passes(self, passes: Sequence[ModulePass], module: ModuleOp) -> None:
@@ -130,15 +135,15 @@ class Chip:
 
     def predict_cycles(self, grouped: ModuleOp) -> int | None:
         """
-        Return the cycles of a grouped program by the event model; None if it is
-        refused.
+        Return the cycles of a grouped program by the event model, or `None` if refused.
         """
         return self._evaluator.evaluate_program(grouped.clone())
 
     def simulate_cached(self, grouped: ModuleOp) -> SimulatedRun | None:
         """
-        Return the simulated figures of a grouped program; None where it is refused.
-        Raises `CompileError` for what is no refusal but a fault of the compiler.
+        Return the simulated results of a grouped program, or `None` if it is refused.
+
+        Raises `CompileError` for faults of the compiler that are not refusals.
         """
         key = str(grouped)
         if key not in self.known:
@@ -161,7 +166,7 @@ class Chip:
 
 
 def _split_pipeline(text: str) -> Sequence[str]:
-    """The steps of a pipeline, each with its options."""
+    """Return the steps of a pipeline, each with its options."""
     steps: list[str] = []
     depth = 0
     for part in text.split(","):
@@ -174,18 +179,19 @@ def _split_pipeline(text: str) -> Sequence[str]:
 
 
 def with_level(target: TargetSpec, name: str, **figures: int) -> TargetSpec:
-    """A target with other figures of one level."""
+    """Return a target with some numbers of one level replaced."""
     levels = cast(Sequence[Mapping[str, Data]], target.data["levels"])
-    made = [
+    replaced = [
         {**level, **figures} if level["name"] == name else level for level in levels
     ]
-    return target_from_data({**target.data, "levels": made})
+    return target_from_data({**target.data, "levels": replaced})
 
 
 def small_chips() -> Mapping[str, TargetSpec]:
     """
-    Variants of `npu-tiny` by name, on which small programs have something to choose:
-    little of L2, and a slow L3.
+    Return variants of `npu-tiny` by name for which small programs have a search space.
+
+    They have a small L2 and a slow L3.
     """
     tiny = with_level(
         load_target_spec("npu-tiny"), "L3", bandwidth=1, latency=400, burst=32
@@ -199,7 +205,7 @@ def small_chips() -> Mapping[str, TargetSpec]:
 
 
 def functions_of(module: ModuleOp) -> Sequence[func.FuncOp]:
-    """The functions of a program that run at every call."""
+    """Return the functions of a program that run on every call."""
     return [
         op
         for op in module.ops

@@ -1,4 +1,4 @@
-"""Small random networks whose every plan can be evaluated."""
+"""Small random networks whose plans can be enumerated."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tlf.dialects.graph.tensor_types import shape_of
 CHANNELS = 4
 IMAGE = (1, CHANNELS, 4, 4)
 ROWS = (4, 8)
-"""Shapes of all values but for strides: small, so that graphs have groups in common."""
+"""Shapes of values before strides: few and small, so that graphs share groups."""
 
 MAX_OPERATIONS = 8
-"""The most operations of a graph."""
+"""Maximum number of operations of a graph."""
 
 
 class SmallNetwork:
-    """Images or rows, and operations that were put on them."""
+    """Builder of a network on images or on rows."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
@@ -80,17 +80,19 @@ class SmallNetwork:
         return self.builder.relu(x)
 
     def finish(self) -> ModuleOp:
-        """The network, every value that is not used a result, and at times one more."""
+        """
+        Return the network; its results are all unused values and sometimes one more.
+        """
         results = list(self.unused)
-        inner = [each for each in self.values[1:] if each not in self.unused]
-        if inner and self.random.random() < 0.2:
-            results.append(self.random.choice(inner))
+        used = [each for each in self.values[1:] if each not in self.unused]
+        if used and self.random.random() < 0.2:
+            results.append(self.random.choice(used))
         return self.builder.build_module("small", *results)
 
 
 def small_network(seed: int) -> ModuleOp:
-    """A network of 2 to `MOST` operations."""
-    made = SmallNetwork(seed)
-    for _ in range(made.random.randint(2, MAX_OPERATIONS)):
-        made.add_step()
-    return made.finish()
+    """Return a network of 2 to `MAX_OPERATIONS` operations."""
+    network = SmallNetwork(seed)
+    for _ in range(network.random.randint(2, MAX_OPERATIONS)):
+        network.add_step()
+    return network.finish()

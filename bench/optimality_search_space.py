@@ -1,7 +1,7 @@
 """
-The search space of a grouped program: every partition and every plan.
+Search space of a grouped program: every partition and every plan.
 
-This knows nothing of the search of the compiler: it goes through everything.
+The enumeration is exhaustive and independent of the search of the compiler.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ from tlf.planner.partition.merged_group import MergedGroup
 
 Part: TypeAlias = frozenset[int]
 Partition: TypeAlias = tuple[Part, ...]
-"""The sets of operations that run as one, that with the first operation first."""
+"""Sets of operations that run as one group, ordered by their first operation."""
 
 STAGES = (1, 2)
 
 
 @dataclass(frozen=True)
 class ProgramNodes:
-    """The operations of the block of a program, and which of them others wait for."""
+    """Operations of the block of a program, and their dependences."""
 
     module: ModuleOp
 
     @cached_property
     def block(self) -> Block:
-        """The only block of the only function."""
+        """Only block of the only function."""
         (function,) = functions_of(self.module)
         return function.body.block
 
     @cached_property
     def operations(self) -> Sequence[Operation]:
-        """The operations that compute tensors, in program order."""
+        """Operations that compute tensors, in program order."""
         return [
             op
             for op in self.block.ops
@@ -60,34 +60,36 @@ class ProgramNodes:
 
     @cached_property
     def before(self) -> Sequence[Part]:
-        """For each operation those whose results it reads."""
-        number = {op: n for n, op in enumerate(self.operations)}
+        """Indices of the producers of the operands of each operation."""
+        index = {op: n for n, op in enumerate(self.operations)}
         return [
             frozenset(
-                number[owner]
+                index[owner]
                 for operand in op.operands
-                if isinstance(owner := operand.owner, Operation) and owner in number
+                if isinstance(owner := operand.owner, Operation) and owner in index
             )
             for op in self.operations
         ]
 
     def is_group(self, number: int) -> bool:
-        """Return `True` if an operation is a group, which may run with others."""
+        """Return `True` if an operation is a group and may merge with other groups."""
         return isinstance(self.operations[number], graph.GroupOp)
 
     def intermediate_values(self, partition: Partition) -> list[SSAValue]:
-        """The results that one part hands to another, and that could stay near."""
-        where = {n: part for part in partition for n in part}
-        number = {op: n for n, op in enumerate(self.operations)}
+        """
+        Return the results passed between blocks of a partition, which may be resident.
+        """
+        part_of = {n: part for part in partition for n in part}
+        index = {op: n for n, op in enumerate(self.operations)}
         return [
             result
             for n, op in enumerate(self.operations)
             if self.is_group(n)
             for result in op.results
             if any(
-                user in number
-                and where[number[user]] is not where[n]
-                and self.is_group(number[user])
+                user in index
+                and part_of[index[user]] is not part_of[n]
+                and self.is_group(index[user])
                 for user in (use.operation for use in result.uses)
             )
         ]
@@ -95,23 +97,25 @@ class ProgramNodes:
 
 def enumerate_partitions(nodes: ProgramNodes) -> Iterator[Partition]:
     """
-    All ways to cut a program into connected sets that can run one after the other.
-    Operations that are no groups stay alone.
+    Yield all partitions of a program into connected, acyclic sets of operations.
+
+    Operations that are not groups are sets of their own.
     """
 
-    def extend(number: int, parts: tuple[Part, ...]) -> Iterator[Partition]:
-        if number == len(nodes.operations):
-            if all(_is_connected(nodes, part) for part in parts):
-                yield parts
+    def extend(index: int, blocks: tuple[Part, ...]) -> Iterator[Partition]:
+        if index == len(nodes.operations):
+            if all(_is_connected(nodes, part) for part in blocks):
+                yield blocks
             return
-        alone = frozenset({number})
-        yield from extend(number + 1, (*parts, alone))
-        if not nodes.is_group(number):
+        single = frozenset({index})
+        yield from extend(index + 1, (*blocks, single))
+        if not nodes.is_group(index):
             return
-        for at, part in enumerate(parts):
+        for position, part in enumerate(blocks):
             if all(map(nodes.is_group, part)):
                 yield from extend(
-                    number + 1, (*parts[:at], part | alone, *parts[at + 1 :])
+                    index + 1,
+                    (*blocks[:position], part | single, *blocks[position + 1 :]),
                 )
 
     return (each for each in extend(0, ()) if _is_acyclic(nodes, each))
@@ -129,27 +133,29 @@ def _is_connected(nodes: ProgramNodes, part: Part) -> bool:
 
 
 def _is_acyclic(nodes: ProgramNodes, partition: Partition) -> bool:
-    """Return `True` if there is no cyclic dependence between parts."""
+    """
+    Return `True` if there is no cyclic dependence between blocks of the partition.
+    """
     done = frozenset[int]()
-    left = list(partition)
-    while left:
+    remaining = list(partition)
+    while remaining:
         ready = [
             part
-            for part in left
-            if all(nodes.before[number] <= done | part for number in part)
+            for part in remaining
+            if all(nodes.before[index] <= done | part for index in part)
         ]
         if not ready:
             return False
         done = done.union(*ready)
-        left = [part for part in left if part not in ready]
+        remaining = [part for part in remaining if part not in ready]
     return True
 
 
 @dataclass(frozen=True)
 class TilePlan:
     """
-    Tiles of a group, along which axis they roll, iterations in flight, and whether what
-    is computed for windows leads.
+    Tile sizes of a group, rolling axis, stage count, and whether producers of windows
+    are prefetched.
     """
 
     tile: tuple[int, ...]
@@ -158,7 +164,10 @@ class TilePlan:
     has_prefetch: bool = False
 
     def to_attribute(self, level: str, keep: Sequence[int] = ()) -> graph.PlanAttr:
-        """The plan of a group of which some results stay in the level."""
+        """
+        Return the plan attribute of a group that retains the results `keep` in the
+        level.
+        """
         roll = () if self.roll is None else (self.roll,)
         return graph.PlanAttr(
             level,
@@ -171,7 +180,7 @@ class TilePlan:
 
 
 def extents_of(group: graph.GroupOp) -> tuple[int, ...]:
-    """The extents of the loops of a group."""
+    """Return the extents of the parallel loops of a group."""
     root = members_of_group_op(group).root
     return tuple(
         iterator.extent
@@ -181,19 +190,21 @@ def extents_of(group: graph.GroupOp) -> tuple[int, ...]:
 
 
 def enumerate_plans(group: graph.GroupOp) -> Iterator[tuple[int, TilePlan]]:
-    """All plans of a group that could be legal, each with its number of tiles."""
+    """Yield all plans of a group that could be legal, each with its number of tiles."""
     extents = extents_of(group)
     for sizes in product(*(range(1, extent + 1) for extent in extents)):
         trips = [ceil(n / size) for n, size in zip(extents, sizes, strict=True)]
         axes = [axis for axis, count in enumerate(trips) if count > 1]
         rolls = [(None, False), *product(axes, (False, True))]
         for stages in STAGES[: min(prod(trips), len(STAGES))]:
-            for roll, leads in rolls:
-                yield prod(trips), TilePlan(sizes, roll, stages, leads)
+            for roll, has_prefetch in rolls:
+                yield prod(trips), TilePlan(sizes, roll, stages, has_prefetch)
 
 
 def is_legal(members: GroupMembers, plan: TilePlan, rules: TileRules) -> bool:
-    """Return `True` if such tiles are legal, with windows if they are to roll."""
+    """
+    Return `True` if a plan is legal, and has rolling windows if it has a rolling axis.
+    """
     try:
         rolling = (
             None
@@ -210,7 +221,7 @@ def is_legal(members: GroupMembers, plan: TilePlan, rules: TileRules) -> bool:
 def build_merged_program(
     groups: Sequence[graph.GroupOp], program: ModuleOp
 ) -> ModuleOp:
-    """A program that does what some groups do, run as one."""
+    """Return a program that computes some groups merged into one."""
     merged = MergedGroup(groups)
     block = Block(arg_types=[value.type for value in merged.inputs])
     group = merged.to_operation()
@@ -234,44 +245,46 @@ def apply_plans(
     level: str,
     near: Sequence[SSAValue] = (),
 ) -> ModuleOp:
-    """A copy of a program, its parts groups with plans, and some values near."""
-    made = ProgramNodes(nodes.module.clone())
-    operations = list(made.operations)
-    kept = [_counterpart(nodes, made, value) for value in near]
+    """
+    Return a copy of a program with merged groups, their plans and resident values.
+    """
+    copy = ProgramNodes(nodes.module.clone())
+    operations = list(copy.operations)
+    retained = [_counterpart(nodes, copy, value) for value in near]
     for part in partition:
-        picked = [operations[number] for number in sorted(part)]
-        groups = [op for op in picked if isinstance(op, graph.GroupOp)]
+        selected = [operations[index] for index in sorted(part)]
+        groups = [op for op in selected if isinstance(op, graph.GroupOp)]
         if groups:
             group, results = _merge_groups(groups)
-            numbers = [n for n, each in enumerate(results) if each in kept]
-            kept = [
+            indices = [n for n, each in enumerate(results) if each in retained]
+            retained = [
                 group.results[results.index(each)] if each in results else each
-                for each in kept
+                for each in retained
             ]
-            group.plan = chosen[part].to_attribute(level, numbers)
-    sort_topologically(made.block)
-    return made.module
+            group.plan = chosen[part].to_attribute(level, indices)
+    sort_topologically(copy.block)
+    return copy.module
 
 
 def _counterpart(nodes: ProgramNodes, made: ProgramNodes, value: SSAValue) -> SSAValue:
     owner = value.owner
     assert isinstance(owner, Operation)
-    at = list(nodes.operations).index(owner)
+    index = list(nodes.operations).index(owner)
     results: list[SSAValue] = list(owner.results)
-    return made.operations[at].results[results.index(value)]
+    return made.operations[index].results[results.index(value)]
 
 
 def _merge_groups(
     groups: Sequence[graph.GroupOp],
 ) -> tuple[graph.GroupOp, list[SSAValue]]:
-    """One group in place of several, and the results that its own stand for."""
+    """Replace groups by one merged group; return it and the original results."""
     if len(groups) == 1:
         return groups[0], list(groups[0].results)
     merged = MergedGroup(groups)
-    one = merged.to_operation()
-    Rewriter.insert_op(one, InsertPoint.after(groups[-1]))
-    for old, new in zip(merged.results, one.results, strict=True):
+    group_op = merged.to_operation()
+    Rewriter.insert_op(group_op, InsertPoint.after(groups[-1]))
+    for old, new in zip(merged.results, group_op.results, strict=True):
         old.replace_all_uses_with(new)
     for group in reversed(groups):
         Rewriter.erase_op(group)
-    return one, list(merged.results)
+    return group_op, list(merged.results)

@@ -1,4 +1,4 @@
-"""Partition problems of known networks, and a roofline cost model of them."""
+"""Partition problems of known networks, and a roofline cost model for them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,26 +14,26 @@ from tlf.support.partition import (
 )
 
 HEAVY = 100
-"""Work from which on an operation counts as a contraction."""
+"""Minimum work of an operation that counts as a contraction."""
 
 
 @dataclass
 class ProblemBuilder:
-    """Puts a problem together; sizes are in kilobytes, work in cycles."""
+    """Builder of a problem; sizes are in kilobytes, work in cycles."""
 
     values: list[Value] = field(default_factory=list[Value])
     nodes: list[Node] = field(default_factory=list[Node])
     work: list[int] = field(default_factory=list[int])
 
     def add_input(self, size: int, label: str = "given") -> int:
-        """An input of the graph."""
+        """Add an input of the graph, and return its index."""
         self.values.append(Value(size, label=label))
         return len(self.values) - 1
 
     def add_operation(
         self, label: str, *operands: int, size: int, weights: int = 0
     ) -> int:
-        """An operation with one result; a contraction if it has weights."""
+        """Add an operation, a contraction if it has weights, and return its result."""
         if weights:
             operands = (*operands, self.add_input(weights, "weights"))
         self.values.append(Value(size))
@@ -44,7 +44,7 @@ class ProblemBuilder:
         return result
 
     def build_problem(self, output: int, capacity: int) -> Problem:
-        """The graph that returns a value."""
+        """Return the problem of the graph that returns the value `output`."""
         self.values[output] = replace(self.values[output], is_output=True)
         return Problem(tuple(self.nodes), tuple(self.values), capacity, siblings=True)
 
@@ -52,21 +52,22 @@ class ProblemBuilder:
 @dataclass
 class RooflineCosts(CostModel):
     """
-    Takes the longer of moving bytes and of the work of the operations, and a start for
-    each group. Of what is written inside of a group one of `parts` has to fit; each
-    part takes a start.
+    Cost model: maximum of transfer time and work, plus a start-up time per tile.
+
+    A group runs in `parts` tiles, one of which has to fit into memory; each tile takes
+    a start-up time.
     """
 
     problem: Problem
     work: Sequence[int]
     heavy: int = HEAVY
     most: int = 3
-    """Operations with `heavy` work or more that a group may have."""
+    """Maximum number of operations with at least `heavy` work in a group."""
     start: int = 20
     parts: Sequence[int] = (1, 4)
 
     def objection(self, group: int) -> str | None:
-        count = sum(self.work[number] >= self.heavy for number in members(group))
+        count = sum(self.work[index] >= self.heavy for index in members(group))
         if count <= self.most:
             return None
         return f"{count} contractions, expected at most {self.most}"
@@ -74,34 +75,34 @@ class RooflineCosts(CostModel):
     def options(self, group: int, context: Context) -> Sequence[Option]:
         size_of = self.problem.size_of
         read = written = work = 0
-        for number in members(group):
-            read |= self.problem.reads[number]
-            written |= self.problem.writes[number]
-            work += self.work[number]
+        for index in members(group):
+            read |= self.problem.reads[index]
+            written |= self.problem.writes[index]
+            work += self.work[index]
         loaded = read & ~written & ~context.resident
-        moved = size_of(loaded) + size_of(context.stored)
-        stays = size_of(context.retained | context.resident)
-        found: list[Option] = []
+        traffic = size_of(loaded) + size_of(context.stored)
+        resident = size_of(context.retained | context.resident)
+        candidates: list[Option] = []
         for part in self.parts:
-            footprint = stays + size_of(written) // part
+            footprint = resident + size_of(written) // part
             if footprint + context.occupied <= self.problem.capacity:
-                time = max(work, moved) + self.start * part
-                found.append(Option(time, moved, footprint, part))
-        return found
+                time = max(work, traffic) + self.start * part
+                candidates.append(Option(time, traffic, footprint, part))
+        return candidates
 
 
 def residual(blocks: int) -> tuple[Problem, Sequence[int]]:
-    """Bottlenecks with a skip, ten operations each, as in ResNet."""
+    """Return bottlenecks with a skip, ten operations each, as in ResNet."""
     graph = ProblemBuilder()
     x = graph.add_input(256)
     for _ in range(blocks):
         skip = x
-        for number, size in enumerate((64, 64, 256)):
+        for index, size in enumerate((64, 64, 256)):
             x = graph.add_operation(
-                "conv", x, size=size, weights=36 if number == 1 else 16
+                "conv", x, size=size, weights=36 if index == 1 else 16
             )
             x = graph.add_operation("norm", x, size=size)
-            if number < 2:
+            if index < 2:
                 x = graph.add_operation("relu", x, size=size)
         x = graph.add_operation(
             "relu", graph.add_operation("add", x, skip, size=256), size=256
@@ -110,7 +111,7 @@ def residual(blocks: int) -> tuple[Problem, Sequence[int]]:
 
 
 def u_net(stacked: int, depth: int = 4) -> tuple[Problem, Sequence[int]]:
-    """U-Nets one after the other, each with a skip for every level."""
+    """Return a sequence of U-Nets, each with a skip for every level."""
     graph = ProblemBuilder()
     x = graph.add_input(256)
 
@@ -138,7 +139,7 @@ def u_net(stacked: int, depth: int = 4) -> tuple[Problem, Sequence[int]]:
 
 
 def transformer(layers: int) -> tuple[Problem, Sequence[int]]:
-    """Layers of attention and of a feed-forward network, 20 operations each."""
+    """Return layers of attention and of a feed-forward network, 20 operations each."""
     graph = ProblemBuilder()
     x = graph.add_input(128)
     for _ in range(layers):
@@ -172,4 +173,4 @@ GRAPHS: Mapping[str, Callable[[int], tuple[Problem, Sequence[int]]]] = {
     "u-net": u_net,
     "transformer": transformer,
 }
-"""Graphs by name, each a function of how often its block is repeated."""
+"""Graphs by name; each is a function of the number of repeated blocks."""

@@ -25,18 +25,18 @@ def split_names(text: str) -> list[str]:
 
 
 def format_line(graph: str, blocks: int, strategy: str) -> str:
-    """One search, as a line of the table."""
+    """Run one search, and return its line of the table."""
     problem, work = GRAPHS[graph](blocks)
     start = process_time()
     result = search(problem, RooflineCosts(problem, work), strategy)
     seconds = process_time() - start
-    schedule, told = result.schedule, result.statistics
-    exact = "yes" if told.exact else "no"
+    schedule, statistics = result.schedule, result.statistics
+    exact = "yes" if statistics.exact else "no"
     return (
         f"{graph:12} {blocks:6} {len(problem.nodes):5} {strategy:10} "
         f"{schedule.time:9,} {schedule.bytes:8,} {len(schedule.steps):6} "
-        f"{told.states:7} {told.candidates:7} {told.queries:6} {exact:>5} "
-        f"{seconds:6.2f}"
+        f"{statistics.states:7} {statistics.candidates:7} {statistics.queries:6} "
+        f"{exact:>5} {seconds:6.2f}"
     )
 
 

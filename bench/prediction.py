@@ -4,10 +4,10 @@ Accuracy of the NPU cost model against the simulator, on the workloads of `zoo.p
     python bench/prediction.py
     python bench/prediction.py --target npu-tiny --only bottleneck
 
-Cycles are predicted by `tile-estimate-cycles` before there are buffers, addresses or
-instructions, from the loops over tiles that `npu-pipeline` chose, and simulated with
-the program that the rest of the pipeline makes of them. MB are 10^6 bytes from and to
-the outermost memory; `ms` is the time of the prediction.
+Cycles are estimated by `tile-estimate-cycles` from the tile loops selected by
+`npu-pipeline`, before buffers, addresses or instructions exist, and simulated with the
+program that the rest of the pipeline emits. MB are 10^6 bytes from and to the outermost
+memory; `ms` is the time of the estimate.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from tlf.planner.cost.program.cycle_estimate import CycleEstimate, estimate_func
 from tlf.runtime import npu
 
 BUFFERS = "convert-tile-to-mem"
-"""The first pass after what is predicted."""
+"""First pass after the estimate."""
 
 
 @dataclass(frozen=True)
 class PredictionRow:
-    """A workload at one size, with its channels divided, on a target."""
+    """Workload at one size, with its channels divided, on a target."""
 
     name: str
     size: int
@@ -61,9 +61,9 @@ class PredictionRow:
         return " ".join([*parts, self.dtype])
 
     def module(self) -> ModuleOp:
-        """The program, for the target."""
-        chosen = workload(self.name)
-        module = chosen.module(self.size, self.batch, self.dtype, self.divisor)
+        """Return the program, with the target attached."""
+        selected = workload(self.name)
+        module = selected.module(self.size, self.batch, self.dtype, self.divisor)
         load_target_spec(self.target).attach(module)
         return module
 
@@ -98,39 +98,39 @@ ROWS = (
 
 @dataclass(frozen=True)
 class CycleComparison:
-    """Predicted figures, and those of the simulator."""
+    """Estimated and simulated cycles and bytes."""
 
     predicted: CycleEstimate
     cycles: int
     bytes: int
     seconds: float
-    """Time of the prediction."""
+    """Time of the estimate."""
 
     @property
     def difference(self) -> float:
-        """By how many percent more was predicted."""
+        """Relative error of the estimated cycles, in percent."""
         return 100 * (self.predicted.cycles - self.cycles) / self.cycles
 
 
 def split_pipeline(target: TargetSpec) -> tuple[str, str]:
-    """The passes up to loops over tiles, and those from there on."""
+    """Return the passes up to tile loops, and the passes after them."""
     pipeline = pipelines_for(target)["npu-pipeline"]
     first, rest = pipeline.split(f",{BUFFERS},")
     return first, f"{BUFFERS},{rest}"
 
 
 def main_function(module: ModuleOp) -> func.FuncOp:
-    """The function that runs at every call."""
-    (found,) = (
+    """Return the function that runs on every call."""
+    (function,) = (
         op
         for op in module.ops
         if isinstance(op, func.FuncOp) and not is_preparation(op)
     )
-    return found
+    return function
 
 
 def compare_cycles(module: ModuleOp, first: str | None = None) -> CycleComparison:
-    """Compile a program, predict its time on the way, and simulate it at the end."""
+    """Compile a program, estimate its cycles from its tile loops, and simulate it."""
     target = TargetSpec.of(module)
     before, after = split_pipeline(target)
     context = new_context()
@@ -142,8 +142,8 @@ def compare_cycles(module: ModuleOp, first: str | None = None) -> CycleCompariso
     text = io.StringIO()
     NpuTarget().emit(context, module, text)
     report = npu.run(npu.parse(text.getvalue(), base_dir="."), {}, functional=False)
-    moved = report.traffic[target.outermost.name].payload
-    return CycleComparison(predicted, report.cycles, moved, seconds)
+    traffic = report.traffic[target.outermost.name].payload
+    return CycleComparison(predicted, report.cycles, traffic, seconds)
 
 
 def _run_pipeline(context: Context, module: ModuleOp, pipeline: str) -> None:
@@ -158,7 +158,7 @@ HEADER = (
 
 
 def format_line(title: str, target: str, found: CycleComparison) -> str:
-    """A line of the table."""
+    """Return a line of the table."""
     return "".join(
         [
             f"{title:<28}{target:<12}",
@@ -173,29 +173,29 @@ def format_line(title: str, target: str, found: CycleComparison) -> str:
 def compare_rows(
     rows: Sequence[PredictionRow],
 ) -> Iterator[tuple[PredictionRow, CycleComparison]]:
-    """Each workload with what was found of it."""
+    """Yield each workload with its comparison."""
     for row in rows:
         yield row, compare_cycles(row.module())
 
 
 class PredictionOptions(argparse.Namespace):
-    """The command line."""
+    """Command-line options."""
 
     target: str
     only: str
 
 
 def parse_arguments(arguments: Sequence[str] | None) -> PredictionOptions:
-    """The command line, read."""
+    """Parse the command line."""
     text = (__doc__ or "").strip().split("\n")[0]
     parser = argparse.ArgumentParser(prog="prediction", description=text)
-    parser.add_argument("--target", default="", help="those for this target alone")
+    parser.add_argument("--target", default="", help="only rows of this target")
     parser.add_argument("--only", default="", help="part of the names of workloads")
     return parser.parse_args(arguments, namespace=PredictionOptions())
 
 
 def print_table(options: PredictionOptions) -> None:
-    """Print a line for each workload, and how near all are."""
+    """Print a line for each workload, and a summary of the errors."""
     print(HEADER)
     rows = [
         row
@@ -203,15 +203,15 @@ def print_table(options: PredictionOptions) -> None:
         if options.only in row.title and options.target in ("", row.target)
     ]
     differences: list[float] = []
-    for row, found in compare_rows(rows):
-        print(format_line(row.title, row.target, found), flush=True)
-        differences.append(abs(found.difference))
+    for row, comparison in compare_rows(rows):
+        print(format_line(row.title, row.target, comparison), flush=True)
+        differences.append(abs(comparison.difference))
     if differences:
         print(f"median {median(differences):.2f}%, worst {max(differences):.2f}%")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command."""
+    """Run the command, and return the exit status."""
     try:
         print_table(parse_arguments(arguments))
     except (

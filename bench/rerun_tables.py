@@ -4,9 +4,9 @@ Rerun the commands of a page and replace their output.
     python bench/zoo_files.py build/zoo
     python bench/rerun_tables.py docs/evaluation.md --folder build/zoo --only targets
 
-A command is an indented line that starts with `tlf-`, with lines that continue it, and
-what it printed the next indented lines after an empty one. A command that prints
-nothing changes nothing, and is told.
+A command is an indented line that starts with `tlf-`, with its continuation lines; its
+output is the next block of indented lines after an empty line. A command without output
+leaves the page unchanged, and is reported.
 """
 
 from __future__ import annotations
@@ -28,39 +28,41 @@ Run: TypeAlias = Callable[[str], str]
 TABLE = re.compile(
     r"^    (?P<command>tlf-.*(?:\\\n.*)*)\n\n(?P<printed>(?:    .*\n?)+)", re.MULTILINE
 )
-"""A command of a page, and what it printed."""
+"""Command of a page, and its output."""
 
 
 def rewrite_page(text: str, run: Run, only: str = "") -> str:
-    """The page with what its commands print now, of those that contain some text."""
-    for found in reversed(list(TABLE.finditer(text))):
-        command = " ".join(found["command"].replace("\\\n", " ").split())
+    """Return the page with the new output of the commands that contain `only`."""
+    for match in reversed(list(TABLE.finditer(text))):
+        command = " ".join(match["command"].replace("\\\n", " ").split())
         if only in command and (printed := run(command).rstrip()):
-            made = [f"    {line}".rstrip() for line in printed.splitlines()]
-            start, end = found.span("printed")
-            text = text[:start] + "\n".join(made) + "\n" + text[end:]
+            lines = [f"    {line}".rstrip() for line in printed.splitlines()]
+            start, end = match.span("printed")
+            text = text[:start] + "\n".join(lines) + "\n" + text[end:]
     return text
 
 
 def _make_runner(folder: Path) -> Run:
-    """Runs the tools that are installed beside this Python."""
+    """Return a runner of the tools that are installed beside this Python."""
     scripts = str(Path(sys.executable).parent)
     path = os.pathsep.join((scripts, os.environ.get("PATH", "")))
 
     def run(command: str) -> str:
         print(command, flush=True)
         name, *rest = command.split()
-        done = subprocess.run(
+        process = subprocess.run(
             [which(name, path=path) or name, *rest],
             cwd=folder,
             capture_output=True,
             text=True,
             check=False,
         )
-        if not done.stdout:
-            print(f"error: it printed nothing\n{done.stderr}", file=sys.stderr)
+        if not process.stdout:
+            print(
+                f"error: expected output, got none\n{process.stderr}", file=sys.stderr
+            )
             return ""
-        return done.stdout.rstrip("\n") + "\n" + done.stderr
+        return process.stdout.rstrip("\n") + "\n" + process.stderr
 
     return run
 
@@ -69,12 +71,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Rewrite a page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("page", type=Path)
-    parser.add_argument("--folder", type=Path, default=Path(), help="to run them in")
-    parser.add_argument("--only", default="", help="text that commands contain")
+    parser.add_argument("--folder", type=Path, default=Path(), help="working directory")
+    parser.add_argument("--only", default="", help="substring of commands")
     options = parser.parse_args(arguments)
     text = options.page.read_text(encoding="utf-8")
-    made = rewrite_page(text, _make_runner(options.folder), options.only)
-    options.page.write_text(made, encoding="utf-8")
+    updated = rewrite_page(text, _make_runner(options.folder), options.only)
+    options.page.write_text(updated, encoding="utf-8")
 
 
 if __name__ == "__main__":

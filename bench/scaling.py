@@ -4,9 +4,10 @@ Growth of compile time with program size, step by step.
     python bench/scaling.py
     python bench/scaling.py --programs chain,shared --sizes 1000,4000 --runs 3
 
-A step that takes linear time has the same figure for every size. The last column is the
-factor by which the figure grows when the program doubles: 1.00 is linear, 2.00 is
-quadratic. Times are CPU seconds with the garbage collector off, the least of all runs.
+Times are microseconds per operation, so a step of linear time has the same time for
+every size. The last column is the factor of growth when the program doubles: 1.00 is
+linear, 2.00 is quadratic. Times are CPU times with the garbage collector off, the
+minimum of all runs.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ SIZES = (1000, 2000, 5000, 10000, 50000)
 
 
 def growth(sizes: Sequence[int], figures: Sequence[float]) -> float:
-    """The factor per doubling between the first and the last figure."""
+    """Return the growth factor per doubling between the first and the last time."""
     doublings = log2(sizes[-1] / sizes[0])
     if doublings == 0 or figures[0] <= 0:
         return 1.0
@@ -30,10 +31,10 @@ def growth(sizes: Sequence[int], figures: Sequence[float]) -> float:
 
 
 def format_report(name: str, sizes: Sequence[int], runs: int) -> list[str]:
-    """The table of one program; large sizes run once."""
-    found = [best_of(name, size, runs if size < 10000 else 1) for size in sizes]
+    """Return the table of one program; large sizes run once."""
+    results = [best_of(name, size, runs if size < 10000 else 1) for size in sizes]
     return format_table(
-        name, [count for count, _ in found], [each for _, each in found]
+        name, [count for count, _ in results], [each for _, each in results]
     )
 
 
@@ -41,7 +42,7 @@ def format_table(
     name: str, counts: Sequence[int], found: Sequence[Mapping[str, float]]
 ) -> list[str]:
     """
-    Microseconds per operation of each step, a column for each count of operations.
+    Return the microseconds per operation of each step, a column per operation count.
     """
     title = "".join(f"{count:>10,}" for count in counts)
     lines = [f"{name + ', operations':26}{title}  doubling"]
@@ -56,7 +57,7 @@ def format_table(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().split("\n")[0])
     parser.add_argument("--programs", default=",".join(PROGRAMS))
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)))

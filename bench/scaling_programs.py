@@ -1,4 +1,4 @@
-"""Generate programs of any number of operations, to see how compile time grows."""
+"""Generator of programs of any number of operations, to measure compile-time growth."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ ARGUMENTS = (
 
 @dataclass(frozen=True)
 class Program:
-    """A function as text, and how many operations it has."""
+    """Function as text, with its number of operations."""
 
     text: str
     operations: int
 
 
 def _build_function(lines: list[str], result: str) -> Program:
-    """A function of a body of one operation, or the end of a region, per line."""
+    """
+    Return a function; each line of its body is an operation or the end of a region.
+    """
     body = "\n".join(f"  {line}" for line in lines)
     text = (
         f"func.func @f({ARGUMENTS}) -> {MATRIX} {{\n{body}\n"
@@ -37,14 +39,14 @@ def _take(lines: Iterator[str], count: int) -> list[str]:
 
 
 def chain(operations: int) -> Program:
-    """Elementwise operations in one line, each using the one before."""
+    """Return a chain of elementwise operations."""
 
     def lines() -> Iterator[str]:
         last = "%x"
-        for number in range(operations):
-            kind = number % 4
+        for index in range(operations):
+            kind = index % 4
             if kind == 3:
-                yield f"%{number} = graph.tanh {last} : {MATRIX}"
+                yield f"%{index} = graph.tanh {last} : {MATRIX}"
             else:
                 name, operand, type_ = (
                     ("add", "%b", "tensor<64xf32>"),
@@ -52,16 +54,16 @@ def chain(operations: int) -> Program:
                     ("sub", "%c", "tensor<64x1xf32>"),
                 )[kind]
                 yield (
-                    f"%{number} = graph.{name} {last}, {operand} : "
+                    f"%{index} = graph.{name} {last}, {operand} : "
                     f"({MATRIX}, {type_}) -> {MATRIX}"
                 )
-            last = f"%{number}"
+            last = f"%{index}"
 
     return _build_function(_take(lines(), operations), f"%{operations - 1}")
 
 
 def _layer(source: str, number: int) -> list[str]:
-    """A matrix product with its bias and an activation."""
+    """Return a matrix product with a bias and an activation."""
     return [
         f"%m{number} = graph.matmul {source}, %w : ({MATRIX}, {MATRIX}) -> {MATRIX}",
         f"%a{number} = graph.add %m{number}, %b : ({MATRIX}, tensor<64xf32>) -> "
@@ -73,28 +75,28 @@ def _layer(source: str, number: int) -> list[str]:
 
 
 def layers(operations: int) -> Program:
-    """Matrix products with elementwise tails, one layer after the other."""
+    """Return a chain of matrix products with elementwise tails."""
     count = max(1, operations // 4)
     lines = [
         line
-        for number in range(count)
-        for line in _layer(f"%y{number - 1}" if number else "%x", number)
+        for index in range(count)
+        for line in _layer(f"%y{index - 1}" if index else "%x", index)
     ]
     return _build_function(lines, f"%y{count - 1}")
 
 
 def wide(operations: int) -> Program:
-    """Layers beside each other, each on an input of its own, and their sum."""
+    """Return independent layers, each on its own input, and their sum."""
     count = max(1, operations // 6)
     lines: list[str] = []
-    for number in range(count):
-        value = f"dense<{number + 1}.0> : {MATRIX}"
-        lines.append(f"%k{number} = graph.constant {value}")
+    for index in range(count):
+        value = f"dense<{index + 1}.0> : {MATRIX}"
+        lines.append(f"%k{index} = graph.constant {value}")
         lines.append(
-            f"%s{number} = graph.add %x, %k{number} : ({MATRIX}, {MATRIX}) -> {MATRIX}"
+            f"%s{index} = graph.add %x, %k{index} : ({MATRIX}, {MATRIX}) -> {MATRIX}"
         )
-        lines += _layer(f"%s{number}", number)
-    terms = [f"%y{number}" for number in range(count)]
+        lines += _layer(f"%s{index}", index)
+    terms = [f"%y{index}" for index in range(count)]
     sums = 0
     while len(terms) > 1:
         left, right, *terms = terms
@@ -107,7 +109,9 @@ def wide(operations: int) -> Program:
 
 
 def _loop(source: str, number: int, low: str, high: str, body: list[str]) -> list[str]:
-    """A parallel loop over strips; `body` makes `%v{number}` of `%u{number}`."""
+    """
+    Return a parallel loop over strips; `body` computes `%v{number}` from `%u{number}`.
+    """
     return [
         f"%e{number} = tile.empty : {MATRIX}",
         f"%y{number} = tile.while (%i{number} = {low} to {high} step 16) parallel "
@@ -122,25 +126,25 @@ def _loop(source: str, number: int, low: str, high: str, body: list[str]) -> lis
 
 
 def loops(operations: int) -> Program:
-    """Loops over tiles with a body, each reading what the one before wrote."""
+    """
+    Return a chain of loops over tiles, each reading the result of the previous loop.
+    """
     count = max(1, operations // 9)
     lines: list[str] = []
-    for number in range(count):
+    for index in range(count):
         body = [
-            f"%a{number} = graph.tanh %u{number} : {TILE}",
-            f"%b{number} = graph.add %a{number}, %u{number} : ({TILE}, {TILE}) -> "
-            f"{TILE}",
-            f"%c{number} = graph.relu %b{number} : {TILE}",
-            f"%v{number} = graph.mul %c{number}, %u{number} : ({TILE}, {TILE}) -> "
-            f"{TILE}",
+            f"%a{index} = graph.tanh %u{index} : {TILE}",
+            f"%b{index} = graph.add %a{index}, %u{index} : ({TILE}, {TILE}) -> {TILE}",
+            f"%c{index} = graph.relu %b{index} : {TILE}",
+            f"%v{index} = graph.mul %c{index}, %u{index} : ({TILE}, {TILE}) -> {TILE}",
         ]
-        source = f"%y{number - 1}" if number else "%x"
-        lines += _loop(source, number, "0", "64", body)
+        source = f"%y{index - 1}" if index else "%x"
+        lines += _loop(source, index, "0", "64", body)
     return _build_function(lines, f"%y{count - 1}")
 
 
 def shared_operands(operations: int) -> Program:
-    """Loops that all use the same bounds and constants, and the same weights."""
+    """Return loops that all use the same bounds, constants and weights."""
     count = max(1, operations // 7)
     weights = "tensor<16x64xf32>"
     numbers = ", ".join(f"{column}.5" for column in range(64))
@@ -151,28 +155,27 @@ def shared_operands(operations: int) -> Program:
         f"%k = graph.constant dense<[{', '.join([f'[{numbers}]'] * 16)}]> : {weights}",
         f"%near = tile.slice %k[0, 0] : {weights} -> {TILE}",
     ]
-    for number in range(count):
+    for index in range(count):
         body = [
-            f"%a{number} = graph.add %u{number}, %one : ({TILE}, {TILE}) -> {TILE}",
-            f"%v{number} = graph.mul %a{number}, %near : ({TILE}, {TILE}) -> {TILE}",
+            f"%a{index} = graph.add %u{index}, %one : ({TILE}, {TILE}) -> {TILE}",
+            f"%v{index} = graph.mul %a{index}, %near : ({TILE}, {TILE}) -> {TILE}",
         ]
-        source = f"%y{number - 1}" if number else "%x"
-        lines += _loop(source, number, "%low", "%high", body)
+        source = f"%y{index - 1}" if index else "%x"
+        lines += _loop(source, index, "%low", "%high", body)
     return _build_function(lines, f"%y{count - 1}")
 
 
 def body(operations: int) -> Program:
-    """One loop over tiles with a long body, each operation using the one before."""
+    """Return one loop over tiles whose long body is a chain of operations."""
     steps: list[str] = []
     last, count = "%u0", max(1, (operations - 6) // 3)
-    for number in range(count):
+    for index in range(count):
         steps += [
-            f"%s{number} = tile.slice %w[%i0, {number}] : {MATRIX} -> {TILE}",
-            f"%t{number} = graph.tanh {last} : {TILE}",
-            f"%p{number} = graph.add %t{number}, %s{number} : ({TILE}, {TILE}) -> "
-            f"{TILE}",
+            f"%s{index} = tile.slice %w[%i0, {index}] : {MATRIX} -> {TILE}",
+            f"%t{index} = graph.tanh {last} : {TILE}",
+            f"%p{index} = graph.add %t{index}, %s{index} : ({TILE}, {TILE}) -> {TILE}",
         ]
-        last = f"%p{number}"
+        last = f"%p{index}"
     steps[-1] = steps[-1].replace(f"%p{count - 1} =", "%v0 =")
     return _build_function(_loop("%x", 0, "0", "64", steps), "%y0")
 
@@ -185,7 +188,7 @@ PROGRAMS: Mapping[str, Callable[[int], Program]] = {
     "shared": shared_operands,
     "body": body,
 }
-"""By name, what makes a program of about so many operations."""
+"""Generators by name; the argument is the approximate number of operations."""
 
 GRAPH = frozenset({"chain", "layers", "wide"})
-"""The programs of whole tensors."""
+"""Names of the programs on whole tensors."""

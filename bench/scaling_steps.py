@@ -1,4 +1,4 @@
-"""Time each step of the compiler by itself."""
+"""Timing of each step of the compiler."""
 
 from __future__ import annotations
 
@@ -36,26 +36,26 @@ class Clock:
 
     @contextmanager
     def measure(self, step: str) -> Generator[None]:
-        """Count what runs inside, with the garbage collector off."""
+        """Add the CPU time of the body to a step, with the garbage collector off."""
         gc.collect()
         gc.disable()
         start = process_time()
         try:
             yield
         finally:
-            spent = process_time() - start
+            elapsed = process_time() - start
             gc.enable()
-            self.seconds[step] = self.seconds.get(step, 0.0) + spent
+            self.seconds[step] = self.seconds.get(step, 0.0) + elapsed
 
 
 def pipeline(name: str) -> tuple[ModulePass, ...]:
-    """The passes that a program, by its name, is taken through."""
+    """Return the passes that are timed on the program `name`."""
     steps = [CLEAN, TILED, MEMORY] if name in GRAPH else [CLEAN, MEMORY]
     return build_passes(",".join(steps), PASSES, PIPELINES)
 
 
 def time_steps(name: str, program: Program) -> Seconds:
-    """CPU seconds of every step for a program of `PROGRAMS`, by its name."""
+    """Return the CPU seconds of every step for the program `name` of `PROGRAMS`."""
     clock = Clock()
     context, module = time_parsers(clock, program)
     with clock.measure("print"):
@@ -72,19 +72,19 @@ def time_steps(name: str, program: Program) -> Seconds:
 
 
 def time_parsers(clock: Clock, program: Program) -> tuple[Context, ModuleOp]:
-    """Read a program with xDSL's parser and with TLF's; return what TLF's read."""
-    context, plain = new_context(), new_context()
-    for each in (context, plain):
+    """Parse a program with xDSL's parser and with TLF's; return the module of TLF's."""
+    context, xdsl_context = new_context(), new_context()
+    for each in (context, xdsl_context):
         _load_dialects(each)
     with clock.measure("parse, xDSL's own"):
-        Parser(plain, program.text, "program.mlir").parse_module()
+        Parser(xdsl_context, program.text, "program.mlir").parse_module()
     with clock.measure("parse"):
         module = parse(context, Source(program.text, "program.mlir"))
     return context, module
 
 
 def _load_dialects(context: Context) -> None:
-    """Load the dialects of all programs, which happens once per process."""
+    """Load the dialects of all programs; a context loads each dialect only once."""
     for dialect in ("func", "arith", "graph", "tile"):
         context.load_registered_dialect(dialect)
 
@@ -98,12 +98,14 @@ def _verify(clock: Clock, module: ModuleOp) -> None:
 
 def best_of(name: str, operations: int, runs: int) -> tuple[int, Mapping[str, float]]:
     """
-    The operations of a program of about so many, and microseconds per operation of each
-    step, the least of several runs.
+    Return the number of operations of a program, and the time of each step.
+
+    The program has about `operations` operations. Times are microseconds per operation,
+    the minimum of several runs.
     """
     program = PROGRAMS[name](operations)
     best: Seconds = {}
-    # What is there already is not looked through at each step.
+    # Exclude existing objects from the collection before each step.
     gc.freeze()
     for _ in range(runs):
         for step, seconds in time_steps(name, program).items():

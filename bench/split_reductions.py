@@ -4,11 +4,11 @@ Kernel time on a GPU of reductions with few results.
     python bench/split_reductions.py
     python bench/split_reductions.py decode product --autotune
 
-Reductions are compiled by TLF, by TLF without split-K, by Inductor and not at all;
-times are those of all kernels of a call together. `floor` is the time that the bytes of
-inputs and results take at 4.8 TB/s, those of an H200. Tensors are in bf16. Errors are
-distances from the same in f32, in multiples of those of PyTorch in bf16, or of the
-least that is told apart.
+Reductions are compiled by TLF, by TLF without split-K, by Inductor, and run eagerly;
+times are sums over all kernels of a call. `floor` is the time to move the bytes of
+inputs and results at 4.8 TB/s, the bandwidth of an H200. Tensors are in bf16. Errors
+are distances from the result in f32, as multiples of the eager distance in bf16, or of
+2^-8 times the norm of the result if that is larger.
 """
 
 from __future__ import annotations
@@ -28,33 +28,33 @@ from tlf.compiler.api.torch_backend import tlf
 from tlf.passes.graph.reassociate.change_evaluation import ChangeEvaluator
 
 BANDWIDTH = 4.8e6
-"""Bytes in a microsecond."""
+"""Memory bandwidth in bytes per microsecond."""
 
 Form = Callable[..., Tensor]
 
 
 def product(x: Tensor, weight: Tensor) -> Tensor:
-    """A product of few rows."""
+    """Matrix product with few results."""
     return x @ weight
 
 
 def softmax(x: Tensor) -> Tensor:
-    """Probabilities of many words."""
+    """Softmax of long rows."""
     return T.softmax(x, -1)
 
 
 def total(x: Tensor) -> Tensor:
-    """The sum of all."""
+    """Sum of all elements."""
     return x.sum(dtype=T.float32)
 
 
 def norm(x: Tensor) -> Tensor:
-    """The length of a vector."""
+    """Euclidean norm of a vector."""
     return T.linalg.vector_norm(x, dtype=T.float32)
 
 
 def column_sums(x: Tensor) -> Tensor:
-    """As the gradient of a bias is."""
+    """Sums of columns, as in the gradient of a bias."""
     return x.sum(0)
 
 
@@ -77,13 +77,13 @@ CASES: Mapping[str, tuple[Form, Sequence[Sequence[int]]]] = {
 
 
 def compile_form(form: Form, backend: object, mode: str | None = None) -> Any:
-    """A form, compiled for the shapes that it is called with."""
+    """Return a form, compiled for static shapes."""
     T._dynamo.reset()
     return T.compile(form, backend=backend, mode=mode, dynamic=False)
 
 
 def kernel_time(run: Callable[[], object], calls: int = 20) -> tuple[float, int]:
-    """The microseconds of a call's kernels, and how many these are."""
+    """Return the microseconds of the kernels of a call, and their number."""
     for _ in range(5):
         run()
     T.cuda.synchronize()
@@ -92,46 +92,50 @@ def kernel_time(run: Callable[[], object], calls: int = 20) -> tuple[float, int]
         for _ in range(calls):
             run()
         T.cuda.synchronize()
-    found = profile.key_averages()
-    spent = sum(each.self_device_time_total for each in found)
-    return spent / calls, round(sum(e.count for e in found if e.device_time) / calls)
+    events = profile.key_averages()
+    microseconds = sum(each.self_device_time_total for each in events)
+    return microseconds / calls, round(
+        sum(e.count for e in events if e.device_time) / calls
+    )
 
 
 def format_line(name: str, mode: str | None) -> str:
-    """A row of the table."""
+    """Return a row of the table."""
     form, shapes = CASES[name]
     T.manual_seed(0)
     inputs = [T.randn(*shape, dtype=T.bfloat16, device="cuda") for shape in shapes]
-    right, eager = form(*(each.float() for each in inputs)), form(*inputs).float()
+    reference, eager = form(*(each.float() for each in inputs)), form(*inputs).float()
     with_tlf = compile_form(form, tlf)
-    found = with_tlf(*inputs).float()
+    result = with_tlf(*inputs).float()
     times = [kernel_time(lambda: with_tlf(*inputs))]
     with patch.object(ChangeEvaluator, "saved_cycles", return_value=0):
-        whole = compile_form(form, tlf)
-        times.append(kernel_time(lambda: whole(*inputs)))
+        without_split = compile_form(form, tlf)
+        times.append(kernel_time(lambda: without_split(*inputs)))
     inductor = compile_form(form, "inductor", mode)
     times.append(kernel_time(lambda: inductor(*inputs)))
     times.append(kernel_time(lambda: form(*inputs)))
-    moved = sum(each.nbytes for each in inputs) + found.numel() * 2
-    least = 2.0**-8 * right.norm()
-    error = float((found - right).norm() / T.maximum((eager - right).norm(), least))
-    shown = "".join(f"{time:>9,.1f} {count:>2}" for time, count in times)
-    return f"{name:<16}{moved / BANDWIDTH:>9,.1f}{shown}{error:>8.2f}x"
+    traffic = sum(each.nbytes for each in inputs) + result.numel() * 2
+    resolution = 2.0**-8 * reference.norm()
+    error = float(
+        (result - reference).norm() / T.maximum((eager - reference).norm(), resolution)
+    )
+    columns = "".join(f"{time:>9,.1f} {count:>2}" for time, count in times)
+    return f"{name:<16}{traffic / BANDWIDTH:>9,.1f}{columns}{error:>8.2f}x"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command."""
+    """Run the command, and return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().split("\n")[0])
     parser.add_argument("names", nargs="*", default=list(CASES))
     parser.add_argument("--autotune", action="store_true")
-    found = parser.parse_args(arguments)
-    if not are_known(found.names, CASES) or lacks_gpu(__file__):
+    options = parser.parse_args(arguments)
+    if not are_known(options.names, CASES) or lacks_gpu(__file__):
         return 1
-    mode = "max-autotune-no-cudagraphs" if found.autotune else None
-    heads = ("TLF us", "whole", "Inductor", "eager")
-    shown = "".join(f"{head:>12}" for head in heads)
-    print(f"{'':<16}{'floor':>9}{shown}{'error':>9}")
-    for name in found.names:
+    mode = "max-autotune-no-cudagraphs" if options.autotune else None
+    headings = ("TLF us", "whole", "Inductor", "eager")
+    header = "".join(f"{head:>12}" for head in headings)
+    print(f"{'':<16}{'floor':>9}{header}{'error':>9}")
+    for name in options.names:
         print(format_line(name, mode), flush=True)
     return 0
 

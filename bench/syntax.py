@@ -21,7 +21,7 @@ from tlf.compiler.driver.universe import TLF_UNIVERSE
 from tlf.support.affine.mixed_offsets import IntArray
 
 DIALECTS = ("graph", "tile", "mem", "npu", "triton")
-"""In the order in which a program meets them."""
+"""Dialects with a page, in the order of lowering."""
 
 SPELLED = (
     (r"functional-type\(operands, results\)", "(types) -> type"),
@@ -34,45 +34,45 @@ SPELLED = (
 
 HEAD = """# Operations of {name}
 
-What each operation means, with an example; where it has a declared syntax, that, with
-its clauses in order, and what stands for those that are left out. It is made of the
+Semantics of each operation, with an example; the declared syntax, if there is one, with
+its clauses in order; and the default values of optional clauses. Generated from the
 operations by `python bench/syntax.py docs`; [operations.md](operations.md) lists them
 by family."""
 
 
 def render_pages() -> dict[str, str]:
-    """The text of each page, by its file."""
-    known = TLF_UNIVERSE.all_dialects
-    return {f"syntax-{name}.md": render_page(known[name]()) for name in DIALECTS}
+    """Return the text of each page, by file name."""
+    dialects = TLF_UNIVERSE.all_dialects
+    return {f"syntax-{name}.md": render_page(dialects[name]()) for name in DIALECTS}
 
 
 def render_page(dialect: Dialect) -> str:
-    """The page of a dialect."""
+    """Return the page of a dialect."""
     head = HEAD.format(name=f"`{dialect.name}`")
     return "\n\n".join([head, *render_entries(dialect)]) + "\n"
 
 
 def render_entries(dialect: Dialect) -> Iterator[str]:
-    """Yield the section of the page on each operation."""
+    """Yield the section of each operation."""
     for op in sorted(dialect.operations, key=lambda op: op.name):
         parts = (f"## `{op.name}`", text_of(op), syntax_of(op), defaults_of(op))
         yield "\n\n".join(part for part in parts if part)
 
 
 def text_of(op: type[Operation]) -> str:
-    """The docstring of an operation."""
+    """Return the docstring of an operation."""
     return inspect.getdoc(op) or ""
 
 
 def syntax_of(op: type[Operation]) -> str:
-    """The declared syntax of an operation, if it has one."""
+    """Return the declared syntax of an operation, or an empty string."""
     if not issubclass(op, IRDLOperation):
         return ""
     definition = op.get_irdl_definition()
     if (text := definition.assembly_format) is None:
         return ""
-    for pattern, told in SPELLED:
-        text = re.sub(pattern, told, text)
+    for pattern, spelling in SPELLED:
+        text = re.sub(pattern, spelling, text)
     for name, each in definition.properties.items():
         if each.constr == BaseAttr(UnitAttr):
             text = text.replace(f"{name} ${name}", name)
@@ -81,27 +81,27 @@ def syntax_of(op: type[Operation]) -> str:
 
 
 def defaults_of(op: type[Operation]) -> str:
-    """Return the default values of clauses of an operation that may be left out."""
+    """Return the default values of the optional clauses of an operation."""
     if not issubclass(op, IRDLOperation):
         return ""
     properties = op.get_irdl_definition().properties.items()
-    told = [
+    defaults = [
         f"`{name} {_format_attribute(each.default_value)}`"
         for name, each in properties
         if each.default_value is not None
     ]
-    return f"Unless given: {', '.join(told)}." if told else ""
+    return f"Unless given: {', '.join(defaults)}." if defaults else ""
 
 
 def _format_attribute(value: Attribute) -> str:
-    """An attribute as a clause has it."""
+    """Return an attribute as spelled in a clause."""
     if isinstance(value, DenseArrayBase):
         return str(list(cast(IntArray, value).get_values()))
     return str(value).partition(" : ")[0]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().split("\n")[0])
     parser.add_argument("folder", type=Path, help="where the pages are written")
     folder = parser.parse_args(arguments).folder

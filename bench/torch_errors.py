@@ -11,7 +11,7 @@ from torch_model import T
 
 
 def tensors_of(value: Any) -> Iterator[Tensor]:
-    """The tensors of a result, in order."""
+    """Yield the tensors of a result, in order."""
     if isinstance(value, Tensor):
         yield value
         return
@@ -21,21 +21,24 @@ def tensors_of(value: Any) -> Iterator[Tensor]:
 
 
 PART = 1 << 26
-"""The most elements that are widened at a time."""
+"""Maximum number of elements that are converted to f64 at a time."""
 
 
 def relative_error(found: Any, exact: Any) -> float:
-    """The greatest relative error of the tensors of a result; absolute if it is 0."""
+    """
+    Return the maximum relative error of the tensors of a result; absolute if exact is
+    0.
+    """
     pairs = zip(tensors_of(found), tensors_of(exact), strict=True)
-    return max(_norm_error(mine, theirs) for mine, theirs in pairs)
+    return max(_norm_error(actual, reference) for actual, reference in pairs)
 
 
 def _norm_error(found: Tensor, exact: Tensor) -> float:
-    """The norm of the difference over that of what is exact."""
+    """Return the norm of the difference divided by the norm of the exact tensor."""
     distance = length = 0.0
-    parts = (T.split(each.reshape(-1), PART) for each in (found, exact))
-    for mine, theirs in zip(*parts, strict=True):
-        wide = theirs.to(mine.device, T.float64)
-        distance = math.hypot(distance, float(T.norm(mine.double() - wide)))
-        length = math.hypot(length, float(T.norm(wide)))
+    chunks = (T.split(each.reshape(-1), PART) for each in (found, exact))
+    for actual, reference in zip(*chunks, strict=True):
+        widened = reference.to(actual.device, T.float64)
+        distance = math.hypot(distance, float(T.norm(actual.double() - widened)))
+        length = math.hypot(length, float(T.norm(widened)))
     return distance / (length or 1)

@@ -1,4 +1,4 @@
-"""A network of PyTorch at several sizes, with random weights."""
+"""Networks of PyTorch at several sizes, with random weights."""
 
 from __future__ import annotations
 
@@ -10,41 +10,42 @@ import torch
 from torch import Tensor, nn
 
 T: Any = torch
-"""The library for calls whose types it does not say."""
+"""PyTorch, untyped for calls without type annotations."""
 
 
 class Network(nn.Module):
-    """A network that knows what it takes."""
+    """Network with example arguments."""
 
     def example(self) -> tuple[Any, ...]:
-        """Random arguments, in f32 where they are floats."""
+        """Return random arguments; floating-point tensors are in f32."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class Model:
-    """A network, of its real size unless `make` is told otherwise."""
+    """Network that `make` builds at its published size, unless sizes are passed."""
 
     name: str
     make: Callable[..., Network]
     small: Mapping[str, Any]
-    """The sizes that run in a second on the reference."""
+    """Sizes that run in a second on the reference."""
     tiny: Mapping[str, Any]
-    """The sizes that differ from `small` where programs run on a simulator."""
+    """Sizes for a simulator that differ from `small`."""
 
     def sizes(self, size: str) -> dict[str, Any]:
-        """The arguments of `make` for `full`, `small` or `tiny`."""
-        chosen = {
+        """Return the arguments of `make` for `full`, `small` or `tiny`."""
+        options = {
             "full": {},
             "small": self.small,
             "tiny": {**self.small, **self.tiny},
         }
-        return dict(chosen[size])
+        return dict(options[size])
 
     def build(self, size: str, **changes: Any) -> tuple[Network, tuple[Any, ...]]:
         """
-        The network in evaluation mode with random weights, and arguments. `changes` are
-        arguments of `make` that differ from those of the size.
+        Return the network in evaluation mode with random weights, and its arguments.
+
+        `changes` override the arguments of `make` of the size.
         """
         T.manual_seed(0)
         network = self.make(**{**self.sizes(size), **changes}).eval()
@@ -54,8 +55,10 @@ class Model:
 
 def randomise(module: nn.Module) -> None:
     """
-    Draw all parameters and statistics. Products keep the scale of what they take, and
-    nothing is 0 or 1 as it is at the start of a training.
+    Randomise all parameters and statistics.
+
+    Products preserve the scale of their inputs. No parameter keeps its initial value of
+    0 or 1.
     """
     with torch.no_grad():
         for name, parameter in module.named_parameters():
@@ -68,14 +71,14 @@ def randomise(module: nn.Module) -> None:
 
 
 def _draw_weight(name: str, parameter: Tensor) -> Tensor:
-    drawn: Tensor = T.randn(parameter.shape)
+    sample: Tensor = T.randn(parameter.shape)
     if parameter.ndim > 1:
-        return drawn / max(parameter[0].numel(), 1) ** 0.5
-    return drawn / 5 if "bias" in name else 1 + drawn / 5
+        return sample / max(parameter[0].numel(), 1) ** 0.5
+    return sample / 5 if "bias" in name else 1 + sample / 5
 
 
 def cast_all(value: Any, dtype: torch.dtype) -> Any:
-    """Arguments with the tensors of floats among them in another dtype."""
+    """Convert the floating-point tensors among arguments to another dtype."""
     if isinstance(value, Tensor):
         return value.to(dtype) if value.is_floating_point() else value
     if isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""The networks of PyTorch that tests and benchmarks compile."""
+"""Networks of PyTorch that tests and benchmarks compile."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from torch_model import Model, Network, T
 
 
 class Attention(nn.Module):
-    """Multi-head attention, written out or by the function that PyTorch has for it."""
+    """Multi-head attention, written out or by PyTorch's attention function."""
 
     def __init__(self, width: int, heads: int, is_fused: bool, dropout: float) -> None:
         super().__init__()
@@ -24,7 +24,7 @@ class Attention(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def split(self, x: Tensor) -> Tensor:
-        """The heads as an axis before that of tokens."""
+        """Return the tensor with heads as an axis before the tokens."""
         batch, tokens, width = x.shape
         rows = x.view(batch, tokens, self.heads, width // self.heads)
         return rows.transpose(1, 2)
@@ -34,17 +34,17 @@ class Attention(nn.Module):
             self.split(project(x)) for project in (self.query, self.key, self.value)
         )
         if self.is_fused:
-            found = functional.scaled_dot_product_attention(query, key, value, bias)
+            heads = functional.scaled_dot_product_attention(query, key, value, bias)
         else:
             scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
             scores = scores if bias is None else scores + bias
-            found = self.dropout(T.softmax(scores, dim=-1)) @ value
-        joined = found.transpose(1, 2).contiguous().view(x.shape)
-        return self.output(joined)
+            heads = self.dropout(T.softmax(scores, dim=-1)) @ value
+        merged = heads.transpose(1, 2).contiguous().view(x.shape)
+        return self.output(merged)
 
 
 class PreNormLayer(nn.Module):
-    """x + attention(norm(x)), then the same with an MLP."""
+    """Residual attention and residual MLP, each after a layer norm."""
 
     def __init__(
         self, width: int, heads: int, is_fused: bool, gelu: str = "tanh"
@@ -67,7 +67,7 @@ class PreNormLayer(nn.Module):
 
 
 class TransformerLayer(Network):
-    """One layer on a sequence."""
+    """Pre-norm transformer layer on a sequence."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class TransformerLayer(Network):
 
 
 class Vit(Network):
-    """ViT-B/16: an image cut into patches, a token for the class before them."""
+    """ViT-B/16: an image split into patches, after a class token."""
 
     def __init__(
         self,
@@ -122,7 +122,7 @@ class Vit(Network):
 
 
 class EncoderLayer(Network):
-    """The layer that PyTorch has, with a mask of what is padding."""
+    """PyTorch's encoder layer, with a mask of the padding."""
 
     def __init__(self, width: int = 512, heads: int = 8, tokens: int = 512) -> None:
         super().__init__()

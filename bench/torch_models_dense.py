@@ -1,4 +1,4 @@
-"""DenseNet: each layer reads the outputs of all layers before it."""
+"""DenseNet: each layer reads the outputs of all earlier layers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from torch_model import Model, Network, T
 
 
 class DenseLayer(nn.Module):
-    """Few new channels, by a 3x3 convolution of what a 1x1 makes of all before."""
+    """
+    1x1 convolution of all earlier outputs, then a 3x3 convolution to few channels.
+    """
 
     def __init__(self, inputs: int, growth: int) -> None:
         super().__init__()
@@ -28,23 +30,23 @@ class DenseLayer(nn.Module):
 
 
 class DenseBlock(nn.Module):
-    """Layers, and all that they make side by side."""
+    """Dense layers, and the concatenation of their outputs."""
 
     def __init__(self, inputs: int, growth: int, count: int) -> None:
         super().__init__()
         self.layers = nn.ModuleList(
-            DenseLayer(inputs + number * growth, growth) for number in range(count)
+            DenseLayer(inputs + index * growth, growth) for index in range(count)
         )
 
     def forward(self, x: Tensor) -> Tensor:
-        found = [x]
+        outputs = [x]
         for layer in self.layers:
-            found.append(layer(found))
-        return torch.cat(found, 1)
+            outputs.append(layer(outputs))
+        return torch.cat(outputs, 1)
 
 
 def transition(inputs: int) -> nn.Sequential:
-    """Half of the channels, and a quarter of the places."""
+    """Return a layer that halves the channels and the image size."""
     conv = nn.Conv2d(inputs, inputs // 2, 1, bias=False)
     norm = nn.BatchNorm2d(inputs)
     return nn.Sequential(norm, nn.ReLU(inplace=True), conv, nn.AvgPool2d(2, 2))
@@ -67,8 +69,8 @@ class DenseNet(Network):
         self.norm = nn.BatchNorm2d(channels)
         self.pool = nn.MaxPool2d(3, 2, 1)
         layers: list[nn.Module] = []
-        for number, count in enumerate(counts):
-            if number:
+        for index, count in enumerate(counts):
+            if index:
                 layers.append(transition(channels))
                 channels //= 2
             layers.append(DenseBlock(channels, growth, count))

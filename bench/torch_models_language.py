@@ -10,7 +10,7 @@ from torch_model import Model, Network, T
 
 
 class Projection(nn.Module):
-    """A linear layer whose weight has the inputs first, as that of GPT-2 has."""
+    """Linear layer whose weight has the shape inputs x outputs, as in GPT-2."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -24,7 +24,7 @@ class Projection(nn.Module):
 
 
 class CausalAttention(nn.Module):
-    """Attention to what came before, by a mask in a buffer."""
+    """Attention to earlier tokens, with the mask in a buffer."""
 
     mask: Tensor
 
@@ -45,11 +45,11 @@ class CausalAttention(nn.Module):
             for each in self.c_attn(x).split(width, dim=2)
         )
         scores = query @ key.transpose(-1, -2) / math.sqrt(width // self.heads)
-        least = torch.finfo(scores.dtype).min
+        minimum = torch.finfo(scores.dtype).min
         mask = self.mask[:, :, :tokens, :tokens]
-        scores = torch.where(mask, scores, torch.full((), least, dtype=scores.dtype))
-        found = self.dropout(T.softmax(scores, dim=-1)) @ value
-        return self.c_proj(found.transpose(1, 2).reshape(batch, tokens, width))
+        scores = torch.where(mask, scores, torch.full((), minimum, dtype=scores.dtype))
+        heads = self.dropout(T.softmax(scores, dim=-1)) @ value
+        return self.c_proj(heads.transpose(1, 2).reshape(batch, tokens, width))
 
 
 def new_gelu(x: Tensor) -> Tensor:
@@ -76,7 +76,7 @@ class GptLayer(nn.Module):
 
 
 class GptBlock(Network):
-    """One layer of GPT-2 on a sequence shorter than the mask."""
+    """GPT-2 layer on a sequence shorter than the mask."""
 
     def __init__(
         self, width: int = 768, heads: int = 12, context: int = 1024, tokens: int = 512
@@ -93,7 +93,7 @@ class GptBlock(Network):
 
 
 class Gpt(Network):
-    """GPT-2, its head tied to its embedding."""
+    """GPT-2 with its head tied to its embedding."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class Gpt(Network):
 
 
 class BertLayer(nn.Module):
-    """Attention and MLP, each normalised after it is added."""
+    """Attention and MLP, each with a residual and then a layer norm."""
 
     def __init__(self, width: int, heads: int, hidden: int) -> None:
         super().__init__()
@@ -150,28 +150,31 @@ class BertLayer(nn.Module):
         )
         scores = torch.matmul(query, key.transpose(-1, -2))
         scores = scores / math.sqrt(width // self.heads) + bias
-        chances = self.dropout(nn.functional.softmax(scores, dim=-1))
-        found = torch.matmul(chances, value).permute(0, 2, 1, 3).contiguous()
-        found = self.dropout(self.dense(found.view(batch, tokens, width)))
-        x = self.norm1(found + x)
+        probabilities = self.dropout(nn.functional.softmax(scores, dim=-1))
+        output = torch.matmul(probabilities, value).permute(0, 2, 1, 3).contiguous()
+        output = self.dropout(self.dense(output.view(batch, tokens, width)))
+        x = self.norm1(output + x)
         inner = nn.functional.gelu(self.intermediate(x))
         return self.norm2(self.dropout(self.output(inner)) + x)
 
 
 def padding_bias(mask: Tensor, dtype: torch.dtype) -> Tensor:
-    """Return the bias added to scores: 0 where the mask is 1, else the least number."""
-    kept = mask[:, None, None, :].to(dtype)
-    return (1.0 - kept) * torch.finfo(dtype).min
+    """
+    Return the bias added to scores: 0 where the mask is 1, else the least finite
+    number.
+    """
+    visible = mask[:, None, None, :].to(dtype)
+    return (1.0 - visible) * torch.finfo(dtype).min
 
 
 def padding_mask(tokens: int) -> Tensor:
-    """Of two sequences, one shorter."""
+    """Return the mask of two sequences, the second one shorter."""
     lengths = T.tensor([tokens, tokens - 2])
     return (T.arange(tokens) < lengths[:, None]).long()
 
 
 class BertBlock(Network):
-    """One layer of BERT."""
+    """BERT layer on a sequence."""
 
     def __init__(
         self, width: int = 768, heads: int = 12, hidden: int = 3072, tokens: int = 512
@@ -218,8 +221,8 @@ class Bert(Network):
     def forward(
         self, words: Tensor, mask: Tensor, kinds: Tensor
     ) -> tuple[Tensor, Tensor]:
-        places = torch.arange(words.shape[1], device=words.device).unsqueeze(0)
-        x = self.norm(self.words(words) + self.positions(places) + self.kinds(kinds))
+        positions = torch.arange(words.shape[1], device=words.device).unsqueeze(0)
+        x = self.norm(self.words(words) + self.positions(positions) + self.kinds(kinds))
         bias = padding_bias(mask, x.dtype)
         for layer in self.layers:
             x = layer(x, bias)
@@ -227,7 +230,7 @@ class Bert(Network):
 
 
 class RmsNorm(nn.Module):
-    """Division by the root of the mean square, in f32."""
+    """Division by the root mean square, in f32."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -240,20 +243,20 @@ class RmsNorm(nn.Module):
 
 
 def apply_rotary_embedding(x: Tensor, base: float) -> Tensor:
-    """Rotary embedding: pairs of halves turned by angles that grow with the token."""
+    """Rotate pairs of elements by angles proportional to the position of the token."""
     tokens, width = x.shape[-2:]
     dtype = torch.float64 if x.dtype == torch.float64 else torch.float32
     steps = torch.arange(0, width, 2, dtype=dtype, device=x.device) / width
-    places = torch.arange(tokens, dtype=dtype, device=x.device)
-    angles = torch.outer(places, 1.0 / base**steps)
-    both = torch.cat((angles, angles), dim=-1)
+    positions = torch.arange(tokens, dtype=dtype, device=x.device)
+    angles = torch.outer(positions, 1.0 / base**steps)
+    repeated = torch.cat((angles, angles), dim=-1)
     first, second = x[..., : width // 2], x[..., width // 2 :]
-    turned = torch.cat((-second, first), dim=-1)
-    return x * both.cos().to(x.dtype) + turned * both.sin().to(x.dtype)
+    rotated = torch.cat((-second, first), dim=-1)
+    return x * repeated.cos().to(x.dtype) + rotated * repeated.sin().to(x.dtype)
 
 
 class LlamaBlock(Network):
-    """A layer of Llama 3: heads share keys, the MLP has a gate."""
+    """Llama 3 layer: grouped-query attention and a gated MLP."""
 
     def __init__(
         self,
@@ -280,7 +283,7 @@ class LlamaBlock(Network):
         return (T.randn(self.size),)
 
     def attention(self, x: Tensor) -> Tensor:
-        """Each key serves several heads."""
+        """Return attention in which several heads share a key."""
         batch, tokens, _ = x.shape
         query = self.q_proj(x).view(batch, tokens, self.heads, self.head)
         key = self.k_proj(x).view(batch, tokens, self.shared, self.head)
@@ -293,9 +296,9 @@ class LlamaBlock(Network):
         mask = x.new_full((tokens, tokens), float("-inf")).triu(1)
         scores = query @ key.transpose(2, 3) / math.sqrt(self.head) + mask
         wide = x.dtype if x.dtype == torch.float64 else torch.float32
-        chances = nn.functional.softmax(scores, dim=-1, dtype=wide).to(x.dtype)
-        found = (chances @ value).transpose(1, 2).reshape(x.shape)
-        return self.o_proj(found)
+        probabilities = nn.functional.softmax(scores, dim=-1, dtype=wide).to(x.dtype)
+        heads = (probabilities @ value).transpose(1, 2).reshape(x.shape)
+        return self.o_proj(heads)
 
     def forward(self, x: Tensor) -> Tensor:
         x = x + self.attention(self.norm1(x))

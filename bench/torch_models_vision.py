@@ -12,7 +12,7 @@ from torch_model import Model, Network, T
 
 
 class BasicBlock(nn.Module):
-    """Two 3x3 convolutions around which the input goes."""
+    """Two 3x3 convolutions with a residual connection."""
 
     expansion = 1
 
@@ -33,7 +33,7 @@ class BasicBlock(nn.Module):
 
 
 class Bottleneck(nn.Module):
-    """A 3x3 convolution of fewer channels, between two of 1x1."""
+    """3x3 convolution of fewer channels between two 1x1 convolutions."""
 
     expansion = 4
 
@@ -58,7 +58,7 @@ class Bottleneck(nn.Module):
 
 
 def shortcut(inputs: int, outputs: int, stride: int) -> nn.Module:
-    """The input in the shape of the output."""
+    """Return the residual connection: the input in the shape of the output."""
     if stride == 1 and inputs == outputs:
         return nn.Identity()
     conv = nn.Conv2d(inputs, outputs, 1, stride, bias=False)
@@ -66,7 +66,7 @@ def shortcut(inputs: int, outputs: int, stride: int) -> nn.Module:
 
 
 class ResNet(Network):
-    """ResNet-18 or -50, by the kind of block."""
+    """ResNet-18 or -50, depending on the block type."""
 
     def __init__(
         self,
@@ -85,8 +85,8 @@ class ResNet(Network):
         layers: list[nn.Module] = []
         inputs = width
         for stage, count in enumerate(counts):
-            for number in range(count):
-                stride = 2 if stage and not number else 1
+            for index in range(count):
+                stride = 2 if stage and not index else 1
                 layers.append(block(inputs, width << stage, stride))
                 inputs = (width << stage) * block.expansion
         self.layers = nn.Sequential(*layers)
@@ -103,14 +103,14 @@ class ResNet(Network):
 
 
 def resnet50(counts: Sequence[int] = (3, 4, 6, 3), **sizes: int) -> ResNet:
-    """ResNet-50."""
+    """Return ResNet-50."""
     return ResNet(Bottleneck, counts, **sizes)
 
 
 def conv_block(
     inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int = 1
 ) -> nn.Sequential:
-    """A convolution, normalised, and clipped to 0 and 6."""
+    """Return a convolution, normalised and clipped to [0, 6]."""
     conv = nn.Conv2d(
         inputs, outputs, kernel, stride, kernel // 2, groups=groups, bias=False
     )
@@ -118,7 +118,7 @@ def conv_block(
 
 
 class InvertedResidual(nn.Module):
-    """A convolution of each channel by itself, in more channels than come in."""
+    """Expanding 1x1, depthwise 3x3 and projecting 1x1 convolution."""
 
     def __init__(self, inputs: int, outputs: int, stride: int, ratio: int) -> None:
         super().__init__()
@@ -145,8 +145,7 @@ MOBILENET = (
     (6, 160, 3, 2),
     (6, 320, 1, 1),
 )
-"""Of each stage: how many times more channels are inside, the channels, the blocks, the
-first stride."""
+"""Expansion ratio, channels, number of blocks and first stride of each stage."""
 
 
 class MobileNet(Network):
@@ -165,8 +164,8 @@ class MobileNet(Network):
         layers: list[nn.Module] = [conv_block(3, inputs, 3, 2)]
         for ratio, channels, count, stride in stages:
             outputs = max(channels // divisor, 2)
-            for number in range(count):
-                step = 1 if number else stride
+            for index in range(count):
+                step = 1 if index else stride
                 layers.append(InvertedResidual(inputs, outputs, step, ratio))
                 inputs = outputs
         layers.append(conv_block(inputs, last, 1))
@@ -182,7 +181,7 @@ class MobileNet(Network):
 
 
 class SqueezeExcite(nn.Module):
-    """Channels scaled by what their means say."""
+    """Channels scaled by a function of their means."""
 
     def __init__(self, channels: int, hidden: int) -> None:
         super().__init__()
@@ -197,7 +196,7 @@ class SqueezeExcite(nn.Module):
 
 
 class MbConv(Network):
-    """A block of EfficientNet-B0, that of 5x5 convolutions and 40 channels."""
+    """Block of EfficientNet-B0 with 5x5 convolutions and 40 channels."""
 
     def __init__(self, channels: int = 40, kernel: int = 5, image: int = 28) -> None:
         super().__init__()
@@ -221,13 +220,13 @@ class MbConv(Network):
         return (T.randn(self.size),)
 
     def forward(self, x: Tensor) -> Tensor:
-        found = self.block(x)
-        found += x
-        return found
+        result = self.block(x)
+        result += x
+        return result
 
 
 def double_conv(inputs: int, outputs: int) -> nn.Sequential:
-    """Two convolutions, each normalised and cut off below 0."""
+    """Return two convolutions, each with batch norm and ReLU."""
     layers: list[nn.Module] = []
     for channels in (inputs, outputs):
         layers.append(nn.Conv2d(channels, outputs, 3, padding=1, bias=False))
@@ -236,7 +235,7 @@ def double_conv(inputs: int, outputs: int) -> nn.Sequential:
 
 
 class Up(nn.Module):
-    """A finer image from a coarser one and that of the way down."""
+    """Upsampling, concatenated with the skip connection of the same level."""
 
     def __init__(self, inputs: int, outputs: int, is_transposed: bool) -> None:
         super().__init__()
@@ -251,14 +250,14 @@ class Up(nn.Module):
 
     def forward(self, x: Tensor, beside: Tensor) -> Tensor:
         x = self.up(x)
-        high = beside.shape[2] - x.shape[2]
-        wide = beside.shape[3] - x.shape[3]
-        around = [wide // 2, wide - wide // 2, high // 2, high - high // 2]
-        return self.conv(torch.cat([beside, functional.pad(x, around)], dim=1))
+        height = beside.shape[2] - x.shape[2]
+        width = beside.shape[3] - x.shape[3]
+        padding = [width // 2, width - width // 2, height // 2, height - height // 2]
+        return self.conv(torch.cat([beside, functional.pad(x, padding)], dim=1))
 
 
 class UNet(Network):
-    """Down by pooling, and up again beside what was there."""
+    """U-Net: a pooling path down, and a path up with skip connections."""
 
     def __init__(
         self,
@@ -296,7 +295,7 @@ class UNet(Network):
 
 
 class WaveNet(Network):
-    """Sound through convolutions whose taps lie ever further apart, none ahead."""
+    """Causal convolutions of growing dilation on sound."""
 
     def __init__(
         self,

@@ -4,13 +4,13 @@ Kernel time of a transformer layer on a GPU.
     python bench/transformer_layer.py
     python bench/transformer_layer.py --tokens 4096 --autotune --relaxed --kernels
 
-The layer is compiled by TLF, by TLF with its norms in kernels of their own, by Inductor
-and not at all. It normalizes before attention, by the function that PyTorch has, and
-before an MLP with four times as many channels, in bf16. Times are microseconds of all
-kernels of a call, the median of turns in which all ways take place, every other one
-backwards, followed by how many these are. `saved` is by what folding takes less in the
-same turn. Errors are distances from the same in f32, in multiples of those of PyTorch
-in bf16.
+The layer is compiled by TLF, by TLF with its norms in separate kernels, by Inductor,
+and run eagerly. It is a pre-norm layer in bf16 of PyTorch's attention function and an
+MLP with four times as many channels. Times are microseconds of all kernels of a call,
+the median over rounds that run all variants, in reverse order every other round; the
+number of kernels follows. `saved` is the reduction by folding the norms, compared
+within a round. Errors are distances from the result in f32, as multiples of the eager
+distance in bf16.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from tlf.passes.graph import graph_expose_cascaded_reductions
 
 Run: TypeAlias = Callable[[], object]
 Taken: TypeAlias = tuple[float, int]
-"""Microseconds of kernels, and how many these are."""
+"""Microseconds of kernels, and their number."""
 
 FOLDED, APART = "folded", "norms apart"
 
 
 def profile_kernels(run: Run) -> Iterator[str]:
-    """The kernels of a call, and the microseconds of each."""
+    """Yield a line for each kernel of a call, with its microseconds."""
     kinds = [T.profiler.ProfilerActivity.CUDA]
     with T.profiler.profile(activities=kinds) as profile:
         run()
@@ -53,16 +53,13 @@ def profile_kernels(run: Run) -> Iterator[str]:
 def compile_without_folding(
     source: Any, inputs: Sequence[Any], *, options: Mapping[str, Any] | None = None
 ) -> Callable[..., Any]:
-    """The backend of TLF, where sums are not split."""
+    """Compile with the TLF backend without exposing cascaded reductions."""
     with patch.object(graph_expose_cascaded_reductions, "expose_cascades"):
         return tlf(source, inputs, options=options)
 
 
 def time_rounds(ways: Mapping[str, Run], count: int) -> Iterator[Mapping[str, Taken]]:
-    """
-    Yield the times of the ways to run the layer, turn by turn, every other one
-    backwards.
-    """
+    """Yield the times of all variants round by round, in alternating order."""
     order = list(ways)
     for _ in range(count):
         yield {name: kernel_time(ways[name]) for name in order}
@@ -72,17 +69,17 @@ def time_rounds(ways: Mapping[str, Run], count: int) -> Iterator[Mapping[str, Ta
 def format_summary(
     ways: Sequence[str], taken: Sequence[Mapping[str, Taken]]
 ) -> Iterator[str]:
-    """The times of all turns, in the median, and what folding saves in one."""
+    """Yield the median times over all rounds, and the savings of folding per round."""
     for name in ways:
         time = median(each[name][0] for each in taken)
         yield f"{name:<16}{time:>9,.1f}{taken[0][name][1]:>4}"
     saved = [each[APART][0] - each[FOLDED][0] for each in taken]
-    less = sum(each > 0 for each in saved)
-    yield f"{'saved':<16}{median(saved):>9,.1f}  in {less} of {len(saved)} turns"
+    wins = sum(each > 0 for each in saved)
+    yield f"{'saved':<16}{median(saved):>9,.1f}  in {wins} of {len(saved)} turns"
 
 
 def measure_lines(found: argparse.Namespace, settings: Settings) -> Iterator[str]:
-    """All that is measured."""
+    """Yield the lines of all measurements."""
     T.manual_seed(0)
     layer = PreNormLayer(found.width, found.width // 64, is_fused=True)
     layer = layer.cuda().to(T.bfloat16).eval().requires_grad_(False)
@@ -93,22 +90,22 @@ def measure_lines(found: argparse.Namespace, settings: Settings) -> Iterator[str
     compiled = {
         name: settings.compile_module(layer, each) for name, each in backends.items()
     }
-    ways = {
+    runs = {
         name: partial(run, x) for name, run in (*compiled.items(), ("eager", layer))
     }
-    result = flatten_outputs(ways[FOLDED]())
-    yield from format_summary([*ways], [*time_rounds(ways, found.time_rounds)])
+    result = flatten_outputs(runs[FOLDED]())
+    yield from format_summary([*runs], [*time_rounds(runs, found.turns)])
     if found.kernels:
-        for name, run in ways.items():
+        for name, run in runs.items():
             yield name
             yield from profile_kernels(run)
-    right = flatten_outputs(layer.float()(x.float()))
-    error = float((result - right).norm() / (eager - right).norm())
+    reference = flatten_outputs(layer.float()(x.float()))
+    error = float((result - reference).norm() / (eager - reference).norm())
     yield f"{'error':<16}{error:>9.2f}x"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command."""
+    """Run the command, and return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().split("\n")[0])
     parser.add_argument("--batches", type=int, default=8)
     parser.add_argument("--tokens", type=int, default=1024)
@@ -117,14 +114,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--autotune", action="store_true", help="in Inductor")
     parser.add_argument("--relaxed", action="store_true", help="numerics, in TLF")
     parser.add_argument("--kernels", action="store_true", help="the time of each")
-    found = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     if lacks_gpu(__file__):
         return 1
     settings = Settings(
-        "max-autotune-no-cudagraphs" if found.autotune else None,
-        {"numerics": "relaxed"} if found.relaxed else {},
+        "max-autotune-no-cudagraphs" if options.autotune else None,
+        {"numerics": "relaxed"} if options.relaxed else {},
     )
-    for text in measure_lines(found, settings):
+    for text in measure_lines(options, settings):
         print(text, flush=True)
     return 0
 

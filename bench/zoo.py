@@ -1,5 +1,5 @@
 """
-Workloads as programs of whole tensors: networks, layers and random graphs.
+Workloads as programs on whole tensors: networks, layers and random graphs.
 
     python bench/zoo.py --list
     python bench/zoo.py bottleneck --size 224 --dtype f16 > bottleneck.mlir
@@ -30,23 +30,23 @@ SMALL = WorkloadSizes(8, element="f32", divisor=16)
 
 
 class ZooError(Exception):
-    """A workload that cannot be built; the message is one line."""
+    """Error for a workload that cannot be built; the message is one line."""
 
 
 @dataclass(frozen=True)
 class Workload:
-    """A program that can be built in several sizes."""
+    """Program that can be built in several sizes."""
 
     build: Callable[[WorkloadSizes], ModuleOp]
     text: str
-    """Description, in a line."""
+    """Description, in one line."""
     size: int
-    """The usual size."""
+    """Default size."""
     unit: str
     """Unit of the size."""
     dtypes: tuple[str, ...] = ALL
     small: WorkloadSizes = SMALL
-    """Sizes at which it runs in a second on the simulated NPU."""
+    """Sizes that run in a second on the simulated NPU."""
 
     def module(
         self,
@@ -57,35 +57,35 @@ class Workload:
         seed: int = 0,
         layers: int = 1,
     ) -> ModuleOp:
-        """The program, verified. Raises `ZooError` where it does not exist."""
+        """Return the verified program. Raises `ZooError` if it cannot be built."""
         if dtype not in self.dtypes:
             listed = ", ".join(self.dtypes)
             raise ZooError(f"expected an element type among {listed}, got {dtype}")
-        wanted = self.size if size is None else size
+        extent = self.size if size is None else size
         counts = {
-            "size": wanted,
+            "size": extent,
             "batch": batch,
             "divisor": divisor,
             "number of layers": layers,
         }
-        for what, number in counts.items():
+        for name, number in counts.items():
             if number < 1:
-                raise ZooError(f"expected a {what} of at least 1, got {number}")
+                raise ZooError(f"expected a {name} of at least 1, got {number}")
         try:
             sizes = WorkloadSizes(
-                wanted, batch, dtype, divisor=divisor, seed=seed, layers=layers
+                extent, batch, dtype, divisor=divisor, seed=seed, layers=layers
             )
             module = self.build(sizes)
             module.verify()
         except VerifyException as error:
             reason = str(error).splitlines()[-1].strip()
             raise ZooError(
-                f"expected sizes that fit, got {wanted} and divisor {divisor}: {reason}"
+                f"expected sizes that fit, got {extent} and divisor {divisor}: {reason}"
             ) from error
         return module
 
     def small_module(self, dtype: str | None = None) -> ModuleOp:
-        """The program at its small sizes."""
+        """Return the program at its small sizes."""
         sizes = self.small if dtype is None else replace(self.small, element=dtype)
         return self.build(sizes)
 
@@ -96,7 +96,7 @@ IMAGE = "rows and columns of the image"
 def small_sizes(
     size: int, divisor: int, batch: int = 1, stages: int = 2
 ) -> WorkloadSizes:
-    """Sizes for tests."""
+    """Return sizes for tests."""
     return WorkloadSizes(size, batch, "f32", divisor, stages, repeats=1)
 
 
@@ -211,11 +211,11 @@ WORKLOADS: Mapping[str, Workload] = {
         small_sizes(8, 16),
     ),
 }
-"""By name."""
+"""Workloads by name."""
 
 
 class ZooOptions(argparse.Namespace):
-    """The command line."""
+    """Command-line options."""
 
     name: str | None
     list: bool
@@ -228,12 +228,12 @@ class ZooOptions(argparse.Namespace):
 
 
 def parse_arguments(arguments: Sequence[str] | None) -> ZooOptions:
-    """The command line, read."""
+    """Parse the command line."""
     text = (__doc__ or "").strip().split("\n")[0]
     parser = argparse.ArgumentParser(prog="zoo", description=text)
     parser.add_argument("name", nargs="?", help="a workload of the list")
-    parser.add_argument("--list", action="store_true", help="tell what there is")
-    parser.add_argument("--size", type=int, help="see the list")
+    parser.add_argument("--list", action="store_true", help="list the workloads")
+    parser.add_argument("--size", type=int, help="size in the unit listed")
     parser.add_argument("--batch", type=int, default=1)
     parser.add_argument("--dtype", default="f16", help=", ".join(ALL))
     parser.add_argument("--divide", type=int, default=1, help="divisor of channels")
@@ -243,7 +243,7 @@ def parse_arguments(arguments: Sequence[str] | None) -> ZooOptions:
 
 
 def list_workloads() -> str:
-    """The names of all workloads, and what they are."""
+    """Return the names and descriptions of all workloads, a line each."""
     lines = [
         f"{name:<14}{each.text}; size {each.size}: {each.unit}; {' '.join(each.dtypes)}"
         for name, each in WORKLOADS.items()
@@ -252,14 +252,14 @@ def list_workloads() -> str:
 
 
 def workload(name: str) -> Workload:
-    """A workload by its name. Raises `ZooError` where there is none."""
+    """Return a workload by its name. Raises `ZooError` if the name is unknown."""
     if name not in WORKLOADS:
         raise ZooError(f"expected one of {', '.join(WORKLOADS)}, got `{name}`")
     return WORKLOADS[name]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command."""
+    """Run the command, and return the exit status."""
     options = parse_arguments(arguments)
     if options.list or options.name is None:
         print(list_workloads())

@@ -1,4 +1,4 @@
-"""Build functions of whole tensors, layer by layer, without any framework."""
+"""Builder of functions on whole tensors, layer by layer, without a framework."""
 
 from __future__ import annotations
 
@@ -28,44 +28,46 @@ from tlf.dialects.parameters import mark_parameters
 from tlf.dialects.types import is_float
 
 ELEMENTS: Mapping[str, Attribute] = {"f16": f16, "bf16": bf16, "f32": f32, "i8": i8}
-"""The element types of workloads, by name."""
+"""Element types of workloads, by name."""
 
 QUARTER = 4.6
-"""About the root of the mean square of integers from -8 to 7, as inputs are drawn."""
+"""Approximate root mean square of the input integers, drawn from -8 to 7."""
 
 
 @dataclass(frozen=True)
 class WorkloadSizes:
-    """Sizes that a workload is built for."""
+    """Sizes of a workload."""
 
     size: int
     """Rows of an image, words of a text, or operations of a random graph."""
     batch: int = 1
     element: str = "f16"
     divisor: int = 1
-    """By how much channels and widths are divided, to make a small program."""
+    """Divisor of channels and widths, for small programs."""
     stages: int = 100
-    """The most stages of a network, or levels."""
+    """Maximum number of stages of a network, or of levels."""
     repeats: int = 100
-    """The most blocks of a stage."""
+    """Maximum number of blocks of a stage."""
     layers: int = 1
-    """The layers of a transformer."""
+    """Number of layers of a transformer."""
     seed: int = 0
-    """Of random graphs."""
+    """Seed of random graphs."""
 
     def width(self, channels: int) -> int:
-        """So many channels, divided: 1 at least."""
+        """Return a number of channels after division, at least 1."""
         return max(1, channels // self.divisor)
 
 
 @dataclass
 class GraphBuilder:
     """
-    A function under construction. Weights are arguments with the attribute
-    `tlf.parameter`, their values in a range that keeps activations near 1.
+    Function under construction.
+
+    Weights are arguments with the attribute `tlf.parameter`; their value range keeps
+    activations near 1.
 
     With elements of i8, sums are in i32 and rescaled to i8 by a scale per channel, as
-    networks that were quantised per channel are computed.
+    in networks that are quantised per channel.
     """
 
     sizes: WorkloadSizes
@@ -77,7 +79,7 @@ class GraphBuilder:
 
     @property
     def element(self) -> Attribute:
-        """The type of activations and weights."""
+        """Element type of activations and weights."""
         return ELEMENTS[self.sizes.element]
 
     @property
@@ -86,7 +88,7 @@ class GraphBuilder:
         return not is_float(self.element)
 
     def input(self, name: str, shape: Sequence[int]) -> SSAValue:
-        """An argument that changes from call to call."""
+        """Return a new argument that changes from call to call."""
         return self._argument(name, shape, self.element)
 
     def weight(
@@ -96,7 +98,7 @@ class GraphBuilder:
         bounds: tuple[float, float] = (-1.0, 1.0),
         element: Attribute | None = None,
     ) -> SSAValue:
-        """An argument that stays the same, its random values within bounds."""
+        """Return a new constant argument with random values within bounds."""
         position = len(self.block.args)
         self._parameters.append(position)
         if bounds != (-1.0, 1.0):
@@ -112,48 +114,51 @@ class GraphBuilder:
         return value
 
     def emit(self, op: Operation) -> SSAValue:
-        """The first result of an operation, put at the end."""
+        """Append an operation, and return its first result."""
         self.block.add_op(op)
         return op.results[0]
 
     def scalar_constant(
         self, value: float, element: Attribute | None = None
     ) -> SSAValue:
-        """A scalar, of the type of activations unless said otherwise."""
+        """Return a scalar; by default of the element type of activations."""
         type_ = TensorType(element or self.element, [])
         return self.emit(graph.ConstantOp.from_splat(value, type_))
 
     def cast(self, value: SSAValue, element: Attribute) -> SSAValue:
-        """The value in an element type."""
+        """Return the value in an element type."""
         if element_of(value) == element:
             return value
         return self.emit(graph.CastOp(value, element))
 
     def clip(self, value: SSAValue, low: float, high: float) -> SSAValue:
-        """The value between two numbers."""
+        """Return the value clipped to [low, high]."""
         element = element_of(value)
-        least = self.emit(graph.MaximumOp(value, self.scalar_constant(low, element)))
-        return self.emit(graph.MinimumOp(least, self.scalar_constant(high, element)))
+        raised = self.emit(graph.MaximumOp(value, self.scalar_constant(low, element)))
+        return self.emit(graph.MinimumOp(raised, self.scalar_constant(high, element)))
 
     def relu(self, value: SSAValue) -> SSAValue:
-        """The value, or 0 where it is less."""
+        """Return the ReLU of the value."""
         return self.emit(graph.ReluOp(value))
 
     def add(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        """A sum; of integers, one that saturates."""
+        """Return the sum; saturating if elements are integers."""
         if not self.is_quantised:
             return self.emit(graph.AddOp(lhs, rhs))
         total = self.emit(graph.AddOp(self.cast(lhs, i32), self.cast(rhs, i32)))
         return self.cast(self.clip(total, -128, 127), i8)
 
     def rescale(self, name: str, value: SSAValue, terms: int) -> SSAValue:
-        """Sums of `terms` products in i32 as i8, by a scale per index of axis 1."""
+        """
+        Rescale sums of `terms` products from i32 to i8, with a scale per index of axis
+        1.
+        """
         shape = _per_channel(value)
         largest = 8 / (QUARTER * QUARTER * sqrt(terms))
         scale = self.weight(f"{name}.scale", shape, (largest / 2, largest), f32)
-        wide = self.emit(graph.MulOp(self.cast(value, f32), scale))
-        whole = self.emit(graph.RoundOp(wide))
-        return self.cast(self.clip(whole, -128, 127), i8)
+        scaled = self.emit(graph.MulOp(self.cast(value, f32), scale))
+        rounded = self.emit(graph.RoundOp(scaled))
+        return self.cast(self.clip(rounded, -128, 127), i8)
 
     def conv(
         self,
@@ -165,7 +170,7 @@ class GraphBuilder:
         groups: int = 1,
         bias: bool = False,
     ) -> SSAValue:
-        """A convolution that keeps the size of images but for the stride."""
+        """Return a convolution that preserves the image size, up to the stride."""
         channels = shape_of(images)[1] // groups
         terms = channels * kernel * kernel
         bound = 1.7 / sqrt(terms)
@@ -186,13 +191,13 @@ class GraphBuilder:
         return self.rescale(name, value, terms) if self.is_quantised else value
 
     def add_bias(self, name: str, value: SSAValue) -> SSAValue:
-        """The value with a number added to every channel, axis 1."""
+        """Return the value with a bias added to each channel, axis 1."""
         element = element_of(value)
         bias = self.weight(f"{name}.bias", _per_channel(value), element=element)
         return self.emit(graph.AddOp(value, bias))
 
     def batch_norm(self, name: str, value: SSAValue, epsilon: float = 1e-5) -> SSAValue:
-        """Batch normalization; of integers none, as quantising folds it away."""
+        """Return the batch norm; integers pass through, since quantising folds it."""
         if self.is_quantised:
             return value
         channels = shape_of(value)[1:2]
@@ -214,14 +219,16 @@ class GraphBuilder:
         groups: int = 1,
         epsilon: float = 1e-5,
     ) -> SSAValue:
-        """A convolution and its normalization."""
+        """Return a convolution with batch norm."""
         value = self.conv(name, images, filters, kernel, stride, groups)
         return self.batch_norm(f"{name}.norm", value, epsilon)
 
     def linear(
         self, name: str, rows: SSAValue, outputs: int, bias: bool = True
     ) -> SSAValue:
-        """Rows, the last axis, times a weight, with a bias of an element each."""
+        """
+        Return the product of rows (last axis) with a weight, plus a bias per output.
+        """
         inputs = shape_of(rows)[-1]
         bound = 1.7 / sqrt(inputs)
         weight = self.weight(f"{name}.weight", (inputs, outputs), (-bound, bound))
@@ -234,7 +241,7 @@ class GraphBuilder:
         return self.rescale(name, value, inputs) if self.is_quantised else value
 
     def spatial_mean(self, images: SSAValue) -> SSAValue:
-        """The mean of each image's channel, N x C; of integers rounded to even."""
+        """Return the mean of each channel, N x C; integers are rounded half to even."""
         if not self.is_quantised:
             return self.emit(graph.MeanOp(images, [2, 3]))
         count = prod(shape_of(images)[2:])
@@ -246,15 +253,15 @@ class GraphBuilder:
         return self.cast(self.emit(graph.RoundOp(mean)), i8)
 
     def reshape(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
-        """The value in another shape."""
+        """Return the value in another shape."""
         return self.emit(graph.ReshapeOp(value, shape))
 
     def transpose(self, value: SSAValue, permutation: Sequence[int]) -> SSAValue:
-        """The value with its axes in another order."""
+        """Return the value with permuted axes."""
         return self.emit(graph.TransposeOp(value, permutation))
 
     def build_module(self, name: str, *results: SSAValue) -> ModuleOp:
-        """The function, with these results, in a module of its own."""
+        """Return a module with the function that returns `results`."""
         self.block.add_op(func.ReturnOp(*results))
         inputs = [each.type for each in self.block.args]
         outputs = [each.type for each in results]
@@ -273,7 +280,9 @@ class GraphBuilder:
 
 
 def _per_channel(value: SSAValue) -> tuple[int, ...]:
-    """The shape of a tensor with one element per channel: axis 1, of rows the last."""
+    """
+    Return the shape of a value per channel: axis 1 of images, the last axis of rows.
+    """
     shape = shape_of(value)
     if len(shape) < 4:
         return shape[-1:]

@@ -4,7 +4,7 @@ Write the workloads of `zoo.py` as files, for `tlf-bench`.
     python bench/zoo_files.py build/zoo
     python bench/zoo_files.py build/zoo --only bottleneck --dtype f32
 
-A file is named after the workload, its batch and size, and its element type, such as
+A file name consists of the workload, its batch and size, and its element type, such as
 `bottleneck-1x224-f16.mlir`.
 """
 
@@ -20,7 +20,7 @@ from zoo import ZooError, workload
 
 
 class ZooFilesOptions(argparse.Namespace):
-    """The command line."""
+    """Command-line options."""
 
     folder: Path
     dtype: str
@@ -28,7 +28,7 @@ class ZooFilesOptions(argparse.Namespace):
 
 
 def parse_arguments(arguments: Sequence[str] | None) -> ZooFilesOptions:
-    """The command line, read."""
+    """Parse the command line."""
     text = (__doc__ or "").strip().split("\n")[0]
     parser = argparse.ArgumentParser(prog="zoo_files", description=text)
     parser.add_argument("folder", type=Path)
@@ -42,17 +42,17 @@ def write_files(options: ZooFilesOptions) -> None:
     options.folder.mkdir(parents=True, exist_ok=True)
     for row in ROWS:
         name = f"{row.name}-{row.batch}x{row.size}-{options.dtype}"
-        chosen = workload(row.name)
-        if options.only not in name or options.dtype not in chosen.dtypes:
+        selected = workload(row.name)
+        if options.only not in name or options.dtype not in selected.dtypes:
             continue
-        module = chosen.module(row.size, row.batch, options.dtype)
+        module = selected.module(row.size, row.batch, options.dtype)
         file = options.folder / f"{name}.mlir"
         file.write_text(f"{module!s}\n", encoding="utf-8")
         print(file)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command."""
+    """Run the command, and return the exit status."""
     options = parse_arguments(arguments)
     try:
         write_files(options)

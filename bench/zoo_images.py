@@ -1,5 +1,5 @@
 """
-Other networks of images, each as its paper has it.
+Other networks of images, as in their papers.
 
 - MobileNet-v2: Sandler et al., MobileNetV2: Inverted Residuals and Linear Bottlenecks,
   2018.
@@ -30,8 +30,7 @@ STAGES = (
     (6, 160, 3, 2),
     (6, 320, 1, 1),
 )
-"""Of MobileNet-v2: how many times more channels are inside, the channels, the blocks,
-the stride of the first."""
+"""Expansion ratio, channels, blocks and first stride of each stage of MobileNet-v2."""
 
 
 def clipped_conv(
@@ -43,7 +42,7 @@ def clipped_conv(
     stride: int = 1,
     groups: int = 1,
 ) -> SSAValue:
-    """A convolution, normalised, between 0 and 6; of integers, 0 and more."""
+    """Return a convolution with batch norm, clipped to [0, 6]; ReLU if quantised."""
     value = builder.conv_batch_norm(name, x, channels, kernel, stride, groups)
     if builder.is_quantised:
         return builder.relu(value)
@@ -58,25 +57,25 @@ def inverted_residual(
     stride: int,
     ratio: int,
 ) -> SSAValue:
-    """A convolution of each channel by itself, in more channels than come in."""
+    """Return an expanding 1x1, a depthwise 3x3 and a projecting 1x1 convolution."""
     inputs = shape_of(x)[1]
-    inside = inputs * ratio
-    value = x if ratio == 1 else clipped_conv(builder, f"{name}.expand", x, inside)
-    value = clipped_conv(builder, f"{name}.depth", value, inside, 3, stride, inside)
+    expanded = inputs * ratio
+    value = x if ratio == 1 else clipped_conv(builder, f"{name}.expand", x, expanded)
+    value = clipped_conv(builder, f"{name}.depth", value, expanded, 3, stride, expanded)
     value = builder.conv_batch_norm(f"{name}.project", value, channels)
     is_residual = stride == 1 and inputs == channels
     return builder.add(value, x) if is_residual else value
 
 
 def mobilenet_v2(sizes: WorkloadSizes) -> ModuleOp:
-    """MobileNet-v2 of 1000 classes."""
+    """Return MobileNet-v2 with 1000 classes."""
     builder = GraphBuilder(sizes)
     x = builder.input("x", (sizes.batch, 3, sizes.size, sizes.size))
     value = clipped_conv(builder, "stem", x, sizes.width(32), 3, 2)
     for stage, (ratio, channels, count, stride) in enumerate(STAGES[: sizes.stages]):
-        for number in range(min(count, sizes.repeats)):
-            name = f"stage{stage + 1}.{number}"
-            step = 1 if number else stride
+        for index in range(min(count, sizes.repeats)):
+            name = f"stage{stage + 1}.{index}"
+            step = 1 if index else stride
             value = inverted_residual(
                 builder, name, value, sizes.width(channels), step, ratio
             )
@@ -87,20 +86,20 @@ def mobilenet_v2(sizes: WorkloadSizes) -> ModuleOp:
 
 
 def mbconv(sizes: WorkloadSizes) -> ModuleOp:
-    """The block of 40 channels and 5x5 filters, with its squeeze and excitation."""
+    """Return the block of 40 channels and 5x5 filters, with squeeze and excitation."""
     builder, epsilon = GraphBuilder(sizes), 1e-3
     channels = sizes.width(40)
-    inside, squeezed = 6 * channels, max(1, channels // 4)
+    expanded, squeezed = 6 * channels, max(1, channels // 4)
     x = builder.input("x", (sizes.batch, channels, sizes.size, sizes.size))
-    value = builder.conv_batch_norm("expand", x, inside, epsilon=epsilon)
+    value = builder.conv_batch_norm("expand", x, expanded, epsilon=epsilon)
     value = builder.emit(graph.SiluOp(value))
-    value = builder.conv_batch_norm("depth", value, inside, 5, 1, inside, epsilon)
+    value = builder.conv_batch_norm("depth", value, expanded, 5, 1, expanded, epsilon)
     value = builder.emit(graph.SiluOp(value))
     mean = builder.emit(graph.MeanOp(value, [2, 3], keepdims=True))
     scale = builder.conv("squeeze", mean, squeezed, bias=True)
     scale = builder.emit(graph.SiluOp(scale))
     scale = builder.emit(
-        graph.SigmoidOp(builder.conv("excite", scale, inside, bias=True))
+        graph.SigmoidOp(builder.conv("excite", scale, expanded, bias=True))
     )
     value = builder.emit(graph.MulOp(value, scale))
     value = builder.conv_batch_norm("project", value, channels, epsilon=epsilon)
@@ -108,12 +107,12 @@ def mbconv(sizes: WorkloadSizes) -> ModuleOp:
 
 
 def vgg16_head(sizes: WorkloadSizes) -> ModuleOp:
-    """The first two pairs of convolutions, each with its pooling."""
+    """Return the first two pairs of convolutions, each with its pooling."""
     builder = GraphBuilder(sizes)
     value = builder.input("x", (sizes.batch, 3, sizes.size, sizes.size))
     for stage, channels in enumerate((64, 128)):
-        for number in range(2):
-            name = f"conv{stage + 1}.{number + 1}"
+        for index in range(2):
+            name = f"conv{stage + 1}.{index + 1}"
             value = builder.conv(name, value, sizes.width(channels), 3, bias=True)
             value = builder.relu(value)
         value = builder.emit(graph.MaxPool2dOp(value, (2, 2), (2, 2)))
@@ -121,28 +120,30 @@ def vgg16_head(sizes: WorkloadSizes) -> ModuleOp:
 
 
 def pixel_shuffle(builder: GraphBuilder, x: SSAValue, factor: int) -> SSAValue:
-    """Channels as pixels: `factor` times the rows and columns, of fewer channels."""
+    """Rearrange channels as pixels: `factor` times the rows and columns."""
     batch, channels, rows, columns = shape_of(x)
-    fewer = channels // (factor * factor)
-    value = builder.reshape(x, (batch, fewer, factor, factor, rows, columns))
+    filters = channels // (factor * factor)
+    value = builder.reshape(x, (batch, filters, factor, factor, rows, columns))
     value = builder.transpose(value, (0, 1, 4, 2, 5, 3))
-    return builder.reshape(value, (batch, fewer, factor * rows, factor * columns))
+    return builder.reshape(value, (batch, filters, factor * rows, factor * columns))
 
 
 def double_conv(
     builder: GraphBuilder, name: str, x: SSAValue, channels: int
 ) -> SSAValue:
-    """Two convolutions, each normalised and cut off below 0."""
-    for number in range(2):
-        value = builder.conv_batch_norm(f"{name}.conv{number + 1}", x, channels, 3)
+    """Return two convolutions, each with batch norm and ReLU."""
+    for index in range(2):
+        value = builder.conv_batch_norm(f"{name}.conv{index + 1}", x, channels, 3)
         x = builder.relu(value)
     return x
 
 
 def unet(sizes: WorkloadSizes) -> ModuleOp:
     """
-    Four times down by pooling, and up again beside what was there: a transposed
-    convolution of 2x2 and stride 2 is one of 1x1 to four times the channels, shuffled.
+    Return a U-Net of four pooling levels, with skip connections.
+
+    A transposed convolution of 2x2 and stride 2 is computed as a 1x1 convolution to
+    four times the channels and a pixel shuffle.
     """
     builder, depth = GraphBuilder(sizes), min(4, sizes.stages)
     channels = [sizes.width(64) << level for level in range(depth + 1)]
@@ -161,27 +162,28 @@ def unet(sizes: WorkloadSizes) -> ModuleOp:
 
 
 def prelu(builder: GraphBuilder, name: str, x: SSAValue) -> SSAValue:
-    """The value, times a number of its channel where it is less than 0."""
+    """Return the value, with negative elements scaled by a slope per channel."""
     slope = builder.weight(f"{name}.slope", (shape_of(x)[1], 1, 1))
-    below = builder.emit(graph.MinimumOp(x, builder.scalar_constant(0)))
-    scaled = builder.emit(graph.MulOp(below, slope))
+    negative = builder.emit(graph.MinimumOp(x, builder.scalar_constant(0)))
+    scaled = builder.emit(graph.MulOp(negative, slope))
     return builder.emit(graph.AddOp(builder.relu(x), scaled))
 
 
 def fsrcnn(sizes: WorkloadSizes) -> ModuleOp:
     """
-    An image of one channel, 12 columns for 7 rows, four times as large.
+    Return FSRCNN on an image of one channel, 12 columns for 7 rows, scaled by four.
 
-    Its transposed convolution of 9x9 and stride 4 is one of 3x3 to 16 channels,
-    shuffled: each filter computes one pixel of 4x4 from the 3x3 pixels that reach it.
+    Its transposed convolution of 9x9 and stride 4 is computed as a 3x3 convolution to
+    16 channels and a pixel shuffle: each filter computes one pixel of 4x4 from the 3x3
+    pixels that affect it.
     """
     builder = GraphBuilder(sizes)
     wide, narrow = sizes.width(56), sizes.width(12)
     shape = (sizes.batch, 1, sizes.size, sizes.size * 12 // 7)
     value = builder.input("x", shape)
     layers = [(wide, 5), (narrow, 1), *[(narrow, 3)] * 4, (wide, 1)]
-    for number, (channels, kernel) in enumerate(layers):
-        name = f"conv{number + 1}"
+    for index, (channels, kernel) in enumerate(layers):
+        name = f"conv{index + 1}"
         value = builder.conv(name, value, channels, kernel, bias=True)
         value = prelu(builder, name, value)
     value = pixel_shuffle(builder, builder.conv("finer", value, 16, 3, bias=True), 4)

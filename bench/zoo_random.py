@@ -1,4 +1,4 @@
-"""Random graphs, the same for the same seed."""
+"""Random graphs, deterministic for a seed."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tlf.dialects import graph
 from tlf.dialects.graph.tensor_types import shape_of
 
 ROWS, WIDTH = 128, 256
-"""The shape of all values, but for the divisor."""
+"""Shape of all values before division."""
 
 
 class RandomGraph:
-    """Builds a graph of values of one shape, out of products and simple operations."""
+    """Builder of a random graph of products and simple operations on one shape."""
 
     def __init__(self, sizes: WorkloadSizes) -> None:
         self.builder = GraphBuilder(sizes)
@@ -26,7 +26,7 @@ class RandomGraph:
         self.count = 0
 
     def add_unary(self, x: SSAValue) -> SSAValue:
-        """An operation on one value."""
+        """Add a random operation on one value."""
         self.count += 1
         kind = self.random.choice(("product", "relu", "tanh", "scale", "centre"))
         if kind == "product":
@@ -41,13 +41,15 @@ class RandomGraph:
         return self.builder.emit((graph.ReluOp if kind == "relu" else graph.TanhOp)(x))
 
     def add_binary(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        """An operation on two values."""
+        """Add a random operation on two values."""
         self.count += 1
         kind = self.random.choice((graph.AddOp, graph.SubOp, graph.MaximumOp))
         return self.builder.emit(kind(lhs, rhs))
 
     def series_parallel(self, x: SSAValue, count: int) -> SSAValue:
-        """So many operations from one value to one: chains, and branches that join."""
+        """
+        Return the result of `count` operations on `x`: chains, and branches that join.
+        """
         if count < 3 or self.random.random() < 0.2:
             for _ in range(count):
                 x = self.add_unary(x)
@@ -55,36 +57,41 @@ class RandomGraph:
         if self.random.random() < 0.5:
             first = self.random.randint(1, count - 1)
             return self.series_parallel(self.series_parallel(x, first), count - first)
-        left = self.random.randint(1, count - 2)
-        sides = [self.series_parallel(x, each) for each in (left, count - 1 - left)]
+        left_count = self.random.randint(1, count - 2)
+        sides = [
+            self.series_parallel(x, each)
+            for each in (left_count, count - 1 - left_count)
+        ]
         return self.add_binary(*sides)
 
     def irregular(self, count: int) -> list[SSAValue]:
-        """So many operations on earlier values; what none of them uses."""
+        """Add `count` operations on earlier values; return the unused values."""
         values, unused = [self.input], dict.fromkeys([self.input])
         for _ in range(count):
             recent = values[-6:]
             if len(values) > 1 and self.random.random() < 0.4:
                 operands = [self.random.choice(recent), self.random.choice(values)]
-                made = self.add_binary(*operands)
+                result = self.add_binary(*operands)
             else:
                 operands = [self.random.choice(recent)]
-                made = self.add_unary(*operands)
+                result = self.add_unary(*operands)
             for each in operands:
                 unused.pop(each, None)
-            values.append(made)
-            unused[made] = None
+            values.append(result)
+            unused[result] = None
         return list(unused)
 
 
 def series_parallel(sizes: WorkloadSizes) -> ModuleOp:
-    """A graph of chains and branches that join."""
-    made = RandomGraph(sizes)
-    result = made.series_parallel(made.input, sizes.size)
-    return made.builder.build_module("series_parallel", result)
+    """Return a graph of chains and branches that join."""
+    random_graph = RandomGraph(sizes)
+    result = random_graph.series_parallel(random_graph.input, sizes.size)
+    return random_graph.builder.build_module("series_parallel", result)
 
 
 def irregular(sizes: WorkloadSizes) -> ModuleOp:
-    """A graph of any form, each value that is not used a result."""
-    made = RandomGraph(sizes)
-    return made.builder.build_module("irregular", *made.irregular(sizes.size))
+    """Return a graph of any form; all unused values are results."""
+    random_graph = RandomGraph(sizes)
+    return random_graph.builder.build_module(
+        "irregular", *random_graph.irregular(sizes.size)
+    )

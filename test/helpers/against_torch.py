@@ -1,4 +1,4 @@
-"""Compare what the compiler makes of a program with torch in f64."""
+"""Comparison of compiled programs with torch in f64."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tlf.dialects.entry_point import entry_point
 from tlf.tools.run_inputs import make_inputs
 
 TOLERANCES: Mapping[str, float] = {"f32": 1e-5, "f16": 2e-3, "bf16": 1e-2}
-"""For each element type the largest relative error."""
+"""Largest relative error for each element type."""
 
 
 def compare(variant: Variant, target: str, pipeline: str | None = None) -> None:
-    """Run a variant on a target, and compare."""
+    """Run a variant on a target, and compare it with its reference."""
     compare_text(variant.program.text(), variant.reference, target, pipeline)
 
 
@@ -25,19 +25,21 @@ def compare_text(
     text: str, reference: Reference, target: str, pipeline: str | None = None
 ) -> None:
     """
-    Run a program of one result on a target, and compare on the same rounded inputs: in
-    the norm, and in each element by the size of the largest one.
+    Run a program of one result on a target, and compare it on the same rounded inputs.
+
+    The error is limited in the norm, and in each element relative to the largest
+    element.
     """
     inputs = make_inputs(entry_point(parsed(text)[1]), (), seed=7)
-    given = {
+    arguments = {
         name: torch.as_tensor(array.astype(np.float64))
         for name, array in inputs.items()
     }
-    wanted = reference(given).numpy()
-    (found,) = compiled_results(text, inputs, target, pipeline)
+    expected = reference(arguments).numpy()
+    (result,) = compiled_results(text, inputs, target, pipeline)
     kinds = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}
-    tolerance = TOLERANCES[kinds[found.dtype.name]]
-    error = np.abs(found.astype(np.float64) - wanted)
-    assert found.shape == wanted.shape
-    assert np.linalg.norm(error) <= tolerance * np.linalg.norm(wanted)
-    assert error.max() <= 2 * tolerance * np.abs(wanted).max()
+    tolerance = TOLERANCES[kinds[result.dtype.name]]
+    error = np.abs(result.astype(np.float64) - expected)
+    assert result.shape == expected.shape
+    assert np.linalg.norm(error) <= tolerance * np.linalg.norm(expected)
+    assert error.max() <= 2 * tolerance * np.abs(expected).max()

@@ -1,4 +1,4 @@
-"""Programs in text, and their bounds."""
+"""Lower bounds of programs given as text."""
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
@@ -11,7 +11,7 @@ from tlf.dialects.target import TargetSpec
 
 
 def function_of(module: ModuleOp) -> func.FuncOp:
-    """The function that runs at every call."""
+    """Return the function that runs on every call."""
     (function,) = (
         op
         for op in module.ops
@@ -21,10 +21,10 @@ def function_of(module: ModuleOp) -> func.FuncOp:
 
 
 def read(text: str) -> func.FuncOp:
-    """The function of a program."""
+    """Return the function of a program."""
     return function_of(parse(new_context(), Source(text, "program.mlir")))
 
 
 def bounds_in(text: str, target: TargetSpec) -> LowerBounds:
-    """The bounds of a program as it is written."""
+    """Return the lower bounds of a program, without any passes."""
     return lower_bounds_of(read(text), target)

@@ -1,4 +1,4 @@
-"""Runs of computations in PyTorch whose reductions depend on each other."""
+"""Runs of PyTorch computations with cascaded reductions."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from torch_check import tensors
 from tlf.dialects.interfaces import Array
 
 TOLERANCES = {"float32": 2e-5, "bfloat16": 3e-2}
-"""By how much results may be off, in multiples of the largest number, or of 1."""
+"""Maximum error of results, as a multiple of the largest element or of 1."""
 
 
 def named(case: CascadeCase, inputs: Sequence[Tensor]) -> dict[str, Array]:
-    """The inputs of a program as arrays, by the names of its arguments."""
-    given = [e for place, e in enumerate(inputs) if place not in case.weights]
-    known = {f"w{place}": inputs[place] for place in case.weights}
-    every = known | {f"given{place}": each for place, each in enumerate(given)}
-    return {name: array_of(each) for name, each in every.items()}
+    """Return the inputs of a program as arrays, by the names of its arguments."""
+    arguments = [e for index, e in enumerate(inputs) if index not in case.weights]
+    weights = {f"w{index}": inputs[index] for index in case.weights}
+    arrays = weights | {f"given{index}": each for index, each in enumerate(arguments)}
+    return {name: array_of(each) for name, each in arrays.items()}
 
 
 def array_of(tensor: Any) -> Array:
@@ -38,19 +38,22 @@ def wide(tensor: Any) -> Any:
 
 def compare(name: str, sizes: CascadeSizes, target: str, dtype: str) -> None:
     """
-    Run a form, and compare with PyTorch in f64; places of what is rounded, with PyTorch
-    in the same type.
+    Run a form, and compare it with PyTorch in f64.
+
+    Results that are not floats (indices) are compared with PyTorch in the same type.
     """
     case = CASES[name]
     inputs = case.inputs(sizes, getattr(T, dtype), seed=1)
     text = str(cascades.import_case(case, inputs))
 
-    found = compiled_results(text, named(case, inputs), target)
+    results = compiled_results(text, named(case, inputs), target)
 
-    wanted = tensors(case.form(*map(wide, inputs)))
+    exact_results = tensors(case.form(*map(wide, inputs)))
     rounded = tensors(case.form(*inputs))
-    for mine, theirs, same in zip(found, wanted, rounded, strict=True):
-        right = (theirs if theirs.is_floating_point() else same).numpy()
-        error = np.abs(mine.astype(np.float64) - right).max()
-        assert mine.shape == right.shape
-        assert error <= TOLERANCES[dtype] * max(1.0, np.abs(right).max())
+    for actual, exact, rounded_result in zip(
+        results, exact_results, rounded, strict=True
+    ):
+        expected = (exact if exact.is_floating_point() else rounded_result).numpy()
+        error = np.abs(actual.astype(np.float64) - expected).max()
+        assert actual.shape == expected.shape
+        assert error <= TOLERANCES[dtype] * max(1.0, np.abs(expected).max())

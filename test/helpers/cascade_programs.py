@@ -1,4 +1,4 @@
-"""Programs whose reductions along one axis need each other's results."""
+"""Programs with cascaded reductions along one axis."""
 
 from __future__ import annotations
 
@@ -85,21 +85,22 @@ BODIES: Mapping[str, str] = {
   %y = graph.add %w, %n : ({R}, {R}) -> {R}""",
 }
 """
-Programs that follow scores `t`, of rows and columns, with values `v` for each column.
+Programs that use scores `t` of shape rows x columns, and a value row of `v` per column.
 """
 
 ROWS = ("logarithm", "moments", "guarded logarithm")
-"""Those of which one number comes for each row."""
+"""Programs whose result has one element per row."""
 
 
 INFINITY = {"f32": "7F800000", "f16": "7C00", "bf16": "7F80"}
-"""The bits of infinity."""
+"""Bits of infinity, by element type."""
 
 
 def program(body: str, sizes: Sequence[int], element: str) -> str:
     """
-    The scores of some queries and keys, with a bias, and what follows. `sizes` are
-    rows, columns, and how long queries and values are.
+    Return a program that computes biased scores of queries and keys, then a body.
+
+    `sizes` are rows, columns, and the lengths of queries and values.
     """
     rows, columns, inner, depth = sizes
     shapes = {
@@ -124,17 +125,14 @@ def program(body: str, sizes: Sequence[int], element: str) -> str:
 
 
 def in_one_loop(text: str, rows: int, columns: int) -> ModuleOp:
-    """
-    A program as one group for a GPU, in tiles of so many rows, in steps of so many
-    columns.
-    """
+    """Return a program as one group for a GPU, in tiles of `rows` x `columns`."""
     context, module = _decomposed(text, "h200")
     in_one_group(context, module, rows, columns)
     return module
 
 
 def in_one_group(context: Context, module: ModuleOp, rows: int, columns: int) -> None:
-    """Let all operations of a program run like this."""
+    """Group all operations of a program, and lower the group to tiles."""
     _group(module, "L1", rows, (columns,), mapping=tile.Mapping.GRID)
     run("convert-graph-to-tile", context, module)
 
@@ -143,8 +141,9 @@ def near_engines(
     text: str, rows: int, columns: int, stages: int = 1, pieces: int | None = None
 ) -> tuple[Context, ModuleOp]:
     """
-    A program whose tensors are brought to L2 of an NPU whole, and computed near the
-    engines as one group, in tiles of so many rows, in steps of so many columns.
+    Return a program with one group in L1 of an NPU, and its whole tensors in L2.
+
+    The group has tiles of `rows` rows, and reduction tiles of `columns` columns.
     """
     context, module = _decomposed(text, "npu")
     _group(module, "L2", None, ())
@@ -158,8 +157,9 @@ def at_two_levels(
     text: str, far: tuple[int, int], near: tuple[int, int]
 ) -> tuple[Context, ModuleOp]:
     """
-    A program as one group of an NPU whose tiles are brought to L2, of so many rows in
-    steps of so many columns, and are tiled again for L1.
+    Return a program as one group of an NPU, tiled for L2 and again for L1.
+
+    `far` and `near` are the rows and columns of the tiles in L2 and in L1.
     """
     context, module = _decomposed(text, "npu")
     _group(module, "L2", far[0], far[1:])
@@ -169,10 +169,10 @@ def at_two_levels(
             continue
         members = members_of_group_op(op)
         if is_reduce_stage(members, op.parent_op()):
-            _, *others = members.op_facts.of(members.root).parallel_extents
-            op.plan = graph.PlanAttr("L1", (near[0], *others), near[1:])
-    chosen = "graph-select-tile-sizes{strategy=largest level=L1}"
-    run(f"{chosen},dce,convert-graph-to-tile", context, module)
+            _, *remaining = members.op_facts.of(members.root).parallel_extents
+            op.plan = graph.PlanAttr("L1", (near[0], *remaining), near[1:])
+    select_tile_sizes = "graph-select-tile-sizes{strategy=largest level=L1}"
+    run(f"{select_tile_sizes},dce,convert-graph-to-tile", context, module)
     run("canonicalize,tlf-cse,dce", context, module)
     return context, module
 
@@ -186,11 +186,13 @@ def _decomposed(text: str, target: str) -> tuple[Context, ModuleOp]:
 
 
 def assert_alike(found: Array, right: Array, element: str) -> None:
-    """Check numbers, infinities and NaN against what they should be."""
-    wide, same = right.astype(np.float64), found.astype(np.float64)
+    """Check finite elements, infinities and NaN of a result against expected ones."""
+    expected, actual = right.astype(np.float64), found.astype(np.float64)
     unit = {"f32": 1e-4, "f16": 2e-2}[element]
-    size = np.abs(wide[np.isfinite(wide)]).max(initial=1.0)
-    np.testing.assert_allclose(same, wide, rtol=unit, atol=unit * size, equal_nan=True)
+    size = np.abs(expected[np.isfinite(expected)]).max(initial=1.0)
+    np.testing.assert_allclose(
+        actual, expected, rtol=unit, atol=unit * size, equal_nan=True
+    )
 
 
 def run(passes: str, context: Context, module: ModuleOp) -> None:
@@ -207,16 +209,16 @@ def _group(
     stages: int = 1,
     pieces: int | None = None,
 ) -> None:
-    """Put all operations into one group, in tiles of so many rows, or all of them."""
+    """Put all operations into one group, in tiles of `rows` rows, or of all rows."""
     operations = [
         op
         for op in module.walk()
         if isinstance(op, TilingInterface) and not isinstance(op, ConstantInterface)
     ]
     members = group_members_of(operations)
-    extent, *others = members.op_facts.of(members.root).parallel_extents
+    extent, *remaining = members.op_facts.of(members.root).parallel_extents
     group = build_group(members)
-    tiles = rows or extent, *others
+    tiles = rows or extent, *remaining
     plan = graph.PlanAttr(
         level, tiles, reduce, mapping, stages=stages, reduce_stages=pieces
     )

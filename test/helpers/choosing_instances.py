@@ -1,4 +1,4 @@
-"""Random instances of operations that choose elements by indices or by order."""
+"""Random instances of operations that select elements by indices or by order."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,17 +11,17 @@ from tlf.dialects import graph
 
 
 def some_indices(rng: Generator, shape: Sequence[int]) -> SSAValue:
-    """Indices of either type."""
+    """Return indices of a random index type."""
     return value(shape, i32 if coin(rng) else i64)
 
 
 def some_element(rng: Generator) -> Attribute:
-    """An element type; mostly f32."""
+    """Return a random element type; mostly f32."""
     return [f32, f32, f32, bf16, i32, i1][rng.integers(6)]
 
 
 def some_part(rng: Generator, shape: Sequence[int], axis: int) -> list[int]:
-    """A shape within another, but for any extent along an axis."""
+    """Return a shape within another, except for a free extent along an axis."""
     part = [int(rng.integers(1, extent + 1)) for extent in shape]
     part[axis] = int(rng.integers(1, 8))
     return part

@@ -28,7 +28,9 @@ startup = 1
 
 
 def chip(*capacities: int, head: str = 'name = "mine"', tail: str = ENGINES) -> str:
-    """The description of an NPU with levels of some capacities, from L1 on."""
+    """
+    Return the description of an NPU with levels of the given capacities, from L1 on.
+    """
     levels = [
         LEVEL.format(number=number, capacity=capacity)
         for number, capacity in enumerate(capacities, 1)
@@ -37,7 +39,7 @@ def chip(*capacities: int, head: str = 'name = "mine"', tail: str = ENGINES) -> 
 
 
 def written(folder: Path, text: str) -> str:
-    """The name of a file with a description."""
+    """Write a description to a file, and return its name."""
     path = folder / "chip.toml"
     path.write_text(text, encoding="utf-8")
     return str(path)

@@ -1,6 +1,4 @@
-"""
-Compare what the compiler makes of a program, level by level, with the program itself.
-"""
+"""Differential testing of the compiler against the reference, pass by pass."""
 
 from __future__ import annotations
 
@@ -62,7 +60,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Stage:
-    """A program after a pass: whether it was interpreted, and what is wrong with it."""
+    """Program after a pass: whether it was interpreted, and its fault, if any."""
 
     name: str
     runs: bool
@@ -71,21 +69,21 @@ class Stage:
 
 @dataclass(frozen=True)
 class Case:
-    """A program with inputs, what comes of it, and how far off that may be."""
+    """Program with inputs, its expected results, and their sensitivity to rounding."""
 
     text: str
     inputs: Arrays
     expected: tuple[Array, ...]
     noise: tuple[float, ...]
-    """By how much results change when inputs change in their last place."""
+    """Change of each result when inputs change in their last place."""
 
     def module(self) -> tuple[Context, ModuleOp]:
-        """The program, parsed and verified."""
+        """Return the parsed and verified program."""
         return parsed(self.text)
 
 
 def parsed(text: str) -> tuple[Context, ModuleOp]:
-    """A context and the module of a text in it."""
+    """Return a context and the verified module of a text."""
     context = new_context()
     module = parse(context, Source(text, "program.mlir"))
     verify(module)
@@ -93,22 +91,24 @@ def parsed(text: str) -> tuple[Context, ModuleOp]:
 
 
 def make_case(text: str, seed: int = 0, entry: str | None = None) -> Case:
-    """Run a program of the graph dialect by its reference."""
+    """Run a program of the graph dialect on the reference interpreter."""
     _, module = parsed(text)
     inputs = make_inputs(entry_point(module, entry), (), seed)
     expected = interpret(module, inputs, entry)
     noise = [0.0] * len(expected)
     generator = np.random.default_rng(seed + 1)
     for _ in range(2):
-        near = {name: _nudged(array, generator) for name, array in inputs.items()}
-        for position, array in enumerate(interpret(module, near, entry)):
+        perturbed = {name: _nudged(array, generator) for name, array in inputs.items()}
+        for position, array in enumerate(interpret(module, perturbed, entry)):
             change = _norm(_difference(array, expected[position]))
             noise[position] = max(noise[position], change)
     return Case(text, inputs, expected, tuple(noise))
 
 
 def _nudged(array: Array, generator: np.random.Generator) -> Array:
-    """The array with each float changed by half a unit in the last place or so."""
+    """
+    Return the array with each float changed by about half a unit in the last place.
+    """
     if array.dtype not in TOLERANCES:
         return array
     unit = 2.0**-23 if array.dtype.itemsize == 4 else TOLERANCES[array.dtype] / 2
@@ -127,18 +127,18 @@ def _norm(array: Array) -> float:
 
 
 def disagreement(case: Case, results: Sequence[Array]) -> str | None:
-    """Describe what is wrong with results in one line; return `None` if nothing is."""
+    """Return the first error of results as one line, or `None` if they are correct."""
     if len(results) != len(case.expected):
         return f"expected {len(case.expected)} results, got {len(results)}"
-    for position, (found, wanted) in enumerate(
+    for position, (actual, expected) in enumerate(
         zip(results, case.expected, strict=True)
     ):
-        if (found.shape, found.dtype) != (wanted.shape, wanted.dtype):
+        if (actual.shape, actual.dtype) != (expected.shape, expected.dtype):
             return (
-                f"result {position}: expected {wanted.dtype} {wanted.shape}, "
-                f"got {found.dtype} {found.shape}"
+                f"result {position}: expected {expected.dtype} {expected.shape}, "
+                f"got {actual.dtype} {actual.shape}"
             )
-        if (text := _distance(found, wanted, case.noise[position])) is not None:
+        if (text := _distance(actual, expected, case.noise[position])) is not None:
             return f"result {position}: {text}"
     return None
 
@@ -162,7 +162,7 @@ def _distance(found: Array, wanted: Array, noise: float) -> str | None:
 
 
 def steps_of(target: TargetSpec, pipeline: str | None = None) -> tuple[ModulePass, ...]:
-    """The passes of a pipeline, that of the target unless given."""
+    """Return the passes of a pipeline; by default of the target pipeline."""
     text = pipeline or f"{target.backend}-pipeline"
     return build_passes(text, PASSES, pipelines_for(target))
 
@@ -170,20 +170,24 @@ def steps_of(target: TargetSpec, pipeline: str | None = None) -> tuple[ModulePas
 def with_and_without(
     text: str, target: TargetSpec, name: str
 ) -> tuple[Context, ModuleOp, ModuleOp]:
-    """A program compiled with a pass and without it, and once for both before it."""
+    """
+    Return a program compiled with and without a pass.
+
+    Passes before it run once for both.
+    """
     context, module = parsed(text)
     target.attach(module)
     passes = steps_of(target)
-    at = [each.name for each in passes].index(name)
-    PassManager(passes[:at]).run(context, module)
+    index = [each.name for each in passes].index(name)
+    PassManager(passes[:index]).run(context, module)
     without = module.clone()
-    PassManager(passes[at:]).run(context, module)
-    PassManager(passes[at + 1 :]).run(context, without)
+    PassManager(passes[index:]).run(context, module)
+    PassManager(passes[index + 1 :]).run(context, without)
     return context, module, without
 
 
 def runnable(module: ModuleOp) -> bool:
-    """Return `True` if an interpreter knows all operations of a program."""
+    """Return `True` if the interpreter supports all operations of a program."""
     names = {op.name.partition(".")[0] for op in module.walk()}
     return not names & {"npu", "triton"}
 
@@ -198,12 +202,13 @@ def lowered(
     search: bool = True,
 ) -> Iterator[Stage]:
     """
-    Apply a target's pipeline to a program, pass by pass, with random plans if there is
-    a generator for them, or with the first ones that are found if there is to be no
-    long search. A fault of the compiler is the last stage; one of the program is not.
+    Apply a target's pipeline to a program, pass by pass.
+
+    With `plans`, plans are random. Without `search`, the first plans found are used. A
+    fault of the compiler ends the stages; a wrong result does not.
     """
     target.attach(module)
-    known = take_snapshot(module)
+    before = take_snapshot(module)
     manager = PassManager(())
     steps = steps_of(target)
     for each in steps if search and plans is None else map(_hasty, steps):
@@ -216,13 +221,13 @@ def lowered(
         if plans is not None and each.name == "graph-select-tile-sizes":
             scramble(module, plans)
         fault, runs = None, stages and runnable(module)
-        if runs and (now := take_snapshot(module)) != known:
-            known, fault = now, _interpreted(case, each.name, module)
+        if runs and (after := take_snapshot(module)) != before:
+            before, fault = after, _interpreted(case, each.name, module)
         yield Stage(each.name, runs, fault)
 
 
 def _hasty(step: ModulePass) -> ModulePass:
-    """The pass, without comparing what is near its best choice."""
+    """Return the pass with minimal evaluation of candidates."""
     match step:
         case GraphPartitionPass():
             return replace(step, max_evaluations=1)
@@ -249,13 +254,19 @@ def _interpreted(case: Case, step: str, module: ModuleOp) -> Fault | None:
 
 
 def printed(context: Context, module: ModuleOp, target: TargetSpec) -> str:
-    """The text that a target makes of a lowered program. Raises `CompileError`."""
+    """
+    Return the text that a target emits for a lowered program. Raises `CompileError`.
+    """
     with locate_errors(module, "the target"):
         return emit(context, module, build_target(target.backend, TARGETS))
 
 
 def executed(text: str, target: TargetSpec, inputs: Arrays) -> tuple[Array, ...]:
-    """Run what a target printed; `inputs` are in order. Raises what the runtimes do."""
+    """
+    Run the text that a target emitted, on inputs in order.
+
+    Raises the errors of the runtimes.
+    """
     values = list(inputs.values())
     if target.backend == "npu":
         program = npu.parse(text, Path())
@@ -269,8 +280,9 @@ def run_lowered(
     context: Context, module: ModuleOp, target: TargetSpec, inputs: Arrays
 ) -> tuple[Array, ...]:
     """
-    Run a lowered program, with what it computes once, on inputs in order. Raises
-    `CompileError` and what the runtimes do.
+    Run a lowered program, including load-time preparation, on inputs in order.
+
+    Raises `CompileError` and the errors of the runtimes.
     """
     (entry,) = (
         op
@@ -286,7 +298,7 @@ def run_lowered(
 
 
 def tiled(text: str, target: TargetSpec, pipeline: str | None = None) -> ModuleOp:
-    """A program after the last pass that makes loops over tiles."""
+    """Return a program after the last pass that creates loops over tiles."""
     context, module = parsed(text)
     target.attach(module)
     passes = steps_of(target, pipeline)
@@ -298,8 +310,9 @@ def tiled(text: str, target: TargetSpec, pipeline: str | None = None) -> ModuleO
 
 def compiled_text(text: str, name: str, pipeline: str | None = None) -> str:
     """
-    Return the text into which a target, by the name of its description, compiles a
-    program, with its own pipeline or a given one. Raises `CompileError`.
+    Return the text that a program is compiled to, for a target given by name.
+
+    The pipeline is the target's own unless given. Raises `CompileError`.
     """
     context, module = parsed(text)
     target = load_target_spec(name)
@@ -312,8 +325,9 @@ def compiled_results(
     text: str, inputs: Arrays, name: str, pipeline: str | None = None
 ) -> tuple[Array, ...]:
     """
-    The results of a program, on `reference` or on a target by name, with the first
-    plans that are found.
+    Return the results of a program, on `reference` or on a target given by name.
+
+    Uses the first plans found, without a search.
     """
     if name == "reference":
         return interpret(parsed(text)[1], inputs)
@@ -347,9 +361,10 @@ def check(
     search: bool = False,
 ) -> Fault | None:
     """
-    The first fault of a program on a target, by the name of its description; `plans` is
-    the seed of random plans. With `search`, plans near the best are compared, which
-    takes most of the time.
+    Return the first fault of a program on a target given by name.
+
+    `plans` is the seed of random plans. With `search`, plans near the best are
+    evaluated, which takes most of the time.
     """
     target = load_target_spec(name)
     context, module = case.module()

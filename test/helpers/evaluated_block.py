@@ -1,4 +1,4 @@
-"""A bottleneck block that passes compile with an evaluator of a test."""
+"""Bottleneck block that passes compile with an evaluator of a test."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tlf.dialects.target import TargetSpec, load_target_spec
 from tlf.planner.context import Evaluator, Memo, PlanningContext
 
 MOST = 2_000_000
-"""The instructions that a pass may run to evaluate programs, at most."""
+"""Maximum number of instructions that a pass may evaluate."""
 
 
 def evaluated_block(
@@ -21,18 +21,20 @@ def evaluated_block(
     target: TargetSpec | None = None,
 ) -> ModuleOp:
     """
-    The block, in f16, behind some passes, for `npu` unless another target is given. The
-    context has no evaluator if that is None. Passes have to limit what it runs.
+    Return the block, in f16, after some passes, by default for `npu`.
+
+    The context has no evaluator if `evaluator` is `None`. Passes must limit their
+    evaluations.
     """
 
-    def made(target: TargetSpec, steps: int, memo: Memo) -> Evaluator:
+    def make_evaluator(target: TargetSpec, steps: int, memo: Memo) -> Evaluator:
         assert 0 < steps <= MOST
         assert evaluator is not None
         return evaluator
 
     context, module = parsed(bottleneck(sizes, "f16").program.text())
     assert isinstance(context, PlanningContext)
-    context.evaluator = None if evaluator is None else made
+    context.evaluator = None if evaluator is None else make_evaluator
     target = target or load_target_spec("npu")
     target.attach(module)
     run_passes(context, module, target, passes)

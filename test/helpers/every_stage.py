@@ -1,4 +1,4 @@
-"""Results of a program after every pass, and on a target: bit for bit."""
+"""Bitwise comparison of the results after every pass, and on a target."""
 
 from collections.abc import Iterator
 
@@ -15,8 +15,9 @@ Results = tuple[np.ndarray, ...]
 
 def every_result(text: str, inputs: Arrays, name: str) -> Iterator[tuple[str, Results]]:
     """
-    The results after every pass that changes a program, as long as it can be
-    interpreted, and those of a target.
+    Yield the results after every pass that changes a program, and on a target.
+
+    A program is interpreted as long as the interpreter supports it.
     """
     target = load_target_spec(name)
     context, module = parsed(text)
@@ -36,17 +37,17 @@ def every_result(text: str, inputs: Arrays, name: str) -> Iterator[tuple[str, Re
 
 
 def bits(array: np.ndarray) -> bytes:
-    """The array's bytes, with one NaN for all."""
+    """Return the bytes of an array, with all NaNs equal."""
     if array.dtype.kind in "ib":
         return array.tobytes()
     return np.where(np.isnan(array), array.dtype.type(np.nan), array).tobytes()
 
 
 def check(text: str, inputs: Arrays, name: str = "h200") -> None:
-    """Compare all stages with the reference."""
+    """Compare the results of all stages with the reference."""
     expected = interpret(parsed(text)[1], inputs)
     for step, results in every_result(text, inputs, name):
-        for found, wanted in zip(results, expected, strict=True):
-            same = (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
+        for actual, reference in zip(results, expected, strict=True):
+            same = (actual.shape, actual.dtype) == (reference.shape, reference.dtype)
             assert same, step
-            assert bits(found) == bits(wanted), f"after {step}"
+            assert bits(actual) == bits(reference), f"after {step}"

@@ -1,6 +1,4 @@
-"""
-The larger programs in `examples/`, of many operations, as functions of their sizes.
-"""
+"""Larger programs of `examples/` as functions of their sizes."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ DTYPES = {"f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
 
 @dataclass(frozen=True)
 class LayerSizes:
-    """The sizes of a transformer layer."""
+    """Sizes of a transformer layer."""
 
     batch: int = 2
     tokens: int = 100
@@ -38,7 +36,7 @@ class LayerSizes:
 
 
 class LayerMaker(Maker):
-    """Builds the parts of a transformer layer."""
+    """Builder of the parts of a transformer layer."""
 
     def __init__(self, sizes: LayerSizes, element: str) -> None:
         super().__init__(element)
@@ -58,30 +56,30 @@ class LayerMaker(Maker):
             self.given[name] = self.argument(name, model, parameter=True)
 
     def norm(self, name: str, x: Value, which: int) -> Value:
-        """A layer normalisation."""
+        """Add a layer norm."""
         weight, bias = self.given[f"gamma{which}"], self.given[f"beta{which}"]
         text = f"layer_norm {{}} weight {{}} bias {{}} {EPSILON}"
         return self.step(name, text, x.shape, x, weight, bias)
 
     def linear(self, name: str, x: Value, which: str) -> Value:
-        """A linear layer."""
+        """Add a linear layer."""
         weight, bias = self.given[f"w{which}"], self.given[f"b{which}"]
         shape = (*x.shape[:-1], weight.shape[1])
         product = self.step(f"{name}_0", "matmul {}, {}", shape, x, weight)
         return self.step(name, "add {}, {}", shape, product, bias)
 
     def heads(self, name: str, x: Value, order: tuple[int, ...]) -> Value:
-        """A linear layer whose result is split into heads, its axes in an order."""
+        """Add a linear layer, and split its result into heads with permuted axes."""
         flat = self.linear(name, x, f"_{name}")
         sizes = self.sizes
         shape = (sizes.batch, sizes.tokens, sizes.heads, sizes.size)
         split = self.step(f"{name}_split", "reshape {}", shape, flat)
         text = f"transpose {{}} permutation {list(order)}"
-        turned = tuple(shape[axis] for axis in order)
-        return self.step(f"{name}_heads", text, turned, split)
+        permuted_shape = tuple(shape[axis] for axis in order)
+        return self.step(f"{name}_heads", text, permuted_shape, split)
 
     def attention(self, norm: Value) -> Value:
-        """Attention of all heads, and the projection of what they say."""
+        """Add attention of all heads, and the output projection."""
         sizes = self.sizes
         queries = self.heads("q", norm, (0, 2, 1, 3))
         keys = self.heads("k", norm, (0, 2, 3, 1))
@@ -103,7 +101,7 @@ class LayerMaker(Maker):
 def transformer_layer(
     sizes: LayerSizes, element: str = "f32", tiled: tuple[int, ...] = ()
 ) -> Variant:
-    """A layer of a transformer encoder with pre-normalisation."""
+    """Return a layer of a transformer encoder with pre-normalisation."""
     maker = LayerMaker(sizes, element)
     x = maker.given["x"]
     projected = maker.attention(maker.norm("norm", x, 1))
@@ -149,7 +147,7 @@ def _transformer(given: Mapping[str, Tensor], sizes: LayerSizes, root: float) ->
 
 @dataclass(frozen=True)
 class BlockSizes:
-    """The sizes of a bottleneck block."""
+    """Sizes of a bottleneck block."""
 
     batch: int = 2
     channels: int = 64
@@ -163,14 +161,14 @@ class BlockSizes:
 
 
 class BlockMaker(Maker):
-    """Builds the parts of a bottleneck block."""
+    """Builder of the parts of a bottleneck block."""
 
     def __init__(self, sizes: BlockSizes, element: str) -> None:
         super().__init__(element)
-        wide, middle = sizes.channels, sizes.middle
-        self.outputs = {1: middle, 2: middle, 3: wide}
-        inputs = {1: (wide, 1), 2: (middle // sizes.groups, 3), 3: (middle, 1)}
-        image = (sizes.batch, wide, sizes.height, sizes.width)
+        channel_count, middle = sizes.channels, sizes.middle
+        self.outputs = {1: middle, 2: middle, 3: channel_count}
+        inputs = {1: (channel_count, 1), 2: (middle // sizes.groups, 3), 3: (middle, 1)}
+        image = (sizes.batch, channel_count, sizes.height, sizes.width)
         self.given = {"x": self.argument("x", *image)}
         for layer, (channels, taps) in inputs.items():
             shape = (self.outputs[layer], channels, taps, taps)
@@ -189,7 +187,7 @@ class BlockMaker(Maker):
         self.given[value.name] = value
 
     def layer(self, layer: int, x: Value, options: str = "") -> Value:
-        """A convolution that keeps the image's extents, and its normalisation."""
+        """Add a convolution that preserves the image size, and its batch norm."""
         shape = (x.shape[0], self.outputs[layer], *x.shape[2:])
         weight = self.given[f"w{layer}"]
         text = f"conv2d {{}}, {{}}{options}"
@@ -205,7 +203,7 @@ class BlockMaker(Maker):
 def bottleneck(
     sizes: BlockSizes, element: str = "f32", tiled: tuple[int, ...] = ()
 ) -> Variant:
-    """The bottleneck block of a residual network."""
+    """Return the bottleneck block of a residual network."""
     maker = BlockMaker(sizes, element)
     x = maker.given["x"]
     norm = maker.layer(1, x)

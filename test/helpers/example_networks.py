@@ -14,7 +14,7 @@ from torch.nn import functional
 def attention(
     batch: int, heads: int, tokens: int, size: int, element: str = "f32"
 ) -> Variant:
-    """Attention with an additive mask."""
+    """Return attention with an additive mask."""
     maker = Maker(element)
     shape = (batch, heads, tokens, size)
     square = (batch, heads, tokens, tokens)
@@ -38,7 +38,7 @@ def attention(
 
 
 def residual_mlp(rows: int, width: int, hidden: int, element: str = "f32") -> Variant:
-    """Two linear layers around SiLU, with a residual connection."""
+    """Return two linear layers around SiLU, with a residual connection."""
     maker = Maker(element)
     x = maker.argument("x", rows, width)
     w1 = maker.weight("w1", width, hidden, fan=width)

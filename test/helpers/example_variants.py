@@ -1,6 +1,7 @@
 """
-The programs in `examples/` as functions of their sizes and element type, each with the
-same computation in torch.
+Programs of `examples/` as functions of their sizes and element type.
+
+Each has the equivalent computation in torch.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ Reference = Callable[[Mapping[str, Tensor]], Tensor]
 
 @dataclass(frozen=True)
 class Variant:
-    """A program, what it computes in torch, and the extents of the axes it has."""
+    """Program, its reference in torch, and the extents of its tiled axes."""
 
     program: Program
     reference: Reference
-    """From arguments by name, in f64, to the result."""
+    """Function from arguments by name, in f64, to the result."""
     tiled: tuple[int, ...] = ()
-    """Extents of axes that tiles cut."""
+    """Extents of the tiled axes."""
 
     @property
     def name(self) -> str:
@@ -36,7 +37,7 @@ class Variant:
 
 
 class Maker:
-    """Collects arguments and operations of one element type."""
+    """Builder of arguments and operations of one element type."""
 
     def __init__(self, element: str) -> None:
         self.element = element
@@ -51,31 +52,31 @@ class Maker:
         high: float = 1.0,
         parameter: bool = False,
     ) -> Value:
-        """A new argument, its elements between `low` and `high`."""
+        """Add an argument with elements between `low` and `high`."""
         value = Value(name, shape, self.element, low, high, parameter=parameter)
         self.arguments.append(value)
         return value
 
     def weight(self, name: str, *shape: int, fan: int) -> Value:
-        """A weight of which sums over `fan` elements stay of the order of 1."""
+        """Add a weight scaled so that sums over `fan` elements are of order 1."""
         bound = round(1 / math.sqrt(fan), 3)
         return self.argument(name, *shape, low=-bound, high=bound, parameter=True)
 
     def step(
         self, name: str, pattern: str, shape: Sequence[int], *operands: Value
     ) -> Value:
-        """A new operation."""
+        """Add an operation."""
         value = Value(name, tuple(shape), self.element)
         self.steps.append(Step(value, f"graph.{pattern}", operands))
         return value
 
     def program(self, name: str, result: Value) -> Program:
-        """The function with what was collected."""
+        """Return the function with all arguments and operations."""
         return Program(tuple(self.arguments), tuple(self.steps), (result,), name)
 
 
 def gelu(rows: int, columns: int, element: str = "f32") -> Variant:
-    """GELU by its tanh approximation."""
+    """Return GELU by its tanh approximation."""
     maker = Maker(element)
     x = maker.argument("x", rows, columns)
     y = maker.step("y", "gelu {} <tanh>", x.shape, x)
@@ -87,7 +88,7 @@ def gelu(rows: int, columns: int, element: str = "f32") -> Variant:
 
 
 def softmax(rows: int, columns: int, element: str = "f32") -> Variant:
-    """Softmax along rows."""
+    """Return a softmax along rows."""
     maker = Maker(element)
     x = maker.argument("x", rows, columns)
     y = maker.step("y", "softmax {} axis 1", x.shape, x)
@@ -99,7 +100,7 @@ def softmax(rows: int, columns: int, element: str = "f32") -> Variant:
 
 
 def layer_norm(rows: int, columns: int, element: str = "f32") -> Variant:
-    """Layer normalisation of rows."""
+    """Return a layer normalisation of rows."""
     maker = Maker(element)
     x = maker.argument("x", rows, columns)
     weight = maker.argument("weight", columns)
@@ -118,7 +119,7 @@ def layer_norm(rows: int, columns: int, element: str = "f32") -> Variant:
 def matmul_bias_relu(
     rows: int, columns: int, depth: int, element: str = "f32"
 ) -> Variant:
-    """A matrix product with bias and activation."""
+    """Return a matrix product with bias and activation."""
     maker = Maker(element)
     x = maker.argument("x", rows, depth)
     w = maker.argument("w", depth, columns)
@@ -137,7 +138,7 @@ def matmul_bias_relu(
 
 
 def weighted_sum(rows: int, columns: int, element: str = "f32") -> Variant:
-    """The weighted sum of every row."""
+    """Return the weighted sum of every row."""
     maker = Maker(element)
     x = maker.argument("x", rows, columns)
     weights = maker.argument("weights", columns)

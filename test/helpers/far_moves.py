@@ -1,4 +1,4 @@
-"""Bytes of the outermost memory that the moves of an NPU program touch, one by one."""
+"""Byte ranges of the outermost memory accessed by each DMA of an NPU program."""
 
 from __future__ import annotations
 
@@ -22,9 +22,7 @@ from tlf.runtime.npu.scalar_arithmetic import calculate
 
 @dataclass(frozen=True)
 class Box:
-    """
-    Bytes that one move reads or writes: the first one, their end, and their number.
-    """
+    """Byte range that one DMA reads or writes: first byte, end, and number of bytes."""
 
     low: int
     high: int
@@ -33,7 +31,7 @@ class Box:
 
 
 def far_boxes(program: Program, level: str = "L3") -> list[Box]:
-    """All moves from and to a level that move something, in program order."""
+    """Return all nonempty DMAs from and to a level, in program order."""
     return list(_walk(program.body, {}, level))
 
 
@@ -54,8 +52,7 @@ def _walk(
 
 def _moves(op: Instruction, level: str) -> bool:
     """
-    Return `True` if an instruction moves from or to a level, or is a loop with such a
-    move.
+    Return `True` if an instruction is, or a loop contains, a DMA from or to a level.
     """
     if isinstance(op, Loop):
         return any(_moves(each, level) for each in op.body)

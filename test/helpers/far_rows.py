@@ -1,4 +1,4 @@
-"""Programs that compute with rows and their means, and rows that lie far from 0."""
+"""Programs on rows and their means, with rows whose mean is large."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ SQUARES = """
   %v = graph.reduce %q <sum> axes [1] keepdims : ({X}) -> {R}"""
 
 UNIT = {"f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}
-"""By which part a number is rounded at most."""
+"""Largest relative rounding error of an element type."""
 
 
 SEEDS, SHAPES, DRAWS = 5, 4, 17
-"""A body is computed of 1,020 random inputs, with all types, seeds and shapes."""
+"""Each body runs on 1,020 random inputs, over all types, seeds and shapes."""
 
 
 def program(
@@ -39,9 +39,11 @@ def program(
     others: Mapping[str, tuple[int, ...]] | None = None,
 ) -> str:
     """
-    Rows `x` of a length, with its reciprocal `c`, and products with so many columns, of
-    parameters. `result` says which of the types in a body it has, among them those of
-    `others`. Those that begin with F are the same of f32.
+    Return a program on rows `x`, with parameters and the reciprocal length `c`.
+
+    `sizes` are the number of rows, their length, and the columns of products. `result`
+    names the result type, among the types of the body including `others`. Type names
+    with prefix F are the f32 counterparts.
     """
     rows, length, columns = sizes
     shapes = {"X": (rows, length), "R": (rows, 1), "W": (length, columns)}
@@ -59,22 +61,22 @@ def program(
         for name, kind in (("w", "W"), ("scale", "K"), ("shift", "K"))
     )
     constant = f"%c = graph.constant dense<{1.0 / length!r}> : {types['C']}"
-    made = types[result]
+    output = types[result]
     return (
-        f"func.func @main(%x: {types['X']}, {weights}) -> {made} {{\n  {constant}"
-        f"{body.format(**types)}\n  func.return %y : {made}\n}}\n"
+        f"func.func @main(%x: {types['X']}, {weights}) -> {output} {{\n  {constant}"
+        f"{body.format(**types)}\n  func.return %y : {output}\n}}\n"
     )
 
 
 def decomposed(text: str) -> tuple[Context, ModuleOp]:
-    """A program in simple operations."""
+    """Return a program in elementary operations."""
     context, module = parsed(text)
     run("graph-decompose,canonicalize,dce", context, module)
     return context, module
 
 
 def error(found: Array, wanted: Array) -> float:
-    """The largest error, in multiples of the largest element."""
+    """Return the largest error, relative to the largest element."""
     distance = np.abs(found.astype(np.float64) - wanted.astype(np.float64))
     return float(distance.max() / np.abs(wanted).max())
 
@@ -82,15 +84,19 @@ def error(found: Array, wanted: Array) -> float:
 def drawn(
     rng: np.random.Generator, sizes: tuple[int, int, int], element: str
 ) -> dict[str, Array]:
-    """Inputs whose rows lie around a number, far from 0 in some."""
+    """Return random inputs with rows around a centre that is sometimes large."""
     rows, length, columns = sizes
-    far = 10.0 if element == "f16" else 1000.0
-    centre = rng.choice([0.0, 1.0, far / 10, far]) * rng.choice([-1, 1])
+    largest_centre = 10.0 if element == "f16" else 1000.0
+    centre = rng.choice([0.0, 1.0, largest_centre / 10, largest_centre]) * rng.choice(
+        [-1, 1]
+    )
     scale = rng.choice([0.1, 1.0]) * max(1.0, abs(centre) * 32 * UNIT[element])
     x = centre + scale * rng.standard_normal((rows, length))
     shapes = {"w": (length, columns), "scale": (length,), "shift": (length,)}
-    others = {name: rng.standard_normal(shape) for name, shape in shapes.items()}
-    return {name: a.astype(DTYPE[element]) for name, a in {"x": x, **others}.items()}
+    parameters = {name: rng.standard_normal(shape) for name, shape in shapes.items()}
+    return {
+        name: a.astype(DTYPE[element]) for name, a in {"x": x, **parameters}.items()
+    }
 
 
 def errors(
@@ -100,12 +106,12 @@ def errors(
     sizes: tuple[int, int, int],
     element: str,
 ) -> list[float]:
-    """The largest error of each program for random inputs, against an exact one."""
+    """Return the largest error of each program on random inputs, against `exact`."""
     worst = [0.0] * len(programs)
     for _ in range(DRAWS):
         inputs = drawn(rng, sizes, element)
-        wide = {name: a.astype(np.float64) for name, a in inputs.items()}
-        (wanted,) = interpret(exact, wide)
-        found = [error(interpret(each, inputs)[0], wanted) for each in programs]
-        worst = list(map(max, worst, found))
+        widened = {name: a.astype(np.float64) for name, a in inputs.items()}
+        (expected,) = interpret(exact, widened)
+        current = [error(interpret(each, inputs)[0], expected) for each in programs]
+        worst = list(map(max, worst, current))
     return worst

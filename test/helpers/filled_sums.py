@@ -1,12 +1,12 @@
-"""Random programs of `mem` whose buffers are filled, summed into, and touched else."""
+"""Random programs of `mem` with buffers that are filled and accumulated into."""
 
 import random
 from dataclasses import dataclass, field
 
 SHAPES = {"a": (3, 5), "b": (5, 4), "s": (3, 4, 2)}
-"""The inputs: the factors of products, and what reductions read."""
+"""Shapes of the inputs: the factors of products, and the operand of reductions."""
 OUT = (3, 4)
-"""The shape of what is summed into."""
+"""Shape of the accumulators."""
 COUNT = 3
 COMBINES = {
     "f": ("addf", "maximumf", "minimumf"),
@@ -20,13 +20,13 @@ NEUTRAL = {
 
 @dataclass
 class SumWriter:
-    """Writes the text of one program; every buffer is filled first."""
+    """Writer of the text of one program; every buffer is filled first."""
 
     seed: int
     element: str
-    """The type of the inputs."""
+    """Element type of the inputs."""
     total: str
-    """The type of what is summed into."""
+    """Element type of the accumulators."""
     lines: list[str] = field(default_factory=list[str])
     names: int = 0
 
@@ -35,7 +35,9 @@ class SumWriter:
         self.kind = "i" if self.total.startswith("i") else "f"
 
     def program(self) -> str:
-        """`main` of the inputs in L3, which writes every sum to an output."""
+        """
+        Return `main` with inputs in L3, which writes every accumulator to an output.
+        """
         inputs = [
             f"%{name}3: {_type(shape, self.element, 'L3')}"
             for name, shape in SHAPES.items()
@@ -45,17 +47,17 @@ class SumWriter:
             f"func.func @main({', '.join(inputs + outputs)}) attributes "
             f"{{tlf.results = {COUNT} : i64}} {{"
         )
-        for number in range(-2, 6):
-            name = str(number).replace("-", "m")
-            self.lines.append(f"%c{name} = arith.constant {number} : index")
+        for index in range(-2, 6):
+            name = str(index).replace("-", "m")
+            self.lines.append(f"%c{name} = arith.constant {index} : index")
         for name, shape in SHAPES.items():
             self._bring(name, shape)
-        for number in range(COUNT):
-            self.lines.append(f"%t{number} = mem.alloc : {self.type('L1')}")
-            self._fill(number)
+        for index in range(COUNT):
+            self.lines.append(f"%t{index} = mem.alloc : {self.type('L1')}")
+            self._fill(index)
         self._block(0, 7)
-        for number in range(COUNT):
-            self._move_out(number)
+        for index in range(COUNT):
+            self._move_out(index)
         self.lines += ["func.return", "}"]
         return "\n".join(self.lines)
 
@@ -71,10 +73,10 @@ class SumWriter:
 
     def _move_out(self, number: int) -> None:
         self.names += 1
-        far = f"%f{self.names}"
-        self.lines.append(f"{far} = mem.alloc : {self.type('L2')}")
-        self._move((f"%t{number}", "L1"), (far, "L2"), OUT, self.total)
-        self._move((far, "L2"), (f"%y{number}", "L3"), OUT, self.total)
+        outer = f"%f{self.names}"
+        self.lines.append(f"{outer} = mem.alloc : {self.type('L2')}")
+        self._move((f"%t{number}", "L1"), (outer, "L2"), OUT, self.total)
+        self._move((outer, "L2"), (f"%y{number}", "L3"), OUT, self.total)
 
     def _move(
         self,
@@ -126,7 +128,7 @@ class SumWriter:
         self.lines.append("}")
 
     def _sum(self, number: int, depth: int) -> None:
-        """A sum in loops right after a fill, which most often may go."""
+        """Write a fill directly followed by accumulation in loops; mostly removable."""
         zero = NEUTRAL[self.kind][0]
         self.lines.append(f"mem.fill {zero} into %t{number} : {self.type('L1')}")
         loops = self.random.randrange(3)

@@ -1,9 +1,9 @@
 """
-A lit format that runs the project's Python tools by forking lit's own process, in which
-they are loaded already, instead of starting a new interpreter for each command.
+Lit format that runs the project's Python tools in forks of the lit process.
 
-All else is lit's: its shell, pipes and redirections, `not`, `env`, substitutions. Each
-command still runs in a process of its own.
+The tools are loaded once in lit's process, so that a command does not start a new
+interpreter. The shell, pipes, redirections, `not`, `env` and substitutions are lit's.
+Each command still runs in its own process.
 """
 
 import gc
@@ -28,7 +28,7 @@ TOOLS = {
     "tlf-run": "tlf.tools.tlf_run",
     "filecheck": "filecheck.main",
 }
-"""The commands that are forked, and the modules whose `main` they are."""
+"""Forked commands, and the modules of their `main`."""
 
 WARM = (
     "tlf.tools.opt_command",
@@ -46,9 +46,7 @@ WARM = (
 
 
 class ForkShTest(ShTest):
-    """
-    lit's `ShTest` with forked tools.
-    """
+    """lit's `ShTest` with forked tools."""
 
     def execute(self, test, litConfig):
         warm_up()
@@ -57,7 +55,7 @@ class ForkShTest(ShTest):
 
 
 def warm_up() -> None:
-    """Load what the tools need, once per process."""
+    """Load the modules of the tools, once per process."""
     if _mains:
         return
     for command, module in TOOLS.items():
@@ -88,15 +86,13 @@ def _load_own_modules() -> None:
 
     for table in (universe.all_dialects, universe.all_passes, universe.all_targets):
         for factory in table.values():
-            # What cannot be loaded fails the tests that use it, not all of them.
+            # A failure to load must fail only the tests that need it, not all tests.
             with suppress(Exception):
                 factory()
 
 
 class _ForkPopen(subprocess.Popen):
-    """
-    `Popen` that forks this process where the command is one of the tools.
-    """
+    """`Popen` that forks this process if the command is one of the tools."""
 
     def _execute_child(self, *args, **kwargs):
         bound = _SIGNATURE.bind(self, *args, **kwargs).arguments
@@ -118,9 +114,7 @@ _SIGNATURE = inspect.signature(subprocess.Popen._execute_child)
 
 
 class _Subprocess:
-    """
-    The module `subprocess` as `lit.TestRunner` is to see it.
-    """
+    """Replacement of the module `subprocess` in `lit.TestRunner`."""
 
     Popen = _ForkPopen
 
@@ -129,7 +123,7 @@ class _Subprocess:
 
 
 def _run_child(main: Callable[[], object], bound: dict[str, Any]) -> None:
-    """Be the child process: run `main` as a command, and end."""
+    """Run `main` as a command in the child process, and exit."""
     status = 1
     try:
         for source, number in ("p2cread", 0), ("c2pwrite", 1), ("errwrite", 2):

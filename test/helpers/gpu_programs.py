@@ -1,4 +1,4 @@
-"""Programs of one kernel for a GPU, and what they cost by its model."""
+"""Programs of one GPU kernel, and their cost by the GPU cost model."""
 
 from collections.abc import Mapping, Sequence
 
@@ -25,7 +25,7 @@ H200 = load_target_spec("h200")
 
 
 def changed(target: TargetSpec, path: str, times: float) -> TargetSpec:
-    """A target with one figure multiplied; numbers in its path count in lists."""
+    """Return a target with one number scaled; integers in `path` index lists."""
     return target_from_data(_changed(target.data, path.split("."), times))
 
 
@@ -49,17 +49,19 @@ def parsed(text: str) -> ModuleOp:
 
 
 def members(text: str) -> tuple[ModuleOp, GroupMembers]:
-    """All operations of a function as one group."""
+    """Return a function and the group of all its operations."""
     module = parsed(text)
     (function,) = (op for op in module.ops if isinstance(op, func.FuncOp))
-    found = [op for op in function.body.block.ops if isinstance(op, TilingInterface)]
-    return module, group_members_of(found)
+    operations = [
+        op for op in function.body.block.ops if isinstance(op, TilingInterface)
+    ]
+    return module, group_members_of(operations)
 
 
 def price(
     text: str, tile: Sizes, reduce: Sizes = (), target: TargetSpec = H200
 ) -> KernelCost:
-    """Return the price of a function as one kernel."""
+    """Return the estimated cost of a function as one kernel."""
     chip = Chip.of(target)
     assert chip is not None
     _, group = members(text)
@@ -89,10 +91,10 @@ def elementwise(rows: int, columns: int, element: str = "f32") -> str:
 
 
 def rows_sum(rows: int, columns: int, axis: int = 1) -> str:
-    left = rows if axis == 1 else columns
-    whole, out = f"tensor<{rows}x{columns}xf32>", f"tensor<{left}xf32>"
+    extent = rows if axis == 1 else columns
+    operand_type, out = f"tensor<{rows}x{columns}xf32>", f"tensor<{extent}xf32>"
     return (
-        f"func.func @f(%x: {whole}) -> {out} {{\n"
-        f"%y = graph.reduce %x <sum> axes [{axis}] : ({whole}) -> {out}\n"
+        f"func.func @f(%x: {operand_type}) -> {out} {{\n"
+        f"%y = graph.reduce %x <sum> axes [{axis}] : ({operand_type}) -> {out}\n"
         f"func.return %y : {out}\n}}"
     )

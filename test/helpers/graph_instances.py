@@ -12,23 +12,23 @@ Factory: TypeAlias = Callable[[Generator], Operation]
 
 
 def value(shape: Sequence[int], element: Attribute = f32) -> SSAValue:
-    """A tensor from nowhere."""
+    """Return a tensor without a producer in the graph dialect."""
     return test.TestOp(result_types=[TensorType(element, shape)]).results[0]
 
 
 def some_shape(rng: Generator, least: int = 0, most: int = 4) -> list[int]:
-    """A shape of `least` to `most` axes."""
+    """Return a random shape of `least` to `most` axes."""
     return [int(n) for n in rng.integers(1, 8, rng.integers(least, most + 1))]
 
 
 def thinned(rng: Generator, shape: Sequence[int]) -> list[int]:
-    """A shape that broadcasts to `shape`."""
-    kept = [n if rng.random() < 0.7 else 1 for n in shape]
-    return kept[rng.integers(0, len(shape) + 1) :]
+    """Return a random shape that broadcasts to `shape`."""
+    extents = [n if rng.random() < 0.7 else 1 for n in shape]
+    return extents[rng.integers(0, len(shape) + 1) :]
 
 
 def some_axes(rng: Generator, rank: int) -> list[int]:
-    """Some of `rank` axes, but not none."""
+    """Return a random nonempty subset of `rank` axes."""
     count = rng.integers(1, rank + 1)
     return [int(axis) for axis in rng.permutation(rank)[:count]]
 

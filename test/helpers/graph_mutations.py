@@ -1,4 +1,4 @@
-"""Faults in programs of whole tensors."""
+"""Faults in programs on whole tensors."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ def weight_and_bias_swapped(text: str) -> str:
 
 @FAULTS.in_text(SQUARE, Kind.WRONG)
 def square_operand_transposed(text: str) -> str:
-    turned = (
+    transposed = (
         r"%turned = graph.transpose %w permutation [1, 0]"
         "\n      : (tensor<13x13xf32>) -> tensor<13x13xf32>"
         "\n  %product = graph.matmul %x, %turned"
     )
-    return replaced(text, r"%product = graph.matmul %x, %w", turned)
+    return replaced(text, r"%product = graph.matmul %x, %w", transposed)
 
 
 @FAULTS.in_text(SQUARE, Kind.WRONG)

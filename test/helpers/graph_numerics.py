@@ -1,4 +1,4 @@
-"""Running the references of graph operations on random data, and comparing with f64."""
+"""Runs of the references of graph operations on random data, compared with f64."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ INTEGERS = (i64, i32, i8)
 NUMBERS = (*FLOATS, *INTEGERS)
 
 ROUNDOFF: dict[Attribute, float] = {f64: 2**-50, f32: 2**-24, f16: 2**-11, bf16: 2**-8}
-"""The greatest relative error of rounding once."""
+"""Maximum relative error of one rounding."""
 
 floats = pytest.mark.parametrize("element", FLOATS, ids=str)
 numbers = pytest.mark.parametrize("element", NUMBERS, ids=str)
 
 
 def some(rng: Generator, shape: Sequence[int], element: Attribute) -> Array:
-    """Random numbers of both signs."""
+    """Return random numbers of both signs."""
     if element == i1:
         return rng.random(tuple(shape)) < 0.5
     if element in INTEGERS:
@@ -67,8 +67,10 @@ def check(
     found: Array, expected: torch.Tensor, element: Attribute, error: float = 0
 ) -> None:
     """
-    Compare with f64; integers wrap. `error` is what is allowed on top of rounding once,
-    relative to the greatest value.
+    Compare with f64; integers wrap.
+
+    `error` is the tolerance in addition to one rounding, relative to the largest
+    element.
     """
     if element in (*INTEGERS, i1):
         wrapped = expected.numpy().astype(np.int64).astype(dtype_of(element))

@@ -1,6 +1,4 @@
-"""
-Programs of the graph dialect as data: text, arguments, and smaller programs like them.
-"""
+"""Programs of the graph dialect as data, with their text and reduced variants."""
 
 from __future__ import annotations
 
@@ -10,7 +8,7 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Value:
-    """A tensor, and the range that its elements are known to lie in."""
+    """Tensor, with a known range of its elements."""
 
     name: str
     shape: tuple[int, ...]
@@ -18,36 +16,36 @@ class Value:
     low: float = -1.0
     high: float = 1.0
     exact: bool = True
-    """True if every way to compute it gives the same bits."""
+    """True if every correct computation of the value gives the same bits."""
     parameter: bool = False
-    """True if it is an argument that holds a weight."""
+    """True if the value is an argument that holds a weight."""
 
     @property
     def type(self) -> str:
-        """Its type in the IR."""
+        """Type in the IR."""
         return f"tensor<{''.join(f'{each}x' for each in self.shape)}{self.element}>"
 
     @property
     def bound(self) -> float:
-        """The largest magnitude."""
+        """Largest magnitude of an element."""
         return max(abs(self.low), abs(self.high))
 
     @property
     def is_float(self) -> bool:
-        """True if its elements are floats."""
+        """True if elements are floats."""
         return self.element in ("f32", "f16", "bf16")
 
 
 @dataclass(frozen=True)
 class Step:
-    """An operation: its result, and its text with a `{}` for each operand."""
+    """Operation: its result, and its text with a `{}` for each operand."""
 
     result: Value
     pattern: str
     operands: tuple[Value, ...]
 
     def text(self) -> str:
-        """The operation in the IR."""
+        """Return the operation in the IR."""
         text = self.pattern.format(*(f"%{each.name}" for each in self.operands))
         types = ", ".join(each.type for each in self.operands)
         inputs = f"({types}) -> " if self.operands else ""
@@ -56,7 +54,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Program:
-    """A function: arguments, operations in order, and results."""
+    """Function: arguments, operations in order, and results."""
 
     arguments: tuple[Value, ...]
     steps: tuple[Step, ...]
@@ -64,7 +62,9 @@ class Program:
     name: str = "main"
 
     def text(self) -> str:
-        """The function in the IR; arguments carry the range of their elements."""
+        """
+        Return the function in the IR; arguments carry the range of their elements.
+        """
         arguments = ",\n    ".join(map(_argument, self.arguments))
         types = ", ".join(each.type for each in self.results)
         names = ", ".join(f"%{each.name}" for each in self.results)
@@ -80,23 +80,23 @@ class Program:
         )
 
     def live(self) -> Program:
-        """The program without what no result needs."""
+        """Return the program without dead operations and arguments."""
         needed = set(self.results)
         steps: list[Step] = []
         for step in reversed(self.steps):
             if step.result in needed:
                 steps.insert(0, step)
                 needed.update(step.operands)
-        made = {step.result for step in steps}
+        results = {step.result for step in steps}
         arguments = [each for each in self.arguments if each in needed]
-        fresh = needed - made - set(arguments)
-        arguments += sorted(fresh, key=lambda value: value.name)
+        undefined = needed - results - set(arguments)
+        arguments += sorted(undefined, key=lambda value: value.name)
         return replace(self, arguments=tuple(arguments), steps=tuple(steps))
 
     def smaller(self) -> Iterator[Program]:
         """
-        Programs with less in them: one result, a step less at the end, or an argument
-        in place of a step.
+        Yield reduced programs: one result, one last step less, or an argument in place
+        of a step.
         """
         if len(self.results) > 1:
             for each in self.results:
@@ -105,12 +105,12 @@ class Program:
             if step.result in self.results:
                 for operand in step.operands:
                     if operand not in self.arguments:
-                        kept = _without(self.results, step.result)
-                        results = dict.fromkeys((*kept, operand))
+                        remaining = _without(self.results, step.result)
+                        results = dict.fromkeys((*remaining, operand))
                         yield replace(self, results=tuple(results)).live()
-        for cut in self.steps:
-            if cut.operands and cut.result not in self.results:
-                steps = tuple(step for step in self.steps if step is not cut)
+        for removed in self.steps:
+            if removed.operands and removed.result not in self.results:
+                steps = tuple(step for step in self.steps if step is not removed)
                 yield replace(self, steps=steps).live()
 
 

@@ -1,4 +1,4 @@
-"""Programs that read tensors where indices say, with their inputs."""
+"""Programs with indexed reads of tensors, and their inputs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,20 +12,20 @@ from tlf.dialects.interfaces import Array
 from tlf.dialects.types import ELEMENT_TYPES, dtype_of, tensor_type
 
 DTYPES = {str(element): dtype_of(element) for element in ELEMENT_TYPES}
-"""The dtypes of all element types, by their names."""
+"""Dtypes of all element types, by their names."""
 
 FLOATS = [np.nan, np.inf, -np.inf, -0.0, 0.0, 1e-40, 1.5, -3.25]
-"""Values that are easily lost on the way."""
+"""Special values that a wrong lowering may change."""
 
 
 def shaped(shape: Sequence[int], element: str) -> str:
-    """The text of a tensor type."""
+    """Return the text of a tensor type."""
     return f"tensor<{'x'.join([*map(str, shape), element])}>"
 
 
 @dataclass(frozen=True)
 class Lookup:
-    """An operation that reads a table by indices: its name, shapes and types."""
+    """Operation that reads a table by indices: its name, shapes and types."""
 
     name: str
     table: tuple[int, ...]
@@ -36,15 +36,15 @@ class Lookup:
 
     @property
     def result(self) -> tuple[int, ...]:
-        """The shape of the result."""
+        """Shape of the result."""
         if self.name == "gather":
             return self.indices
-        before, behind = self.table[: self.axis], self.table[self.axis + 1 :]
-        return (*before, *self.indices, *behind)
+        before, after = self.table[: self.axis], self.table[self.axis + 1 :]
+        return (*before, *self.indices, *after)
 
     @property
     def text(self) -> str:
-        """A program of this operation alone."""
+        """Program with only this operation."""
         table, indices = (
             shaped(self.table, self.element),
             shaped(self.indices, self.index),
@@ -58,7 +58,9 @@ func.func @main(%t: {table}, %n: {indices}) -> {result} {{
 """
 
     def inputs(self, rng: Generator) -> dict[str, Array]:
-        """A table of special values, and indices of which some are outside."""
+        """
+        Return a table with special values, and indices, some of them out of bounds.
+        """
         return {
             "t": some_table(rng, self.table, self.element),
             "n": some_indices(rng, self.indices, self.index, self.table[self.axis]),
@@ -66,7 +68,7 @@ func.func @main(%t: {table}, %n: {indices}) -> {result} {{
 
 
 def some_table(rng: Generator, shape: Sequence[int], element: str) -> Array:
-    """Random values of an element type, and its special ones."""
+    """Return random values of an element type, including its special values."""
     dtype = DTYPES[element]
     if dtype.kind == "b":
         return rng.random(tuple(shape)) < 0.5
@@ -82,7 +84,7 @@ def some_table(rng: Generator, shape: Sequence[int], element: str) -> Array:
 def some_indices(
     rng: Generator, shape: Sequence[int], index: str, extent: int
 ) -> Array:
-    """Indices of an axis, with some before it, behind it, and far away."""
+    """Return indices of an axis, some of them out of bounds on either side."""
     dtype = DTYPES[index]
     limits = np.iinfo(dtype.name)
     inside = rng.integers(0, extent, tuple(shape))
@@ -116,7 +118,7 @@ LOOKUPS = [
     Lookup("gather", (1, 1), (1, 1), 1),
     Lookup("gather", (40, 90), (33, 77), 0),
 ]
-"""Operations alone, of several shapes, along several axes."""
+"""Single operations of several shapes, along several axes."""
 
 TABLE, TOKENS, WORDS = "tensor<50x24xf32>", "tensor<3x7xi64>", "tensor<3x7x24xf32>"
 TAKE = f"graph.take %t, %n axis 0 : ({TABLE}, {TOKENS}) -> {WORDS}"
@@ -233,11 +235,11 @@ func.func @main(%n: tensor<9xi64>) -> tensor<9xi64> {
         2,
     ),
 }
-"""Programs, and how many kernels each takes: a table is never computed beside."""
+"""Programs with their numbers of kernels: a computed table is never fused."""
 
 
 def drawn(text: str, rng: Generator) -> dict[str, np.ndarray]:
-    """Inputs for the arguments of a program."""
+    """Return inputs for the arguments of a program."""
     arrays: dict[str, np.ndarray] = {}
     for argument in entry_point(parsed(text)[1], None).body.block.args:
         name, type_ = str(argument.name_hint), tensor_type(argument)
@@ -245,7 +247,7 @@ def drawn(text: str, rng: Generator) -> dict[str, np.ndarray]:
         if element.startswith("i"):
             arrays[name] = some_indices(rng, shape, element, 9)
         else:
-            # Reductions may take either of two zeros.
+            # Reductions may return either of two signed zeros.
             table = some_table(rng, shape, element)
             arrays[name] = np.add(table, np.float32(0))
     return arrays

@@ -1,4 +1,4 @@
-"""Random programs that join tensors, whatever these are and whoever else uses them."""
+"""Random programs with concat operands of any kind and any other uses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Shape = tuple[int, ...]
 
 @dataclass
 class JoinedProgram:
-    """A function of images in which many values are joined with others."""
+    """Function of images in which many values are concat operands."""
 
     random: random.Random
     element: str = "f16"
@@ -19,26 +19,26 @@ class JoinedProgram:
     values: list[tuple[str, Shape]] = field(default_factory=list[tuple[str, Shape]])
 
     def type(self, shape: Shape) -> str:
-        """The type of a tensor."""
+        """Return the type of a tensor."""
         return f"tensor<{'x'.join(map(str, (*shape, self.element)))}>"
 
     def argument(self, shape: Shape) -> str:
-        """A new argument."""
+        """Add an argument, and return its name."""
         name = f"%a{len(self.arguments)}"
         self.arguments.append(f"{name}: {self.type(shape)}")
         return name
 
     def add(self, text: str, operands: list[tuple[str, Shape]], shape: Shape) -> None:
-        """A new value; `{}` stands for the names of the operands."""
+        """Add a value; `{}` in the text is replaced by the operand names."""
         name = f"%v{len(self.lines)}"
         names = ", ".join(each for each, _ in operands)
         types = ", ".join(self.type(each) for _, each in operands)
-        made = f"{name} = {text.format(names)} : ({types}) -> {self.type(shape)}"
-        self.lines.append(made)
+        line = f"{name} = {text.format(names)} : ({types}) -> {self.type(shape)}"
+        self.lines.append(line)
         self.values.append((name, shape))
 
     def step(self) -> None:
-        """One more operation: every other one joins tensors."""
+        """Add an operation; every other one concatenates tensors."""
         value = self.random.choice(self.values[-4:])
         _, shape = value
         match self.random.randrange(8):
@@ -59,15 +59,15 @@ class JoinedProgram:
 
     def _negate(self, value: tuple[str, Shape]) -> None:
         name, shape = value
-        made = f"%v{len(self.lines)}"
-        self.lines.append(f"{made} = graph.neg {name} : {self.type(shape)}")
-        self.values.append((made, shape))
+        result = f"%v{len(self.lines)}"
+        self.lines.append(f"{result} = graph.neg {name} : {self.type(shape)}")
+        self.values.append((result, shape))
 
     def _merge(self, value: tuple[str, Shape]) -> None:
-        """Compute under a shape with one axis more, or less, and go back."""
+        """Add a computation between two reshapes that add or remove an axis."""
         _, shape = value
-        parts = self.random.choice([n for n in range(1, 8) if shape[2] % n == 0])
-        split = (*shape[:2], parts, shape[2] // parts, shape[3])
+        factor = self.random.choice([n for n in range(1, 8) if shape[2] % n == 0])
+        split = (*shape[:2], factor, shape[2] // factor, shape[3])
         flat = (*shape[:2], shape[2] * shape[3])
         self.add("graph.reshape {}", [value], self.random.choice([split, flat]))
         self._negate(self.values.pop())
@@ -79,9 +79,9 @@ class JoinedProgram:
         first = self.random.randrange(shape[axis])
         extent = self.random.randint(1, shape[axis] - first)
         offsets = [first if each == axis else 0 for each in range(4)]
-        part = (*shape[:axis], extent, *shape[axis + 1 :])
+        result_shape = (*shape[:axis], extent, *shape[axis + 1 :])
         text = f"graph.slice {{}} offsets {offsets} strides [1, 1, 1, 1]"
-        self.add(text, [(name, shape)], part)
+        self.add(text, [(name, shape)], result_shape)
 
     def _join(self, value: tuple[str, Shape]) -> None:
         _, shape = value
@@ -95,21 +95,21 @@ class JoinedProgram:
 
         fitting = [each for each in self.values if fits(each[1])]
         count = self.random.randint(1, 3)
-        parts = [value, *(self.random.choice(fitting) for _ in range(count))]
+        operands = [value, *(self.random.choice(fitting) for _ in range(count))]
         if self.random.random() < 0.3:
             extent = self.random.randint(1, 4)
-            given = (*shape[:axis], extent, *shape[axis + 1 :])
-            parts.append((self.argument(given), given))
-        self.random.shuffle(parts)
-        total = sum(each[axis] for _, each in parts)
+            argument_shape = (*shape[:axis], extent, *shape[axis + 1 :])
+            operands.append((self.argument(argument_shape), argument_shape))
+        self.random.shuffle(operands)
+        total = sum(each[axis] for _, each in operands)
         if total > 40:
             return
-        joined = (*shape[:axis], total, *shape[axis + 1 :])
-        self.add(f"graph.concat {{}} axis {axis}", parts, joined)
+        result_shape = (*shape[:axis], total, *shape[axis + 1 :])
+        self.add(f"graph.concat {{}} axis {axis}", operands, result_shape)
 
 
 def joined_program(seed: int, element: str = "f16", count: int = 8) -> str:
-    """A program that returns what nothing uses, and some of what others use as well."""
+    """Return a program that returns all unused values and some used ones."""
     program = JoinedProgram(random.Random(seed), element)
     shape = tuple(program.random.choice([1, 2, 4, 5, 6]) for _ in range(4))
     program.values.append((program.argument(shape), shape))

@@ -1,4 +1,4 @@
-"""Functions of several groups that hand values on in L2, with random plans."""
+"""Functions of several groups with values resident in L2, with random plans."""
 
 from collections.abc import Iterator, Sequence
 
@@ -34,12 +34,15 @@ INSTRUCTIONS = "mem-plan,convert-mem-to-npu,tidy"
 def run_passes(
     context: Context, module: ModuleOp, target: TargetSpec, passes: str
 ) -> None:
-    made = build_passes(passes, PASSES, pipelines_for(target))
-    PassManager(made).run(context, module)
+    instances = build_passes(passes, PASSES, pipelines_for(target))
+    PassManager(instances).run(context, module)
 
 
 def ungrouped(context: Context, rng: Generator, results: int = 1) -> ModuleOp:
-    """A random stack of operations on whole tensors, with so many results or fewer."""
+    """
+    Return a random stack of operations on whole tensors, with at most `results`
+    results.
+    """
     module = Parser(context, stack(rng, results)).parse_module()
     (group,) = groups_of(module)
     values = dict[SSAValue, SSAValue](
@@ -62,23 +65,25 @@ def groups_of(module: ModuleOp) -> list[graph.GroupOp]:
 
 
 def plan_all(module: ModuleOp, target: TargetSpec, rng: Generator) -> int:
-    """Give all groups random plans for L2. Returns how many results they keep."""
-    kept = 0
+    """
+    Assign random plans for L2 to all groups. Returns the number of retained results.
+    """
+    count = 0
     for group in groups_of(module):
         group.plan = next(_plans(group, tile_rules_of(target, "L2"), rng))
-        kept += len(group.plan.retained_results)
-    return kept
+        count += len(group.plan.retained_results)
+    return count
 
 
 def _plans(
     group: graph.GroupOp, rules: TileRules, rng: Generator
 ) -> Iterator[graph.PlanAttr]:
-    """Random plans, those that are legal."""
+    """Yield random legal plans."""
     members = members_of_group_op(group)
     axes = members.tileable_axes(rules)
-    wanted = [
-        number
-        for number, result in enumerate(group.results)
+    retained = [
+        index
+        for index, result in enumerate(group.results)
         if any(isinstance(use.operation, graph.GroupOp) for use in result.uses)
         and rng.random() < 0.8
     ]
@@ -87,8 +92,8 @@ def _plans(
             int(rng.integers(1, extent + 1)) if free and rng.random() < 0.7 else extent
             for extent, free in zip(axes.parallel, axes.free, strict=True)
         ]
-        held = [n for n in range(len(group.inputs)) if rng.random() < 0.6]
-        again = [n for n in held if rng.random() < 0.2]
+        resident = [n for n in range(len(group.inputs)) if rng.random() < 0.6]
+        reloaded = [n for n in resident if rng.random() < 0.2]
         roll = [2] if len(sizes) == 4 and rng.random() < 0.3 else []
         stages = int(rng.integers(1, 4))
         plan = graph.PlanAttr(
@@ -96,9 +101,9 @@ def _plans(
             sizes,
             stages=stages,
             sliding=roll,
-            retain=wanted,
-            resident=held,
-            reload=again,
+            retain=retained,
+            resident=resident,
+            reload=reloaded,
         )
         try:
             members.tiling_with(sizes, (), rules)
@@ -115,8 +120,10 @@ def lowered(
     expected: Sequence[Array],
 ) -> Iterator[None]:
     """
-    Lower planned groups to tiles, to buffers and to instructions. After each step, once
-    the next one is asked for, what is computed is compared with what is expected.
+    Lower planned groups to tiles, to buffers and to instructions.
+
+    Yields after each step; resuming compares the results of the step with the expected
+    ones.
     """
     for passes in (TILES, BUFFERS, INSTRUCTIONS):
         run_passes(context, module, target, passes)
@@ -125,8 +132,8 @@ def lowered(
             results = run_lowered(context, module, target, arguments)
         else:
             results = tuple(interpret(module, arguments))
-        for found, wanted in zip(results, expected, strict=True):
-            bound = 2e-2 * np.abs(wanted.astype(float)).max()
+        for actual, reference in zip(results, expected, strict=True):
+            bound = 2e-2 * np.abs(reference.astype(float)).max()
             np.testing.assert_allclose(
-                found.astype(float), wanted.astype(float), 0, bound
+                actual.astype(float), reference.astype(float), 0, bound
             )

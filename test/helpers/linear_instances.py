@@ -1,4 +1,4 @@
-"""Random instances of sums of products by linear maps."""
+"""Random instances of contractions with linear index maps."""
 
 from graph_instances import coin, value
 from numpy.random import Generator
@@ -9,9 +9,11 @@ from tlf.dialects import graph
 
 
 def linear_contract(rng: Generator) -> Operation:
-    """Bands: neighbouring results of a window over rows, of several channels."""
+    """
+    Return a banded matmul: adjacent results of a window over rows, of several channels.
+    """
     channels, blocks, count, taps, stride = (int(n) for n in rng.integers(1, 5, 5))
-    seen, zeros = taps + (count - 1) * stride, (count - 1) * stride
+    reach, zeros = taps + (count - 1) * stride, (count - 1) * stride
     channel, block, neighbour, tap = map(AffineExpr.dimension, range(4))
     maps = [
         AffineMap(4, 0, results)
@@ -26,7 +28,7 @@ def linear_contract(rng: Generator) -> Operation:
     result = value([blocks * count, channels])
     return graph.LinearContractOp(
         [images, filters, result] if coin(rng) else [images, filters],
-        [channels, blocks, count, seen],
+        [channels, blocks, count, reach],
         maps,
         result.type,
     )

@@ -31,7 +31,7 @@ Step = tuple[str, int]
 
 
 def steps(generator: random.Random) -> list[Step]:
-    """Work and synchronisation, every wait after its signal."""
+    """Return random work and synchronisation, every wait after its signal."""
     result: list[Step] = []
     signals = [0] * SEMAPHORES
     for _ in range(generator.randrange(5, 60)):
@@ -68,7 +68,7 @@ def do(model: EventModel, costs: InstructionCosts, program: list[Step]) -> None:
 
 
 def run(machine: Machine, program: list[Step]) -> EventModel:
-    """Run a program on a machine at rest."""
+    """Run a program on an idle machine."""
     costs = InstructionCosts(machine)
     model = EventModel.of(costs, SEMAPHORES)
     do(model, costs, program)

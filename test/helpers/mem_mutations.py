@@ -1,4 +1,4 @@
-"""Faults in programs of buffers, before and after addresses are chosen."""
+"""Faults in programs of buffers, before and after address assignment."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PLANNED = Faults(Stage.PLANNED)
 
 
 def _move(module: ModuleOp, name: str, level: str = "L1") -> mem.DmaOp:
-    """The move of a named buffer into a level."""
+    """Return the DMA of a named buffer into a level."""
     return next(
         op
         for op in module.walk()
@@ -48,7 +48,7 @@ def _move(module: ModuleOp, name: str, level: str = "L1") -> mem.DmaOp:
 
 
 def _store(module: ModuleOp) -> mem.DmaOp:
-    """The first move out of L1."""
+    """Return the first DMA out of L1."""
     return next(
         op
         for op in module.walk()
@@ -63,8 +63,8 @@ def _moved(
     sizes: Sequence[int] | None = None,
     fill: float | None = None,
 ) -> None:
-    """Replace a move by one with some parts changed."""
-    made = mem.DmaOp(
+    """Replace a DMA by a modified copy."""
+    changed = mem.DmaOp(
         op.source,
         op.mixed_source_offsets if source is None else source,
         op.destination,
@@ -72,18 +72,18 @@ def _moved(
         op.box if sizes is None else sizes,
         op.fill_value if fill is None else fill,
     )
-    Rewriter.replace_op(op, made)
+    Rewriter.replace_op(op, changed)
 
 
 def _wait(op: mem.DmaOp) -> mem.WaitOp:
-    """The wait for a move."""
+    """Return the wait for a DMA."""
     return next(
         use.operation for use in op.token.uses if isinstance(use.operation, mem.WaitOp)
     )
 
 
 def _waits_no_more(op: mem.DmaOp) -> None:
-    """Take the token of a move out of the wait for it."""
+    """Remove the token of a DMA from its wait."""
     wait = _wait(op)
     tokens = [token for token in wait.tokens if token is not op.token]
     if tokens:
@@ -93,7 +93,7 @@ def _waits_no_more(op: mem.DmaOp) -> None:
 
 
 def _loop_step(module: ModuleOp, number: int) -> None:
-    """Give the loop of a reduction another step."""
+    """Set the step of the first loop."""
     loop = find(module, scf.ForOp)
     step = arith.ConstantOp.from_int_and_width(number, IndexType())
     block = loop.parent
@@ -103,16 +103,16 @@ def _loop_step(module: ModuleOp, number: int) -> None:
 
 
 def _maps(op: mem.StructuredOp, number: int, results: Sequence[int]) -> None:
-    """Give an operand of a computation a map to some dimensions of its domain."""
+    """Set the map of an operand to some dimensions of the iteration domain."""
     maps = list(op.maps)
     expressions = AffineMap.identity(len(op.extents)).results
-    chosen = tuple(expressions[result] for result in results)
-    maps[number] = AffineMap(len(op.extents), 0, chosen)
+    selected = tuple(expressions[result] for result in results)
+    maps[number] = AffineMap(len(op.extents), 0, selected)
     op.indexing_maps = ArrayAttr([AffineMapAttr(each) for each in maps])
 
 
 def _place(module: ModuleOp, name: str, level: str = "L1") -> mem.AllocOp:
-    """The allocation of a named buffer in a level."""
+    """Return the allocation of a named buffer in a level."""
     return next(
         op
         for op in module.walk()
@@ -123,7 +123,7 @@ def _place(module: ModuleOp, name: str, level: str = "L1") -> mem.AllocOp:
 
 
 def _put_on(op: mem.AllocOp, other: mem.AllocOp) -> None:
-    """Give a buffer the address of another."""
+    """Assign the address of `other` to a buffer."""
     op.offset = other.offset
 
 
@@ -191,11 +191,11 @@ def accumulator_not_filled(module: ModuleOp) -> None:
 
 @FAULTS.in_module(LINEAR, Kind.WRONG)
 def accumulator_filled_once_only(module: ModuleOp) -> None:
-    """Before all tiles of the result, with its buffer."""
-    fill, place = find(module, mem.FillOp), _place(module, "product")
+    """Move the fill and its buffer before all tiles of the result."""
+    fill, allocation = find(module, mem.FillOp), _place(module, "product")
     loop = fill.parent_op()
     assert loop is not None
-    for op in (place, fill):
+    for op in (allocation, fill):
         op.detach()
         block = loop.parent
         assert block is not None
@@ -238,8 +238,10 @@ def step_of_a_loop_too_small(module: ModuleOp) -> None:
 @FAULTS.in_module(TRITON_LINEAR, Kind.WRONG)
 def offsets_of_a_load_swapped(module: ModuleOp) -> None:
     op = find(module, mem.LoadOp, 1)
-    made = mem.LoadOp(op.source, op.mixed_offsets[::-1], op.value_type, op.fill_value)
-    Rewriter.replace_op(op, made)
+    changed = mem.LoadOp(
+        op.source, op.mixed_offsets[::-1], op.value_type, op.fill_value
+    )
+    Rewriter.replace_op(op, changed)
 
 
 @FAULTS.in_module(TRITON_LINEAR, Kind.WRONG)
@@ -253,8 +255,8 @@ def value_of_another_iteration_yielded(module: ModuleOp) -> None:
 @FAULTS.in_module(TRITON_WEIGHTED, Kind.TRAP, "another program stores")
 def size_of_a_store_too_large(module: ModuleOp) -> None:
     op = find(module, mem.StoreOp)
-    made = mem.StoreOp(op.value, op.destination, op.mixed_offsets)
-    Rewriter.replace_op(op, made)
+    changed = mem.StoreOp(op.value, op.destination, op.mixed_offsets)
+    Rewriter.replace_op(op, changed)
 
 
 @PLANNED.in_module(LINEAR, Kind.WRONG)

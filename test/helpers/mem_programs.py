@@ -11,33 +11,36 @@ def wrapped(
     arguments: Sequence[tuple[Sequence[int], str]], results: int, body: str
 ) -> str:
     """
-    A function that brings its arguments (%x0, ...) to L1 (%a0, ...), computes, and
-    takes the last ones back.
+    Return a function that moves its arguments (%x0, ...) to L1 (%a0, ...) and computes.
+
+    The last `results` of them are moved back as results.
     """
     lines: list[str] = []
     back: list[str] = []
-    for number, (shape, dtype) in enumerate(arguments):
-        far, mid, near = (memref(shape, dtype, level) for level in ("L3", "L2", "L1"))
+    for index, (shape, dtype) in enumerate(arguments):
+        outer, middle, inner = (
+            memref(shape, dtype, level) for level in ("L3", "L2", "L1")
+        )
         box = f"[{', '.join('0' for _ in shape)}]"
         size = f"size {list(shape)}"
         lines += [
-            f"%m{number} = mem.alloc : {mid}",
-            f"%a{number} = mem.alloc : {near}",
-            f"%s{number} = mem.dma %x{number}{box} to %m{number}{box} {size} "
-            f": {far} to {mid}",
-            f"mem.wait %s{number}",
-            f"%t{number} = mem.dma %m{number}{box} to %a{number}{box} {size} "
-            f": {mid} to {near}",
-            f"mem.wait %t{number}",
+            f"%m{index} = mem.alloc : {middle}",
+            f"%a{index} = mem.alloc : {inner}",
+            f"%s{index} = mem.dma %x{index}{box} to %m{index}{box} {size} "
+            f": {outer} to {middle}",
+            f"mem.wait %s{index}",
+            f"%t{index} = mem.dma %m{index}{box} to %a{index}{box} {size} "
+            f": {middle} to {inner}",
+            f"mem.wait %t{index}",
         ]
-        if number >= len(arguments) - results:
+        if index >= len(arguments) - results:
             back += [
-                f"%u{number} = mem.dma %a{number}{box} to %m{number}{box} {size} "
-                f": {near} to {mid}",
-                f"mem.wait %u{number}",
-                f"%v{number} = mem.dma %m{number}{box} to %y{number}{box} {size} "
-                f": {mid} to {far}",
-                f"mem.wait %v{number}",
+                f"%u{index} = mem.dma %a{index}{box} to %m{index}{box} {size} "
+                f": {inner} to {middle}",
+                f"mem.wait %u{index}",
+                f"%v{index} = mem.dma %m{index}{box} to %y{index}{box} {size} "
+                f": {middle} to {outer}",
+                f"mem.wait %v{index}",
             ]
     names = [f"%x{n}: {memref(*each, 'L3')}" for n, each in enumerate(arguments)]
     names += [

@@ -1,4 +1,4 @@
-"""State of modules that changes after they are imported."""
+"""Detection of module state that changes after import."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def changed_state(source: str) -> list[str]:
     """Return the containers of a module that it changes itself, and its globals."""
     tree = ast.parse(source)
     containers = set(_containers(tree))
-    found = (name for node in ast.walk(tree) for name in _changed(node))
-    return sorted({name for name in found if name in containers or name[0] == "!"})
+    names = (name for node in ast.walk(tree) for name in _changed(node))
+    return sorted({name for name in names if name in containers or name[0] == "!"})
 
 
 def _containers(tree: ast.Module) -> Iterator[str]:
-    """Yield the names of the module that stand for dictionaries, lists and sets."""
+    """Yield the names of module variables that are dictionaries, lists or sets."""
     for node in tree.body:
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
@@ -31,8 +31,10 @@ def _containers(tree: ast.Module) -> Iterator[str]:
             case _:
                 continue
         literal = ast.Dict | ast.List | ast.Set | ast.DictComp | ast.ListComp
-        made = isinstance(value, ast.Call) and ast.unparse(value.func).partition("[")[0]
-        if isinstance(value, literal | ast.SetComp) or made in CONTAINERS:
+        constructor = (
+            isinstance(value, ast.Call) and ast.unparse(value.func).partition("[")[0]
+        )
+        if isinstance(value, literal | ast.SetComp) or constructor in CONTAINERS:
             yield name
 
 

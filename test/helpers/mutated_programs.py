@@ -1,4 +1,4 @@
-"""Small programs with odd extents for planted faults, and how each is compiled."""
+"""Small programs with odd extents for planted faults, and their pipelines."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from mutations import Program, Stage
 def _npu(
     name: str, source: str, tile: str = "", reduce: str = "", contractions: int = 1
 ) -> Program:
-    """A program for `npu-tiny`, with the tile sizes that L1 is to hold."""
+    """Return a program for `npu-tiny`, with the tile sizes of L1."""
     group = f"max-contractions={contractions}"
     sizes = f" tile={tile}" if tile else ""
     sizes += f" reduce={reduce}" if reduce else ""
-    # Without `graph-fold-transposes`, so that programs keep moves to break.
+    # `graph-fold-transposes` is left out, so that programs keep DMAs to break.
     groups = (
         "tidy,graph-decompose,tidy,"
         f"graph-group{{level=L2 {group}}},"
@@ -31,7 +31,7 @@ def _npu(
 
 
 def _triton(name: str, source: str, tile: str, reduce: str = "") -> Program:
-    """A program for Triton, with the tile sizes of its kernel."""
+    """Return a program for Triton, with the tile sizes of its kernel."""
     sizes = f"tile={tile}" + (f" reduce={reduce}" if reduce else "")
     pipelines = (
         (

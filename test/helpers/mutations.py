@@ -1,6 +1,8 @@
 """
-Planted faults: each damages a correct program at one stage of its compilation, and a
-run has to notice.
+Planted faults.
+
+Each fault damages a correct program at one stage of its compilation; a run must detect
+it.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ OperationT = TypeVar("OperationT", bound=Operation)
 
 
 class Stage(StrEnum):
-    """The text that a fault is planted in."""
+    """Stage of compilation at which a fault is planted."""
 
     GRAPH = auto()
     GROUPS = auto()
@@ -47,9 +49,9 @@ class Stage(StrEnum):
     TILE = auto()
     MEM = auto()
     PLANNED = auto()
-    """The mem level with addresses."""
+    """The mem dialect with addresses."""
     TEXT = auto()
-    """The text of the target: a program of the NPU, or kernels with their plan."""
+    """Text of the target: a program of the NPU, or kernels with their launch plan."""
 
 
 class Kind(StrEnum):
@@ -57,7 +59,7 @@ class Kind(StrEnum):
 
     RIGHT = auto()
     REFUSED = auto()
-    """The text is not accepted: by a parser, a verifier or a conversion."""
+    """The text is rejected by a parser, a verifier or a conversion."""
     TRAP = auto()
     """The simulator traps, or a sanitizer of the kernels' interpreter finds a fault."""
     WRONG = auto()
@@ -66,15 +68,13 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Program:
-    """
-    A correct program, and the passes that bring it to each stage and to its target.
-    """
+    """Correct program, with the passes to each stage and to its target."""
 
     name: str
     source: str
     target: str
     pipelines: tuple[tuple[Stage, str], ...]
-    """The passes between a stage and the one before it; `TEXT` has those left."""
+    """Passes between a stage and the previous one; `TEXT` has the remaining passes."""
 
     def __str__(self) -> str:
         return self.name
@@ -82,13 +82,13 @@ class Program:
 
 @dataclass(frozen=True)
 class Mutation:
-    """A fault: where it is planted, what does it, and how a run fails of it."""
+    """Fault: its stage and program, its change, and the expected failure."""
 
     stage: Stage
     program: Program
     kind: Kind
     says: str
-    """A part of the message that comes with it."""
+    """Substring of the expected message."""
     change: Callable[[str], str]
 
     def __str__(self) -> str:
@@ -97,19 +97,19 @@ class Mutation:
 
 @cache
 def inputs_of(program: Program) -> Mapping[str, Array]:
-    """The random arguments of a program."""
+    """Return the random arguments of a program."""
     return make_inputs(entry_point(_module(program.source)), (), 0)
 
 
 @cache
 def references_of(program: Program) -> tuple[Array, ...]:
-    """The results of a program, by its reference."""
+    """Return the results of a program on the reference interpreter."""
     return interpret(_module(program.source), inputs_of(program))
 
 
 @cache
 def text_at(program: Program, stage: Stage) -> str:
-    """The text of a correct program at a stage."""
+    """Return the text of a correct program at a stage."""
     if stage is Stage.GRAPH:
         return program.source
     before = list(Stage)[list(Stage).index(stage) - 1]
@@ -117,7 +117,7 @@ def text_at(program: Program, stage: Stage) -> str:
 
 
 def outcome(program: Program, stage: Stage, text: str) -> tuple[Kind, str]:
-    """Compile a text at a stage further and run it: what becomes of it, and why."""
+    """Compile a text from a stage on and run it; return the outcome and its message."""
     stages = list(Stage)
     try:
         for later in stages[stages.index(stage) + 1 :]:
@@ -132,8 +132,9 @@ def outcome(program: Program, stage: Stage, text: str) -> tuple[Kind, str]:
 
 def interpreted(program: Program, text: str) -> tuple[Kind, str]:
     """
-    Run a text of the tile or mem level by the interpreter of its dialect, for which
-    what is undefined spoils every result.
+    Run a text of the tile or mem dialect on the interpreter.
+
+    Undefined elements invalidate every result.
     """
     try:
         module = _module(text)
@@ -170,7 +171,7 @@ def _module(text: str) -> ModuleOp:
 
 
 def _advance(program: Program, text: str, stage: Stage) -> str:
-    """The text of the next stage."""
+    """Return the text at the next stage."""
     context, module = _parsed(text)
     target = load_target_spec(program.target)
     target.attach(module)
@@ -183,7 +184,7 @@ def _advance(program: Program, text: str, stage: Stage) -> str:
 
 
 def _execute(program: Program, text: str) -> Sequence[Array]:
-    """The results of a text of the target."""
+    """Return the results of a text of the target."""
     inputs = inputs_of(program)
     names = argument_names(entry_point(_module(program.source)))
     values = [inputs[name] for name in names]
@@ -198,7 +199,7 @@ def _execute(program: Program, text: str) -> Sequence[Array]:
 
 @dataclass
 class Faults:
-    """Collects the faults of one stage."""
+    """Registry of the faults of one stage."""
 
     stage: Stage
     planted: list[Mutation] = field(default_factory=list[Mutation])
@@ -206,7 +207,7 @@ class Faults:
     def in_text(
         self, program: Program, kind: Kind, says: str = ""
     ) -> Callable[[Callable[[str], str]], Callable[[str], str]]:
-        """A decorator of functions that change a text."""
+        """Return a decorator of functions that change a text."""
 
         def plant(change: Callable[[str], str]) -> Callable[[str], str]:
             self.planted.append(Mutation(self.stage, program, kind, says, change))
@@ -217,7 +218,7 @@ class Faults:
     def in_module(
         self, program: Program, kind: Kind, says: str = ""
     ) -> Callable[[Callable[[ModuleOp], None]], Callable[[str], str]]:
-        """A decorator of functions that change operations."""
+        """Return a decorator of functions that change operations."""
 
         def plant(change: Callable[[ModuleOp], None]) -> Callable[[str], str]:
             @wraps(change)
@@ -232,14 +233,15 @@ class Faults:
 
 
 def find(module: ModuleOp, kind: type[OperationT], number: int = 0) -> OperationT:
-    """The operation of a kind with a number, in program order."""
+    """Return an operation of a kind by its position among them, in program order."""
     return [op for op in module.walk() if isinstance(op, kind)][number]
 
 
 def replaced(text: str, pattern: str, by: str, number: int = 0) -> str:
     """
-    The text with one match of a pattern, by its number, replaced. Raises `ValueError`
-    where there is none, so that a fault is never planted in vain.
+    Return the text with one match of a pattern replaced.
+
+    Raises `ValueError` if there is no such match, so that every fault takes effect.
     """
     matches = list(re.finditer(pattern, text, re.MULTILINE))
     if not -len(matches) <= number < len(matches):

@@ -1,4 +1,4 @@
-"""Dependences between single elements of a program, one by one."""
+"""Dependences between the single elements of a program, by enumeration."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ Element: TypeAlias = tuple[SSAValue, tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Iteration:
-    """One iteration of an operation: what it reads, and what it goes into."""
+    """One iteration of an operation: its reads and the element that it writes."""
 
     reads: tuple[tuple[Element, ...], ...]
-    """By operand."""
+    """Elements read, by operand."""
     written: Element
     is_product: bool
 
 
 @dataclass
 class Elements:
-    """The iterations of a program whose accesses are one element wide."""
+    """Iterations of a program whose accesses are one element wide."""
 
     flow: DataflowGraph
     iterations: list[Iteration] = field(default_factory=list[Iteration])
@@ -41,26 +41,28 @@ class Elements:
     def _of(self, op: TilingInterface) -> Iterator[Iteration]:
         is_product = isinstance(op, ContractionInterface)
         shapes = [shape_of(value) for value in op.operands]
-        for at in product(*(range(each.extent) for each in op.iteration_domain())):
+        for point in product(*(range(each.extent) for each in op.iteration_domain())):
             reads: list[tuple[Element, ...]] = []
             sides = zip(
                 self.flow.operands_of(op), op.indexing_maps(), shapes, strict=True
             )
             for value, accesses, shape in sides:
                 index = tuple(
-                    each.offset + sum(c * at[number] for number, c in each.terms)
+                    each.offset + sum(c * point[axis] for axis, c in each.terms)
                     for each in accesses or ()
                 )
                 is_there = all(0 <= i < n for i, n in zip(index, shape, strict=True))
                 reads.append(((value, index),) if is_there else ())
             written = tuple(
-                at[each.terms[0][0]] for each in op.result_indexing_maps()[0]
+                point[each.terms[0][0]] for each in op.result_indexing_maps()[0]
             )
             if not is_product or all(reads[:2]):
                 yield Iteration(tuple(reads), (op.results[0], written), is_product)
 
     def before(self, element: Element) -> tuple[set[Element], int]:
-        """All that an element needs, and how many products."""
+        """
+        Return all elements that an element depends on, and the number of products.
+        """
         needed, products = {element}, 0
         for each in reversed(self.iterations):
             if each.written in needed:
@@ -70,13 +72,14 @@ class Elements:
 
     def after(self, element: Element) -> tuple[set[Element], int]:
         """
-        Return the other elements read by the iterations that need an element, and the
-        number of their products.
+        Return the other elements read by iterations that depend on an element.
+
+        Also returns the number of products among these iterations.
         """
-        late, others, products = {element}, set[Element](), 0
+        dependent, operands, products = {element}, set[Element](), 0
         for each in self.iterations:
-            if any(read in late for side in each.reads for read in side):
+            if any(read in dependent for side in each.reads for read in side):
                 products += each.is_product
-                late.add(each.written)
-                others.update(read for side in each.reads for read in side)
-        return others - late, products
+                dependent.add(each.written)
+                operands.update(read for side in each.reads for read in side)
+        return operands - dependent, products

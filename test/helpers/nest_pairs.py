@@ -1,6 +1,7 @@
 """
-Two nests that share a tensor, and whether they may run as one, found out element by
-element. Nothing here knows how a compiler decides it.
+Pairs of loop nests that share a tensor, with fusion legality checked by elements.
+
+The check is independent of the analyses of the compiler.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ Point: TypeAlias = tuple[int, ...]
 @dataclass(frozen=True)
 class Moved:
     """
-    A box that moves with the loops: along an axis it starts at `factor * variable +
-    summand`, the variable being that of a loop of this number.
+    Box whose start is affine in the loop variables.
+
+    Along an axis it starts at `factor * variable + summand`, with the variable of the
+    loop in `loops`.
     """
 
     loops: tuple[int, ...]
@@ -34,7 +37,7 @@ class Moved:
         return tuple(factor * point[loop] + plus for loop, factor, plus in axes)
 
     def elements(self, point: Point, shape: Sequence[int]) -> frozenset[Point]:
-        """The elements of a tensor in the box."""
+        """Return the elements of a tensor in the box."""
         ranges = (
             range(max(0, start), min(bound, start + extent))
             for start, extent, bound in zip(
@@ -44,7 +47,10 @@ class Moved:
         return frozenset(product(*ranges))
 
     def offsets(self, prefix: str) -> tuple[list[str], str]:
-        """The operations that compute where it starts, and the list of offsets."""
+        """
+        Return the operations that compute the start of the box, and the list of
+        offsets.
+        """
         lines: list[str] = []
         names: list[str] = []
         axes = zip(self.loops, self.factors, self.summands, strict=True)
@@ -58,23 +64,25 @@ class Moved:
 
 @dataclass(frozen=True)
 class Nest:
-    """Bounds and steps of loops, and boxes in the shared and in other tensors."""
+    """Bounds and steps of loops, and boxes in the shared tensor and in another one."""
 
     loops: tuple[tuple[int, int, int], ...]
     shared: Moved
     other: Moved
 
     def points(self) -> Iterator[Point]:
-        """The induction variables of all iterations, in order."""
+        """Yield the induction variables of all iterations, in order."""
         yield from product(*(range(*loop) for loop in self.loops))
 
 
 @dataclass(frozen=True)
 class NestPair:
     """
-    Two nests of one kind. With RAW the first writes the shared tensor, and the second
-    reads it; with WAR it is the other way round, in place; with WAW the second goes on
-    with what the first wrote; with RAR both read an argument.
+    Two nests of one kind that share a tensor.
+
+    RAW: the first writes the tensor, and the second reads it. WAR: the first reads it,
+    and the second overwrites it in place. WAW: the second updates the result of the
+    first. RAR: both read an argument.
     """
 
     kind: Kind
@@ -85,18 +93,18 @@ class NestPair:
 
     def preventing(self) -> bool:
         """
-        Return `True` if a dependence would go backwards, or between parallel
-        iterations.
+        Return `True` if fusion would reverse a dependence or carry it in parallel
+        loops.
         """
         if self.sharing == "RAR":
             return False
         pairs = product(enumerate(self.first.points()), enumerate(self.second.points()))
         return any(
             (one > other or (one != other and self.kind == "parallel"))
-            and not self.first.shared.elements(here, self.shape).isdisjoint(
-                self.second.shared.elements(there, self.shape)
+            and not self.first.shared.elements(first_point, self.shape).isdisjoint(
+                self.second.shared.elements(second_point, self.shape)
             )
-            for (one, here), (other, there) in pairs
+            for (one, first_point), (other, second_point) in pairs
         )
 
     def is_valid(self) -> bool:
@@ -120,18 +128,18 @@ class NestPair:
         yield self.second, self.second.other
 
     def text(self) -> str:
-        """The program: it takes two tensors and returns two."""
-        whole = _type(self.shape)
+        """Return the program, with two arguments and two results."""
+        type_ = _type(self.shape)
         lines = [
-            f"func.func @f(%x: {whole}, %d: {whole}) -> ({whole}, {whole}) {{",
-            f"%e = tile.empty : {whole}",
-            f"%z = tile.fill 0.0 : f32 : {whole}",
-            f"%y = tile.fill 1.0 : f32 : {whole}",
+            f"func.func @f(%x: {type_}, %d: {type_}) -> ({type_}, {type_}) {{",
+            f"%e = tile.empty : {type_}",
+            f"%z = tile.fill 0.0 : f32 : {type_}",
+            f"%y = tile.fill 1.0 : f32 : {type_}",
             *self._first(),
             *self._second(),
         ]
         first = {"RAW": "%z", "WAW": "%d"}.get(self.sharing, "%a")
-        return "\n".join((*lines, f"func.return {first}, %b : {whole}, {whole}", "}"))
+        return "\n".join((*lines, f"func.return {first}, %b : {type_}, {type_}", "}"))
 
     def _first(self) -> list[str]:
         nest = self.first
@@ -160,11 +168,13 @@ class NestPair:
     def _nest(
         self, name: str, nest: Nest, init: str, source: tuple[str, Moved], into: Moved
     ) -> list[str]:
-        """A nest that cuts a tile, computes with it, and puts it somewhere."""
-        whole = _type(self.shape)
+        """
+        Return a nest that slices a tile, computes with it, and inserts the result.
+        """
+        tensor_type = _type(self.shape)
         loops = ", ".join(
-            f"%i{number} = {lower} to {upper} step {step}"
-            for number, (lower, upper, step) in enumerate(nest.loops)
+            f"%i{index} = {lower} to {upper} step {step}"
+            for index, (lower, upper, step) in enumerate(nest.loops)
         )
         keyword = "into" if self.kind == "parallel" else "carry"
         value, boxes = source
@@ -174,13 +184,13 @@ class NestPair:
         function = "exp" if name == "a" else "tanh"
         return [
             f"%{name} = tile.while ({loops}) {self.kind} mapping(loop) "
-            f"{keyword}(%o = {init} : {whole}) {{",
+            f"{keyword}(%o = {init} : {tensor_type}) {{",
             *reads,
             *writes,
-            f"%t = tile.slice {value}[{read}] fill 0.5 : f32 : {whole} -> {tile}",
+            f"%t = tile.slice {value}[{read}] fill 0.5 : f32 : {tensor_type} -> {tile}",
             f"%u = graph.{function} %t : {tile}",
-            f"%n = tile.deslice %u into %o[{write}] : {tile} into {whole}",
-            f"tile.yield %n : {whole}",
+            f"%n = tile.deslice %u into %o[{write}] : {tile} into {tensor_type}",
+            f"tile.yield %n : {tensor_type}",
             "}",
         ]
 
@@ -199,7 +209,7 @@ def _pairs(
 
 
 def random_pair(generator: random.Random, kind: Kind, sharing: Sharing) -> NestPair:
-    """A random pair of nests that run equally often, valid each by itself."""
+    """Return a random pair of valid nests with equal trip counts."""
     while True:
         pair = _random_pair(generator, kind, sharing)
         if pair.is_valid():
@@ -236,7 +246,10 @@ def _moved(
     extents: tuple[int, ...],
     is_free: bool,
 ) -> Moved:
-    """Boxes that mostly follow the loops, so that iterations write apart."""
+    """
+    Return boxes that mostly follow the loops, so that iterations write disjoint
+    elements.
+    """
     rank = len(steps)
     loops = list(range(rank))
     factors = [-(-extents[n] // steps[n]) for n in range(rank)]

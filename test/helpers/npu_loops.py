@@ -1,4 +1,4 @@
-"""Random programs of the NPU with loops in loops, to be timed and not run."""
+"""Random programs of the NPU with nested loops, for timing without execution."""
 
 import random
 from collections.abc import Iterator
@@ -13,23 +13,23 @@ MOVES = {
 }
 _OPERATIONS = ("add", "sub", "mul", "min", "max", "div", "rem")
 SIGNALS = 6
-"""Signals that every semaphore has before the loops."""
+"""Number of signals of every semaphore before the loops."""
 
 
 @dataclass
 class LoopWriter:
-    """Writes the code of one program."""
+    """Writer of the code of one program."""
 
     random: random.Random
     cores: bool = False
-    """True if some of it is in `cores`."""
+    """True if some of the code is in `cores`."""
     registers: list[str] = field(default_factory=list[str])
     count: int = 0
     _core: str | None = None
-    """In `cores`, the register that has the number of the core."""
+    """Register with the index of the core inside `cores`, else `None`."""
 
     def code(self) -> str:
-        """The code, after its `.code` and before its `halt`."""
+        """Return the code between `.code` and `halt`."""
         lines = [
             f"signal {self.random.choice(ENGINES)} s{semaphore}"
             for semaphore in range(8)
@@ -43,7 +43,7 @@ class LoopWriter:
         return self.cores and not self._core and self.random.random() < 0.5
 
     def _cores(self, depth: int) -> Iterator[str]:
-        known = list(self.registers)
+        enclosing = list(self.registers)
         self._core = self._new("c")
         self.registers.append(self._core)
         yield f"cores {self._core} {{"
@@ -51,17 +51,17 @@ class LoopWriter:
             yield from self._loop(depth)
         yield "}"
         self._core = None
-        self.registers[:] = known
+        self.registers[:] = enclosing
 
     def _loop(self, depth: int) -> Iterator[str]:
-        known = list(self.registers)
+        enclosing = list(self.registers)
         name = self._new("i")
         step = self.random.randrange(1, 9)
         lower = self.random.choice([0, 0, 3, -5])
         trips = self.random.choice([1, 2, 5, 9, 30] if depth < 2 else [1, 3, 12])
         upper = str(lower + trips * step - self.random.randrange(step))
-        if known and self.random.random() < 0.3:
-            yield f"{self._new('u')} = min {self.random.choice(known)} {upper}"
+        if enclosing and self.random.random() < 0.3:
+            yield f"{self._new('u')} = min {self.random.choice(enclosing)} {upper}"
             upper = self.registers[-1]
         if self._core and self.random.random() < 0.5:
             lower = self._core
@@ -74,7 +74,7 @@ class LoopWriter:
             else:
                 yield from self._step()
         yield "}"
-        self.registers[:] = [each for each in self.registers if each in known]
+        self.registers[:] = [each for each in self.registers if each in enclosing]
 
     def _new(self, letter: str) -> str:
         self.count += 1
@@ -99,7 +99,7 @@ class LoopWriter:
             yield from self._compute()
 
     def _engines(self) -> list[str]:
-        """The engines that an instruction may be for."""
+        """Return the engines that an instruction may use here."""
         return [each for each in ENGINES if not (self._core and "l3" in each)]
 
     def _scalar(self) -> Iterator[str]:
@@ -108,12 +108,12 @@ class LoopWriter:
         yield f"{self._new('r')} = {operation} {source} {self.random.randrange(1, 70)}"
 
     def _size(self) -> Iterator[str]:
-        """A register between 0 and 40, which ends `registers`."""
+        """Append a register with a value between 0 and 40 to `registers`."""
         source = self.random.choice(self.registers)
         yield f"{self._new('n')} = sub {self.random.randrange(60)} {source}"
         yield f"{self._new('n')} = max 0 {self.registers[-2]}"
-        most = self.random.randrange(1, 40)
-        yield f"{self._new('n')} = min {most} {self.registers[-2]}"
+        limit = self.random.randrange(1, 40)
+        yield f"{self._new('n')} = min {limit} {self.registers[-2]}"
 
     def _move(self) -> Iterator[str]:
         name = self.random.choice([e for e in self._engines() if e in MOVES])

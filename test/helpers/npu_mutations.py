@@ -19,16 +19,16 @@ FAULTS = Faults(Stage.TEXT)
 
 
 def _semaphore(text: str, engine: str, waiting: str) -> str:
-    """The semaphore by which an engine waits for another, the last one there is."""
-    given = re.findall(rf"^ *signal {engine} (s\d+)$", text, re.MULTILINE)
-    taken = re.findall(rf"^ *wait {waiting} (s\d+)$", text, re.MULTILINE)
-    return [each for each in given if each in taken][-1]
+    """Return the last semaphore through which `engine` signals the engine `waiting`."""
+    signalled = re.findall(rf"^ *signal {engine} (s\d+)$", text, re.MULTILINE)
+    awaited = re.findall(rf"^ *wait {waiting} (s\d+)$", text, re.MULTILINE)
+    return [each for each in signalled if each in awaited][-1]
 
 
 def _without(text: str, pattern: str) -> str:
-    """The text without all lines that match a pattern."""
-    kept = [line for line in text.splitlines() if not re.search(pattern, line)]
-    return "\n".join(kept) + "\n"
+    """Return the text without the lines that match a pattern."""
+    lines = [line for line in text.splitlines() if not re.search(pattern, line)]
+    return "\n".join(lines) + "\n"
 
 
 @FAULTS.in_text(LINEAR, Kind.TRAP, "RAW")
@@ -139,7 +139,7 @@ def result_rounded_to_a_narrower_type(text: str) -> str:
 
 
 INSIDE = r"inside=\((0:4, %r_\d+:%r_\d+), 2:11\)"
-"""The slice of a zero-padded image that a move reads."""
+"""Pattern of the in-bounds range of a DMA from a zero-padded image."""
 
 
 @FAULTS.in_text(CONVOLUTIONS, Kind.WRONG)

@@ -1,4 +1,4 @@
-"""The group that all operations of a program become."""
+"""Grouping of all operations of a program into one group."""
 
 from tlf.compiler.driver.driver import PASSES, new_context, parse
 from tlf.compiler.driver.pass_manager import PassManager
@@ -9,7 +9,7 @@ from tlf.dialects.target import TargetSpec
 
 
 def only_group(text: str, target: TargetSpec, options: str) -> graph.GroupOp:
-    """The only group that `graph-group` with some options makes of a program."""
+    """Return the only group that `graph-group` forms with some options."""
     module = parse(new_context(), Source(text, "group"))
     target.attach(module)
     passes = build_passes(f"graph-group{{{options}}}", PASSES, {})

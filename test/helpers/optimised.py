@@ -1,4 +1,4 @@
-"""Small random networks on small chips, compiled with several searches."""
+"""Small random networks on small chips, compiled with several search strategies."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from tlf.dialects.target.description import target_from_data
 
 @cache
 def chip(name: str) -> Chip:
-    """A small chip by its name."""
+    """Return a small chip by its name."""
     return Chip(small_chips()[name])
 
 
 @cache
 def grouped(seed: int, name: str) -> ModuleOp:
-    """A random network in groups, as a chip has them."""
+    """Return a random network, grouped for a chip."""
     return chip(name).group_module(small_network(seed))
 
 
 def cycles(on: Chip, module: ModuleOp, options: str = "") -> int:
-    """The simulated cycles of a grouped program once its groups were merged."""
+    """Return the simulated cycles of a grouped program after its groups are merged."""
     figures = on.simulate_cached(on.partition_module(module, options))
     assert figures is not None
     return figures.cycles
@@ -39,27 +39,27 @@ def modelled(on: Chip, module: ModuleOp, strategy: str) -> int:
 
 
 def with_engine(target: TargetSpec, name: str, **figures: int) -> TargetSpec:
-    """A target with other figures of one engine."""
-    engines = {each: dict(known) for each, known in target.engines.items()}
+    """Return a target with some numbers of one engine replaced."""
+    engines = {each: dict(properties) for each, properties in target.engines.items()}
     engines[name] |= figures
     return target_from_data({**target.data, "engines": engines})
 
 
 def reordered(module: ModuleOp, seed: int) -> ModuleOp:
-    """A program with its operations in another order in which they can run."""
-    made, generator = module.clone(), random.Random(seed)
-    (function,) = functions_of(made)
+    """Return a program with its operations in another legal order."""
+    copy, generator = module.clone(), random.Random(seed)
+    (function,) = functions_of(copy)
     block = function.body.block
-    left = [op for op in block.ops if not isinstance(op, func.ReturnOp)]
+    remaining = [op for op in block.ops if not isinstance(op, func.ReturnOp)]
     assert block.last_op is not None
-    while left:
+    while remaining:
         ready = [
             op
-            for op in left
-            if not any(operand.owner in left for operand in op.operands)
+            for op in remaining
+            if not any(operand.owner in remaining for operand in op.operands)
         ]
         op = generator.choice(ready)
-        left.remove(op)
+        remaining.remove(op)
         op.detach()
         block.insert_op_before(op, block.last_op)
-    return made
+    return copy

@@ -1,4 +1,4 @@
-"""Programs of `mem` whose loops are to be pipelined."""
+"""Programs of `mem` with loops for software pipelining."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from mem_programs import memref
 
 @dataclass
 class Text:
-    """Lines of a program, with names for values."""
+    """Lines of a program, with fresh value names."""
 
     lines: list[str]
     names: int = 0
 
     def name(self) -> str:
-        """A new name."""
+        """Return a fresh name."""
         self.names += 1
         return f"%v{self.names}"
 
     def number(self, value: int) -> str:
-        """An index."""
+        """Add an index constant."""
         name = self.name()
         self.lines.append(f"{name} = arith.constant {value} : index")
         return name
 
     def alloc(self, shape: Sequence[int], level: str) -> str:
-        """A buffer."""
+        """Add a buffer."""
         name = self.name()
         self.lines.append(f"{name} = mem.alloc : {memref(shape, 'f32', level)}")
         return name
@@ -39,7 +39,7 @@ class Text:
         box: Sequence[int],
         types: tuple[str, str],
     ) -> None:
-        """A move that is awaited at once."""
+        """Add a DMA and its wait."""
         token = self.name()
         source, destination = (f"[{', '.join(each)}]" for each in offsets)
         self.lines += [
@@ -56,19 +56,21 @@ class Text:
         out: bool = False,
     ) -> None:
         """
-        Move a tile along a chain of buffers and their types; the outermost one, at
-        `far`, is the first, or the last on the way `out`.
+        Move a tile along a chain of buffers, given with their types.
+
+        The first buffer, or the last one with `out`, is the outermost; its offsets are
+        `far`.
         """
         zeros = ["0"] * len(shape)
-        for number in range(len(chain) - 1):
-            (source, source_type), (target, target_type) = chain[number : number + 2]
-            is_far = number == (len(chain) - 2 if out else 0)
-            place = far if is_far else zeros
-            offsets = (zeros, place) if out else (place, zeros)
+        for index in range(len(chain) - 1):
+            (source, source_type), (target, target_type) = chain[index : index + 2]
+            is_outermost = index == (len(chain) - 2 if out else 0)
+            offset = far if is_outermost else zeros
+            offsets = (zeros, offset) if out else (offset, zeros)
             self.move((source, target), offsets, shape, (source_type, target_type))
 
     def map(self, target: str, sources: Sequence[str], shape: Sequence[int]) -> None:
-        """Let a buffer in L1 be the sum of the first and the last of others."""
+        """Add the sum of the first and the last source, into a buffer in L1."""
         type_ = memref(shape, "f32", "L1")
         axes = ", ".join(f"d{axis}" for axis in range(len(shape)))
         identity = f"affine_map<({axes}) -> ({axes})>"
@@ -114,7 +116,7 @@ class Text:
 def function(
     inputs: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]], body: Text
 ) -> str:
-    """A function of arguments %x0, ... and results %y0, ..."""
+    """Return a function of arguments %x0, ... and results %y0, ..."""
     arguments = [f"%x{n}: {memref(s, 'f32', 'L3')}" for n, s in enumerate(inputs)]
     arguments += [f"%y{n}: {memref(s, 'f32', 'L3')}" for n, s in enumerate(outputs)]
     return "\n".join(
@@ -136,23 +138,25 @@ def elementwise(
     steps: int = 1,
 ) -> str:
     """
-    Adds the first and the last of some arrays tile by tile, several times in place:
-    each tile goes to L2, to L1, and all the way back.
+    Return a program that adds the first and the last of some arrays tile by tile.
+
+    The sum is repeated `steps` times in place. Each tile is moved to L2 and L1, and
+    back.
     """
     text = Text([])
     text.parallel(["%i", "%j"], (shape, tile))
-    far = memref(shape, "f32", "L3")
+    outer = memref(shape, "f32", "L3")
     types = {level: memref(tile, "f32", level) for level in ("L2", "L1")}
-    near: list[str] = []
-    for number in range(inputs):
-        ends = [(f"%x{number}", far)]
+    inner: list[str] = []
+    for index in range(inputs):
+        ends = [(f"%x{index}", outer)]
         ends += [(text.alloc(tile, level), types[level]) for level in ("L2", "L1")]
         text.through(ends, ["%i", "%j"], tile)
-        near.append(ends[-1][0])
+        inner.append(ends[-1][0])
     for _ in range(steps):
-        text.map(near[0], near, tile)
+        text.map(inner[0], inner, tile)
     back = (text.alloc(tile, "L2"), types["L2"])
-    ends = [(near[0], types["L1"]), back, ("%y0", far)]
+    ends = [(inner[0], types["L1"]), back, ("%y0", outer)]
     text.through(ends, ["%i", "%j"], tile, out=True)
     text.close_parallel(2, stages)
     return function([shape] * inputs, [shape], text)
@@ -165,29 +169,38 @@ def nested(
     loops: int = 1,
 ) -> str:
     """
-    Adds two arrays in tiles for L2 that are cut again for L1, by as
-    many loops one after the other as asked for, each on the result of the one before.
+    Return a program that adds two arrays in tiles for L2, tiled again for L1.
+
+    The inner nest is repeated `loops` times, each on the result of the previous one.
     """
     text = Text([])
     outer, inner = tiles
     text.parallel(["%i", "%j"], (shape, outer))
-    far = memref(shape, "f32", "L3")
-    mid, near = memref(outer, "f32", "L2"), memref(inner, "f32", "L1")
+    outer_type = memref(shape, "f32", "L3")
+    middle_type, inner_type = memref(outer, "f32", "L2"), memref(inner, "f32", "L1")
     operands = [text.alloc(outer, "L2") for _ in range(2)]
-    for number, operand in enumerate(operands):
-        text.through([(f"%x{number}", far), (operand, mid)], ["%i", "%j"], outer)
+    for index, operand in enumerate(operands):
+        text.through(
+            [(f"%x{index}", outer_type), (operand, middle_type)], ["%i", "%j"], outer
+        )
     result = operands[0]
-    for number in range(loops):
+    for index in range(loops):
         result, source = text.alloc(outer, "L2"), result
-        variables = [f"%r{number}", f"%c{number}"]
+        variables = [f"%r{index}", f"%c{index}"]
         text.parallel(variables, (outer, inner))
         tile = [text.alloc(inner, "L1") for _ in range(2)]
-        for each, part in zip((source, operands[1]), tile, strict=True):
-            text.through([(each, mid), (part, near)], variables, inner)
+        for each, inner_tile in zip((source, operands[1]), tile, strict=True):
+            text.through(
+                [(each, middle_type), (inner_tile, inner_type)], variables, inner
+            )
         text.map(tile[0], tile, inner)
-        text.through([(tile[0], near), (result, mid)], variables, inner, out=True)
+        text.through(
+            [(tile[0], inner_type), (result, middle_type)], variables, inner, out=True
+        )
         text.close_parallel(2, stages[1])
-    text.through([(result, mid), ("%y0", far)], ["%i", "%j"], outer, out=True)
+    text.through(
+        [(result, middle_type), ("%y0", outer_type)], ["%i", "%j"], outer, out=True
+    )
     text.close_parallel(2, stages[0])
     return function([shape, shape], [shape], text)
 
@@ -196,8 +209,10 @@ def product(
     sizes: tuple[int, int, int], tiles: tuple[int, int, int], stages: tuple[int, int]
 ) -> str:
     """
-    A product of matrices, m x k by k x n, with a loop over tiles of the result and a
-    sequential one over pieces of k.
+    Return a product of matrices, m x k by k x n.
+
+    A parallel loop runs over tiles of the result, and a sequential one over reduction
+    tiles.
     """
     (m, n, k), (tm, tn, tk) = sizes, tiles
     text = Text([])
@@ -206,8 +221,8 @@ def product(
     text.lines.append(f"mem.fill 0.0 into {total} : {memref((tm, tn), 'f32', 'L1')}")
     bounds = [text.number(each) for each in (0, k, tk)]
     text.lines.append(f"scf.for %k = {bounds[0]} to {bounds[1]} step {bounds[2]} {{")
-    parts: list[str] = []
-    for name, shape, tile, at in (
+    factors: list[str] = []
+    for name, shape, tile, position in (
         ("%x0", (m, k), (tm, tk), ["%i", "%k"]),
         ("%x1", (k, n), (tk, tn), ["%k", "%j"]),
     ):
@@ -216,11 +231,11 @@ def product(
             (text.alloc(tile, level), memref(tile, "f32", level))
             for level in ("L2", "L1")
         ]
-        text.through(ends, at, tile)
-        parts.append(ends[-1][0])
+        text.through(ends, position, tile)
+        factors.append(ends[-1][0])
     types = [memref(each, "f32", "L1") for each in ((tm, tk), (tk, tn), (tm, tn))]
     text.lines += [
-        f"mem.contract ins({', '.join(parts)} : {types[0]}, {types[1]}) "
+        f"mem.contract ins({', '.join(factors)} : {types[0]}, {types[1]}) "
         f"outs({total} : {types[2]}) domain {[tm, tn, tk]} maps ["
         "affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, "
         "affine_map<(m, n, k) -> (m, n)>]",
@@ -235,11 +250,12 @@ def product(
 
 def prefixes(rows: int, columns: int, stages: tuple[int, int]) -> str:
     """
-    Row `i` of the result is the sum of the first `i` rows: the inner loop runs `i`
-    times.
+    Return a program whose row `i` of the result is the sum of the first `i` rows.
+
+    The inner loop has `i` iterations.
     """
     text = Text([])
-    far = memref((rows, columns), "f32", "L3")
+    outer = memref((rows, columns), "f32", "L3")
     types = {level: memref((1, columns), "f32", level) for level in ("L2", "L1")}
     zero, one, end = (text.number(each) for each in (0, 1, rows))
     text.lines.append(f"scf.for %i = {zero} to {end} step {one} {{")
@@ -248,13 +264,13 @@ def prefixes(rows: int, columns: int, stages: tuple[int, int]) -> str:
         f"mem.fill 0.0 into {total} : {types['L1']}",
         f"scf.for %j = {zero} to %i step {one} {{",
     ]
-    ends = [("%x0", far)]
+    ends = [("%x0", outer)]
     ends += [(text.alloc((1, columns), level), types[level]) for level in ("L2", "L1")]
     text.through(ends, ["%j", "0"], (1, columns))
     text.map(total, [total, ends[-1][0]], (1, columns))
     text.lines.append(f"}} {{stages = {stages[1]} : i64}}")
     back = text.alloc((1, columns), "L2")
-    ends = [(total, types["L1"]), (back, types["L2"]), ("%y0", far)]
+    ends = [(total, types["L1"]), (back, types["L2"]), ("%y0", outer)]
     text.through(ends, ["%i", "0"], (1, columns), out=True)
     text.lines.append(f"}} {{stages = {stages[0]} : i64}}")
     return function([(rows, columns)], [(rows, columns)], text)

@@ -1,4 +1,4 @@
-"""Problems for the memory planner, made at random."""
+"""Random problems of static allocation."""
 
 import random
 from collections.abc import Sequence
@@ -10,42 +10,44 @@ def perfect_packing(
     seed: int, count: int, steps: int = 60, capacity: int = 64, unit: int = 256
 ) -> list[Buffer]:
     """
-    Buffers that fill `capacity` units at each of some steps, with no byte to spare: a
-    rectangle of time and memory, cut along and across until it has `count` pieces.
+    Return buffers that fill `capacity` units at each step, with no byte to spare.
+
+    A rectangle of time and memory is split along both axes until it has `count` blocks.
     """
     generator = random.Random(seed)
-    pieces = [(0, steps, 0, capacity)]
-    while len(pieces) < count:
-        pieces.sort(key=lambda each: (each[1] - each[0]) * (each[3] - each[2]))
-        start, end, low, high = pieces.pop()
-        along = generator.random() * (end - start) < (high - low) * generator.random()
-        if high - low > 1 and (along or end - start == 1):
-            cut = generator.randint(low + 1, high - 1)
-            pieces += (start, end, low, cut), (start, end, cut, high)
+    blocks = [(0, steps, 0, capacity)]
+    while len(blocks) < count:
+        blocks.sort(key=lambda each: (each[1] - each[0]) * (each[3] - each[2]))
+        start, end, low, high = blocks.pop()
+        splits_memory = (
+            generator.random() * (end - start) < (high - low) * generator.random()
+        )
+        if high - low > 1 and (splits_memory or end - start == 1):
+            split = generator.randint(low + 1, high - 1)
+            blocks += (start, end, low, split), (start, end, split, high)
         elif end - start > 1:
-            cut = generator.randint(start + 1, end - 1)
-            pieces += (start, cut, low, high), (cut, end, low, high)
+            split = generator.randint(start + 1, end - 1)
+            blocks += (start, split, low, high), (split, end, low, high)
         else:
-            pieces.append((start, end, low, high))
+            blocks.append((start, end, low, high))
             break
-    generator.shuffle(pieces)
+    generator.shuffle(blocks)
     return [
         Buffer.live_during((high - low) * unit, start, end, unit)
-        for start, end, low, high in pieces
+        for start, end, low, high in blocks
     ]
 
 
 def lowest_peak(buffers: Sequence[Buffer]) -> int:
-    """
-    The lowest peak of some small buffers, found by trying all aligned offsets.
-    """
+    """Return the lowest peak of some small buffers, over all aligned offsets."""
     unit = max(buffer.alignment for buffer in buffers)
     best = sum(-(-buffer.size // unit) * unit for buffer in buffers)
     offsets: list[int] = []
 
-    def clashes(span: Span, at: int, other: Span, there: int) -> bool:
+    def clashes(span: Span, at: int, other: Span, other_offset: int) -> bool:
         apart = (
-            at + span.high <= there + other.low or there + other.high <= at + span.low
+            at + span.high <= other_offset + other.low
+            or other_offset + other.high <= at + span.low
         )
         return span.has_overlap(other) and not apart
 
@@ -57,10 +59,10 @@ def lowest_peak(buffers: Sequence[Buffer]) -> int:
         buffer = buffers[len(offsets)]
         for offset in range(0, best - buffer.size, buffer.alignment):
             if any(
-                clashes(span, offset, other, there)
-                for number, there in enumerate(offsets)
+                clashes(span, offset, other, other_offset)
+                for index, other_offset in enumerate(offsets)
                 for span in buffer.spans
-                for other in buffers[number].spans
+                for other in buffers[index].spans
             ):
                 continue
             offsets.append(offset)

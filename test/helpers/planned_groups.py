@@ -19,35 +19,39 @@ def parallel_sizes(
     group: graph.GroupOp, rules: TileRules, rng: Generator
 ) -> tuple[int, ...]:
     """
-    Random tile sizes, some of them more than the whole axis. An axis along which
-    reductions would be computed again is whole at times, and always where tiles have no
-    parts.
+    Return random tile sizes, some of them larger than the axis.
+
+    An axis along which reductions would be recomputed sometimes gets its full extent,
+    and always if tiles have no slice views. An untileable axis always gets its full
+    extent.
     """
     members = members_of_group_op(group)
     axes = members.tileable_axes(rules)
     root = members.root
-    kept = [
+    untileable = [
         position in root.untileable_dims()
         for position, iterator in enumerate(root.iteration_domain())
         if iterator.kind is IteratorType.PARALLEL
     ]
     return tuple(
         extent
-        if whole or not (free or (rules.has_views and rng.random() < 0.5))
+        if is_untileable or not (free or (rules.has_views and rng.random() < 0.5))
         else int(rng.integers(1, extent + 2))
-        for extent, free, whole in zip(axes.parallel, axes.free, kept, strict=True)
+        for extent, free, is_untileable in zip(
+            axes.parallel, axes.free, untileable, strict=True
+        )
     )
 
 
 def reduction_sizes(group: graph.GroupOp, rng: Generator) -> tuple[int, ...]:
-    """No sizes, all steps of one element, or any."""
+    """Return no reduction sizes, all sizes 1, or random ones."""
     op, choice = group.reducing_operation, rng.integers(3)
     if op is None or choice == 0:
         return ()
-    whole = op.untileable_dims()
+    untileable = op.untileable_dims()
     return tuple(
         iterator.extent
-        if position in whole
+        if position in untileable
         else int(rng.integers(1, iterator.extent + 2 if choice == 1 else 2))
         for position, iterator in enumerate(op.iteration_domain())
         if iterator.kind is IteratorType.REDUCTION
@@ -58,8 +62,9 @@ def planned(
     family: Family, target: TargetSpec, seed: int
 ) -> tuple[ModuleOp, graph.GroupOp, Generator]:
     """
-    A random group of a family, with a random plan; `TilingError` where the target has
-    none.
+    Return a random group of a family, with a random plan.
+
+    Raises `TilingError` if the plan is illegal for the target.
     """
     rng = np.random.default_rng(seed)
     module = Parser(new_context(), family(rng)).parse_module()

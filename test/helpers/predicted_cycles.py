@@ -1,4 +1,4 @@
-"""Cycles that are predicted of a program, and those that it takes."""
+"""Estimated and simulated cycles of a program."""
 
 from differential import parsed, printed, steps_of
 from xdsl.dialects import func
@@ -10,16 +10,14 @@ from tlf.runtime import npu
 
 
 def predicted_and_taken(text: str, target: TargetSpec) -> tuple[float, float]:
-    """
-    Predict the cycles of a program before it has buffers and instructions, and run it.
-    """
+    """Return the cycles estimated from the tile loops, and the simulated cycles."""
     context, module = parsed(text)
     target.attach(module)
     steps = steps_of(target)
-    at = [each.name for each in steps].index("convert-tile-to-mem")
-    PassManager(steps[:at]).run(context, module)
+    split = [each.name for each in steps].index("convert-tile-to-mem")
+    PassManager(steps[:split]).run(context, module)
     (function,) = (op for op in module.ops if isinstance(op, func.FuncOp))
-    told = estimate_function(function, target).cycles
-    PassManager(steps[at:]).run(context, module)
+    estimate = estimate_function(function, target).cycles
+    PassManager(steps[split:]).run(context, module)
     report = npu.run(npu.parse(printed(context, module, target)), {}, functional=False)
-    return told, report.cycles
+    return estimate, report.cycles

@@ -1,4 +1,4 @@
-"""Programs whose sums of products are products of sums."""
+"""Programs in which sums of products can be rewritten as products of sums."""
 
 from cascade_programs import run
 from far_rows import decomposed
@@ -18,7 +18,7 @@ def products(module: ModuleOp) -> int:
 
 
 def changed(text: str) -> ModuleOp:
-    """A program with products of sums."""
+    """Return a program after the rewrite to products of sums."""
     context, module = decomposed(text)
     assert any([rewrite_as_product_of_sums(op) for op in list(module.walk())])
     run("canonicalize,tlf-cse,dce", context, module)

@@ -1,4 +1,4 @@
-"""The Python files of the project."""
+"""Python files of the project."""
 
 from __future__ import annotations
 
@@ -19,10 +19,13 @@ FOLDERS = (
     "compiler",
     "tools",
 )
-"""The folders of the package."""
+"""Folders of the package."""
 
 
 def sources(*folders: str) -> list[Path]:
-    """The files in `folders`, in all of the packages and tests if none is given."""
-    chosen = folders or (*FOLDERS, "test", "examples", "bench", "docs")
-    return sorted(file for each in chosen for file in (ROOT / each).rglob("*.py"))
+    """
+    Return the files in `folders`; by default of the packages, tests, examples and
+    bench.
+    """
+    selected = folders or (*FOLDERS, "test", "examples", "bench", "docs")
+    return sorted(file for each in selected for file in (ROOT / each).rglob("*.py"))

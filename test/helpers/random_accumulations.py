@@ -1,4 +1,6 @@
-"""Random programs that accumulate on values which others accumulate on or read, too."""
+"""
+Random programs of accumulations on values with other accumulating or reading uses.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ KINDS = ("add", "mul", "max", "min", "set")
 
 @dataclass
 class Accumulations:
-    """Steps on tensors of one type; each makes one more of them."""
+    """Writer of steps on tensors of one type; each step adds a value."""
 
     random: random.Random
     shape: tuple[int, int]
@@ -21,19 +23,19 @@ class Accumulations:
 
     @property
     def type(self) -> str:
-        """The type of the values."""
+        """Type of the values."""
         return self._of(*self.shape)
 
     @property
     def places(self) -> str:
-        """The type of indices, one for each element of a value."""
+        """Type of indices, one for each element of a value."""
         return self.type.replace(self.element, "i64")
 
     def _of(self, *extents: int) -> str:
         return f"tensor<{'x'.join(map(str, extents))}x{self.element}>"
 
     def value(self) -> str:
-        """A value, rather one of the last few."""
+        """Return a value, preferably one of the last few."""
         return self.random.choice([*self.values, *self.values[-3:]])
 
     def _add(self, text: str, result: str | None = None) -> str:
@@ -45,13 +47,13 @@ class Accumulations:
         self.values.append(self._add(text))
 
     def gathered(self) -> str:
-        """Elements of a value where indices say."""
+        """Add a gather from a value."""
         index, axis = self.random.choice(["%i", "%j"]), self.random.randrange(2)
         operands = f"{self.value()}, {index} axis {axis}"
         return self._add(f"graph.gather {operands} : ({self.type}, {self.places})")
 
     def scatter(self) -> None:
-        """A value with updates, some of which may be read from it."""
+        """Add a scatter to a value; updates may be gathered from values."""
         axis, kind = self.random.randrange(2), self.random.choice(KINDS)
         updates = self.gathered() if self.random.random() < 0.4 else self.value()
         index = self.random.choice(["%i", "%j"])
@@ -61,7 +63,7 @@ class Accumulations:
         )
 
     def product(self) -> None:
-        """A product of matrices, added to a value, maybe under another shape."""
+        """Add a matrix product accumulated on a value, perhaps after reshapes."""
         start, (rows, columns) = self.value(), self.shape
         if self.random.random() < 0.3:
             flat = self._of(rows * columns)
@@ -75,7 +77,7 @@ class Accumulations:
         )
 
     def total(self) -> None:
-        """Sums of rows, added to a value."""
+        """Add sums of rows, accumulated on a value."""
         stacked = self._of(*self.shape, 3)
         self._keep(
             f"graph.reduce %s <sum> init {self.value()} axes [2]"
@@ -83,13 +85,13 @@ class Accumulations:
         )
 
     def elementwise(self) -> None:
-        """A function of elements."""
+        """Add an elementwise function."""
         name = self.random.choice(["add", "sub", "maximum", "minimum"])
         operands = f"{self.value()}, {self.value()}"
         self._keep(f"graph.{name} {operands} : ({self.type}, {self.type})")
 
     def text(self, count: int) -> str:
-        """A program of so many steps, that returns some of the values."""
+        """Return a program of `count` steps that returns some of the values."""
         steps: list[Callable[[], None]] = [
             *[self.scatter] * 4,
             *([self.product] * 2 if self.element == "f32" else []),
@@ -98,11 +100,11 @@ class Accumulations:
         ]
         for _ in range(count):
             self.random.choice(steps)()
-        made = self.values[2:]
-        some = self.random.sample(made, self.random.randrange(len(made)))
-        results = list(dict.fromkeys([made[-1], *some]))
+        added = self.values[2:]
+        sampled = self.random.sample(added, self.random.randrange(len(added)))
+        results = list(dict.fromkeys([added[-1], *sampled]))
         rows, columns = self.shape
-        places = f"{self.places} {{tlf.range = [0, {min(self.shape) - 1}]}}"
+        index_type = f"{self.places} {{tlf.range = [0, {min(self.shape) - 1}]}}"
         arguments = ", ".join(
             f"{name}: {type_}"
             for name, type_ in {
@@ -111,8 +113,8 @@ class Accumulations:
                 "%l": self.type,
                 "%r": self._of(columns, columns),
                 "%s": self._of(rows, columns, 3),
-                "%i": places,
-                "%j": places,
+                "%i": index_type,
+                "%j": index_type,
             }.items()
         )
         types = ", ".join([self.type] * len(results))
@@ -122,7 +124,7 @@ class Accumulations:
 
 
 def random_accumulations(seed: int, count: int = 5) -> str:
-    """The program of a seed."""
+    """Return the program of a seed."""
     generator = random.Random(seed)
     shape = generator.choice([(5, 4), (4, 9), (1, 6), (7, 1)])
     element = generator.choice(["f32", "f32", "i32"])

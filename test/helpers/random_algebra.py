@@ -1,4 +1,4 @@
-"""Random programs with much to simplify: numbers, negations, casts and movements."""
+"""Random programs with redundant scalars, negations, casts and movements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BOUNDS = (-1.0, 1.0)
 
 
 def _number(builder: Builder, element: str, scalar: float) -> Value:
-    """A scalar, so that numpy knows it for one number."""
+    """Add a constant scalar; numpy treats it as a number, not as a tensor."""
     value = Value(f"n{len(builder.steps)}", (), element)
     text = str(scalar) if element in (*FLOATS, "f64") else str(int(scalar))
     if element == "i1":
@@ -24,7 +24,7 @@ def _number(builder: Builder, element: str, scalar: float) -> Value:
 
 
 def of_number(builder: Builder) -> None:
-    """An operation of a number that may do nothing."""
+    """Add an operation with a scalar operand, often an identity."""
     x = builder.value(*FLOATS, *INTEGERS)
     names = ["add", "sub", "mul", "div", "maximum", "minimum"]
     if x.is_float:
@@ -43,7 +43,7 @@ def of_number(builder: Builder) -> None:
 
 
 def of_two(builder: Builder) -> None:
-    """An operation of two values, or of one and itself."""
+    """Add an operation of two values, or of a value and itself."""
     x = builder.value(*FLOATS, *INTEGERS)
     y = builder.random.choice([x, builder.other(x.shape, x.element)])
     names = ["add", "sub", "mul", "maximum", "minimum"]
@@ -52,7 +52,7 @@ def of_two(builder: Builder) -> None:
 
 
 def function(builder: Builder) -> None:
-    """A function that undoes itself, or does nothing twice."""
+    """Add a function that is often an involution or idempotent."""
     x = builder.value(*FLOATS, *INTEGERS)
     names = ["neg", "neg", "abs", "relu"]
     names += ["floor", "ceil", "round", "trunc"] if x.is_float else ["not", "not"]
@@ -61,16 +61,16 @@ def function(builder: Builder) -> None:
 
 
 def convert(builder: Builder) -> None:
-    """A cast, but none of floats to integers, which may not hold them."""
+    """Add a cast, but none from floats to integers, which could overflow."""
     x = builder.value()
-    wanted = builder.random.choice(CASTS)
-    if x.element in (*FLOATS, "f64") and wanted in INTEGERS:
+    element = builder.random.choice(CASTS)
+    if x.element in (*FLOATS, "f64") and element in INTEGERS:
         return
-    builder.add("graph.cast {}", [x], x.shape, BOUNDS, wanted)
+    builder.add("graph.cast {}", [x], x.shape, BOUNDS, element)
 
 
 def choose(builder: Builder) -> None:
-    """A comparison, what is not so, and a choice by it."""
+    """Add a comparison, perhaps its negation, and a select by it."""
     x = builder.value(*FLOATS, *INTEGERS)
     y = builder.random.choice([x, builder.other(x.shape, x.element)])
     relation = builder.random.choice(["eq", "ne", "lt", "le", "gt", "ge"])
@@ -86,7 +86,7 @@ def choose(builder: Builder) -> None:
 
 
 def reduce_one(builder: Builder) -> None:
-    """A reduction along axes of one element."""
+    """Add a reduction along axes of one element."""
     x = builder.value(*FLOATS, *INTEGERS)
     axes = [axis for axis, extent in enumerate(x.shape) if extent == 1]
     kind = builder.random.choice(["sum", "prod", "max", "min"])
@@ -113,5 +113,7 @@ RULES: Sequence[Callable[[Builder], None]] = (
 
 
 def random_algebra(seed: int, count: int = 12, largest: int = 400) -> Program:
-    """The program of a seed: about `count` operations on up to `largest` elements."""
+    """
+    Return the program of a seed: about `count` operations on up to `largest` elements.
+    """
     return Builder(seed, largest).program(RULES, count)

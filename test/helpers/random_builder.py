@@ -1,4 +1,4 @@
-"""A program of random steps, while it grows: values to use, and room for more."""
+"""Builder of random programs of the graph dialect, step by step."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from graph_program import Program, Step, Value
 
 EXTENTS = (1, 2, 3, 4, 5, 7, 8, 9, 11, 13, 16, 17, 20)
 LONG_EXTENTS = (29, 37, 64, 100, 127)
-"""Extents of axes; the long ones where tensors may have many elements."""
+"""Extents of axes; the long ones only if tensors may have many elements."""
 
 BOUND = 1000.0
-"""The largest magnitude of an element."""
+"""Largest magnitude of an element."""
 
 INTEGERS = ("i64", "i32", "i8")
-"""Integer types, all but that of truth values."""
+"""Integer types, except booleans."""
 
 SPELLED = 60
-"""The most elements of a constant that are written one by one."""
+"""Maximum number of elements of a constant with distinct elements."""
 
 
 class Builder:
-    """Adds random steps to a program."""
+    """Builder of a program from random steps."""
 
     def __init__(self, seed: int, largest: int = 2000) -> None:
         self.random = random.Random(seed)
         self.largest = largest
-        """The most elements of a tensor."""
+        """Maximum number of elements of a tensor."""
         self.extents = EXTENTS if largest < 10000 else EXTENTS + LONG_EXTENTS
         self.arguments: list[Value] = []
         self.steps: list[Step] = []
@@ -39,7 +39,7 @@ class Builder:
     def program(
         self, rules: Sequence[Callable[[Builder], None]], count: int
     ) -> Program:
-        """A program of about `count` steps, each by a random rule."""
+        """Return a program of about `count` steps, each by a random rule."""
         self.argument(self.shape(), self.element)
         tries = 0
         while len(self.steps) < count and (tries := tries + 1) < 20 * count:
@@ -49,16 +49,16 @@ class Builder:
         ).live()
 
     def _results(self) -> list[Value]:
-        """Values that nothing uses, and sometimes one that something does."""
+        """Return unused values, and sometimes a used one."""
         used = {operand for step in self.steps for operand in step.operands}
-        made = [step.result for step in self.steps] or self.arguments
-        ends = [value for value in made if value not in used][-3:]
+        values = [step.result for step in self.steps] or self.arguments
+        ends = [value for value in values if value not in used][-3:]
         if self.random.random() < 0.3:
-            ends.append(self.random.choice(made))
+            ends.append(self.random.choice(values))
         return list(dict.fromkeys(ends))
 
     def shape(self, rank: int | None = None) -> tuple[int, ...]:
-        """A random shape."""
+        """Return a random shape."""
         rank = self.random.choice([1, 2, 2, 3, 3, 4]) if rank is None else rank
         while True:
             shape = tuple(self.extent() for _ in range(rank))
@@ -66,16 +66,18 @@ class Builder:
                 return shape
 
     def extent(self) -> int:
-        """A random extent of an axis."""
+        """Return a random extent of an axis."""
         return self.random.choice(self.extents)
 
     def value(self, *elements: str) -> Value:
-        """A value there is, rather a late one, of one of some element types."""
+        """
+        Return an existing value, preferably a late one, of one of the element types.
+        """
         values = [*self.arguments, *(step.result for step in self.steps)]
         fitting = [each for each in values if not elements or each.element in elements]
         if not fitting:
-            wanted = self.element if self.element in elements else elements[0]
-            return self.argument(self.shape(), wanted)
+            element = self.element if self.element in elements else elements[0]
+            return self.argument(self.shape(), element)
         return self.random.choice(fitting[-self.random.choice([1, 2, 3, 9]) :])
 
     def argument(
@@ -85,7 +87,7 @@ class Builder:
         low: float = -1.0,
         high: float = 1.0,
     ) -> Value:
-        """A new argument."""
+        """Add an argument."""
         if element in INTEGERS:
             low, high = -8, 7
         elif element == "i1":
@@ -97,7 +99,7 @@ class Builder:
         return value
 
     def other(self, shape: Sequence[int], element: str) -> Value:
-        """A value of a shape: one there is, a constant, or a new argument."""
+        """Return a value of a shape: an existing one, a constant, or a new argument."""
         values = [*self.arguments, *(step.result for step in self.steps)]
         fitting = [
             each
@@ -111,7 +113,7 @@ class Builder:
         return self.argument(shape, element)
 
     def constant(self, shape: tuple[int, ...], element: str) -> Value:
-        """A constant of one or of many values."""
+        """Add a constant: a splat, or one with random elements."""
         count = math.prod(shape)
         if count > SPELLED or self.random.random() < 0.5:
             count = 1
@@ -138,7 +140,7 @@ class Builder:
         element: str | None = None,
         exact: bool = False,
     ) -> None:
-        """Add a step, unless its result is too large in one way or another."""
+        """Add a step, unless its result has too many or too large elements."""
         element = operands[0].element if element is None else element
         largest = 127 if element == "i8" else BOUND
         if max(map(abs, bounds)) > largest or math.prod(shape) > self.largest:
@@ -157,7 +159,7 @@ class Builder:
         element: str,
         bounds: tuple[float, float],
     ) -> Value:
-        """A value that comes of no other."""
+        """Add a step without operands."""
         value = Value(self._name(), tuple(shape), element, *bounds)
         self.steps.append(Step(value, pattern, ()))
         return value
@@ -166,7 +168,7 @@ class Builder:
         return f"v{len(self.steps)}"
 
     def maybe(self, text: str) -> str:
-        """The text, or nothing."""
+        """Return the text or an empty string."""
         return self.random.choice(["", f" {text}"])
 
 
@@ -180,5 +182,5 @@ def _nested(texts: Sequence[str], shape: Sequence[int]) -> str:
     if not shape:
         return texts[0]
     size = len(texts) // shape[0]
-    parts = [texts[at * size : (at + 1) * size] for at in range(shape[0])]
-    return f"[{', '.join(_nested(part, shape[1:]) for part in parts)}]"
+    rows = [texts[index * size : (index + 1) * size] for index in range(shape[0])]
+    return f"[{', '.join(_nested(row, shape[1:]) for row in rows)}]"

@@ -1,4 +1,4 @@
-"""Random rows of reductions along one axis, each of which may need those before it."""
+"""Random sequences of reductions along one axis that may depend on earlier ones."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ CONSTANTS = (0.5, 2.0, 0.125, -1.0)
 @dataclass
 class Cascade:
     """
-    Writes a program: scores `x` of rows and columns, which are an argument or a
-    product, then up to `depth` reductions, then what comes of them. Names of values are
-    numbered; `rows` are those of one number for each row.
+    Writer of a program with cascaded reductions.
+
+    The program has scores `x` of shape rows x columns, an argument or a product, then
+    up to `depth` reductions, then a combination of their results. `rows` and `columns`
+    are the extents of the scores.
     """
 
     rng: random.Random
@@ -23,21 +25,21 @@ class Cascade:
     columns: int = field(init=False)
     lines: list[str] = field(default_factory=list[str])
     results: list[str] = field(default_factory=list[str])
-    """The results of reductions so far, one number for each row."""
+    """Results of the reductions so far, with one element per row."""
     widths: dict[str, int] = field(default_factory=dict[str, int])
-    """The extents of values along the second axis."""
+    """Extents of values along the second axis."""
     last: str = ""
-    """The result of the last reduction."""
+    """Result of the last reduction."""
 
     def __post_init__(self) -> None:
         self.rows, self.columns = self.rng.randint(1, 9), self.rng.randint(8, 60)
         self.widths["%x"] = self.columns
 
     def program(self) -> str:
-        """The text."""
+        """Return the text of the program."""
         scores = self._scores()
-        for number in range(self.depth):
-            self._reduce(scores, number == self.depth - 1)
+        for index in range(self.depth):
+            self._reduce(scores, index == self.depth - 1)
         result = self._end()
         arguments = ", ".join(
             f"%{name}: {self._type(*shape)}" for name, shape in self.shapes().items()
@@ -50,7 +52,7 @@ class Cascade:
         )
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """The shapes of the arguments."""
+        """Return the shapes of the arguments."""
         return {
             "x": (self.rows, self.columns),
             "q": (self.rows, 5),
@@ -73,20 +75,20 @@ class Cascade:
 
     def _unary(self, name: str, value: str) -> str:
         width = self.widths[value]
-        made = self._put(f"graph.{name} {value} : {self._type(self.rows, width)}")
-        self.widths[made] = width
-        return made
+        value_ = self._put(f"graph.{name} {value} : {self._type(self.rows, width)}")
+        self.widths[value_] = width
+        return value_
 
     def _binary(self, name: str, left: str, right: str) -> str:
         types = [self._type_of(each) for each in (left, right)]
         width = max(self.widths.get(each, 1) for each in (left, right))
         width = self.columns if "%b" in (left, right) else width
         result = self._type(self.rows, width)
-        made = self._put(
+        result_ = self._put(
             f"graph.{name} {left}, {right} : ({', '.join(types)}) -> {result}"
         )
-        self.widths[made] = width
-        return made
+        self.widths[result_] = width
+        return result_
 
     def _type_of(self, value: str) -> str:
         if value == "%b":
@@ -96,17 +98,19 @@ class Cascade:
         return self._type(self.rows, self.widths[value])
 
     def _scores(self) -> str:
-        """Return the value that everything reduces."""
+        """Return the value that all reductions reduce."""
         if self.rng.random() < 0.5:
             return "%x"
         row, key = self._type(self.rows, 5), self._type(5, self.columns)
         result = self._type(self.rows, self.columns)
-        made = self._put(f"graph.matmul %q, %k : ({row}, {key}) -> {result}")
-        self.widths[made] = self.columns
-        return self._binary("add", made, "%b") if self.rng.random() < 0.5 else made
+        product = self._put(f"graph.matmul %q, %k : ({row}, {key}) -> {result}")
+        self.widths[product] = self.columns
+        return (
+            self._binary("add", product, "%b") if self.rng.random() < 0.5 else product
+        )
 
     def _row(self) -> str:
-        """A number for each row, computed of results so far."""
+        """Add a value with one element per row, computed from earlier results."""
         value = self.rng.choice(self.results)
         match self.rng.randrange(5):
             case 0:
@@ -120,7 +124,7 @@ class Cascade:
 
     def _body(self, scores: str) -> str:
         """
-        Return the operand of a reduction, computed from scores and from results so far.
+        Add the operand of a reduction, computed from scores and from earlier results.
         """
         value = scores
         if self.rng.random() < 0.3:
@@ -133,39 +137,39 @@ class Cascade:
                     return self._binary("mul", value, value)
                 case _:
                     return value
-        far = self._binary("sub", value, self._row())
+        difference = self._binary("sub", value, self._row())
         match self.rng.randrange(5):
             case 0:
-                return self._binary("mul", far, far)
+                return self._binary("mul", difference, difference)
             case 1:
-                return self._binary("mul", self._unary("exp", far), value)
+                return self._binary("mul", self._unary("exp", difference), value)
             case 2:
-                return self._binary("mul", far, "%b")
+                return self._binary("mul", difference, "%b")
             case _:
-                return self._unary("exp", far)
+                return self._unary("exp", difference)
 
     def _reduce(self, scores: str, is_last: bool) -> None:
         body = self._body(scores)
         if is_last and self.rng.random() < 0.5:
             types = self._type(self.rows, self.columns), self._type(self.columns, 3)
             result = self._type(self.rows, 3)
-            made = self._put(
+            reduced = self._put(
                 f"graph.matmul {body}, %v : ({', '.join(types)}) -> {result}"
             )
-            self.widths[made] = 3
-            self.last = made
+            self.widths[reduced] = 3
+            self.last = reduced
             return
         kind = self.rng.choice(["max", "min", "sum", "sum"])
-        made = self._put(
+        reduced = self._put(
             f"graph.reduce {body} <{kind}> axes [1] keepdims : "
             f"({self._type(self.rows, self.columns)}) -> {self._type(self.rows, 1)}"
         )
-        self.widths[made] = 1
-        self.results.append(made)
-        self.last = made
+        self.widths[reduced] = 1
+        self.results.append(reduced)
+        self.last = reduced
 
     def _end(self) -> str:
-        """Return a value computed from all results."""
+        """Add a combination of all results."""
         result = self.last
         for each in self.results:
             if each != self.last:

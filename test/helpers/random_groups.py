@@ -1,4 +1,4 @@
-"""Random functions that are one group, for every kind of operation."""
+"""Random functions with one group, for every kind of operation."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
@@ -9,16 +9,16 @@ Family: TypeAlias = Callable[[Generator], str]
 
 
 def text_of(arguments: Mapping[str, str], body: str, *results: tuple[str, str]) -> str:
-    """A function that is one group: `body` computes `results` from `arguments`."""
+    """Return a function with one group: `body` computes `results` from `arguments`."""
     types = ", ".join(arguments.values())
     outputs = ", ".join(type_ for _, type_ in results)
     values = ", ".join(f"%{name}" for name, _ in results)
-    inside = ", ".join(f"%{name} = %{name}_0" for name in arguments)
-    outside = ", ".join(f"%{name}_0: {type_}" for name, type_ in arguments.items())
+    bindings = ", ".join(f"%{name} = %{name}_0" for name in arguments)
+    parameters = ", ".join(f"%{name}_0: {type_}" for name, type_ in arguments.items())
     numbers = ", ".join(f"%r{position}" for position in range(len(results)))
     return f"""
-      func.func @f({outside}) -> ({outputs}) {{
-        {numbers} = graph.group ins({inside} : {types}) -> ({outputs}) {{
+      func.func @f({parameters}) -> ({outputs}) {{
+        {numbers} = graph.group ins({bindings} : {types}) -> ({outputs}) {{
           {body}
           graph.yield {values} : {outputs}
         }}
@@ -82,7 +82,7 @@ def matmul_on_init(rng: Generator) -> str:
 
 
 def prologue(rng: Generator) -> str:
-    """Return a program whose prologue of a product is computed inside of its loop."""
+    """Return a product whose elementwise prologue is computed inside its loop."""
     rows, depth, columns = some(rng, 3)
     x, w, y = tensor([rows, depth]), tensor([depth, columns]), tensor([rows, columns])
     return text_of(
@@ -153,7 +153,7 @@ def softmax(rng: Generator) -> str:
 
 
 def statistics(rng: Generator) -> str:
-    """Several results: of every row a sum, and what was added up."""
+    """Return a group with two results: the sum of every row, and its operand."""
     rows, columns = some(rng, 2, 40)
     x, y = tensor([rows, columns]), tensor([rows])
     return text_of(
@@ -182,7 +182,7 @@ def movements(rng: Generator) -> str:
 
 
 def crossed(rng: Generator) -> str:
-    """A value that is needed at two places that move apart."""
+    """Return a group that reads a value both directly and transposed."""
     (extent,) = some(rng, 1)
     x = tensor([extent, extent])
     return text_of(
@@ -222,7 +222,7 @@ def convolution(rng: Generator) -> str:
 
 
 def halo(rng: Generator) -> str:
-    """A result of which another needs more than the tile that is written."""
+    """Return a group with a result that is also read with a halo."""
     images, channels, filters = some(rng, 3, 4)
     extents = some(rng, 2, 12)
     x, y = (tensor([images, each, *extents]) for each in (channels, filters))

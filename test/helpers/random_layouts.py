@@ -1,4 +1,4 @@
-"""Random orders in which the axes of tensors lie in memory."""
+"""Random axis orders of tensors in memory."""
 
 from numpy.random import Generator
 from xdsl.dialects import func
@@ -9,7 +9,7 @@ from tlf.planner.layout.stored_tensors import collect_stored_tensors, update_sig
 
 
 def shuffle(module: ModuleOp, rng: Generator) -> int:
-    """Let the axes of all tensors lie in a random order. Returns how many there are."""
+    """Set random axis orders of all stored tensors. Returns the number of tensors."""
     count = 0
     for function in module.walk():
         if not isinstance(function, func.FuncOp):

@@ -1,4 +1,4 @@
-"""Random programs that read their values where other values say."""
+"""Random programs that read values at indices computed by other values."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from random_chains import RULES
 
 
 def look_up(builder: Builder) -> None:
-    """Elements or slices of a value at indices, some of which are outside."""
+    """Add elements or slices of a value at indices, some of them out of bounds."""
     x = builder.value()
     if not x.shape:
         return
     axis = builder.random.randrange(len(x.shape))
     name = builder.random.choice(["take", "gather"])
     if name == "take":
-        part = builder.shape(builder.random.choice([0, 1, 1, 2]))
-        shape = (*x.shape[:axis], *part, *x.shape[axis + 1 :])
+        index_shape = builder.shape(builder.random.choice([0, 1, 1, 2]))
+        shape = (*x.shape[:axis], *index_shape, *x.shape[axis + 1 :])
     else:
-        within = [builder.random.randint(1, extent) for extent in x.shape]
-        within[axis] = builder.extent()
-        shape = part = tuple(within)
+        extents = [builder.random.randint(1, extent) for extent in x.shape]
+        extents[axis] = builder.extent()
+        shape = index_shape = tuple(extents)
     if math.prod(shape) > builder.largest:
         return
-    indices = builder.other(part, builder.random.choice(["i32", "i64"]))
+    indices = builder.other(index_shape, builder.random.choice(["i32", "i64"]))
     text = f"graph.{name} {{}}, {{}} axis {axis}"
     bounds = (min(x.low, 0), max(x.high, 0))
     builder.add(text, [x, indices], shape, bounds, x.element, exact=True)
 
 
 def random_lookup(seed: int, count: int = 8, largest: int = 400) -> Program:
-    """The program of a seed: about `count` steps on up to `largest` elements."""
+    """Return the program of a seed: about `count` steps on up to `largest` elements."""
     return Builder(seed, largest).program((*RULES, *[look_up] * 12), count)

@@ -9,7 +9,7 @@ from random_builder import INTEGERS, Builder
 
 
 def reshape(builder: Builder) -> None:
-    """Another shape of as many elements."""
+    """Add a reshape."""
     x = builder.value()
     rest, shape = math.prod(x.shape), list[int]()
     for _ in range(builder.random.randrange(4)):
@@ -22,7 +22,7 @@ def reshape(builder: Builder) -> None:
 
 
 def transpose(builder: Builder) -> None:
-    """Another order of axes."""
+    """Add a transpose."""
     x = builder.value()
     order = builder.random.sample(range(len(x.shape)), len(x.shape))
     text = f"graph.transpose {{}} permutation {order}"
@@ -31,7 +31,7 @@ def transpose(builder: Builder) -> None:
 
 
 def broadcast(builder: Builder) -> None:
-    """More of the same."""
+    """Add a broadcast."""
     x = builder.value()
     shape = [builder.extent() if each == 1 else each for each in x.shape]
     if len(shape) < 4 and builder.random.random() < 0.6:
@@ -40,7 +40,7 @@ def broadcast(builder: Builder) -> None:
 
 
 def pad(builder: Builder) -> None:
-    """Some elements around a value."""
+    """Add a padding."""
     x = builder.value()
     low, high = ([builder.random.choice([0, 0, 1, 3]) for _ in x.shape] for _ in "ab")
     number = 0 if x.low > 0 else builder.random.choice([0, 1])
@@ -52,7 +52,7 @@ def pad(builder: Builder) -> None:
 
 
 def cut(builder: Builder) -> None:
-    """A regular part of a value."""
+    """Add a strided slice."""
     x = builder.value()
     offsets = [builder.random.randrange(each) for each in x.shape]
     strides = [builder.random.choice([1, 1, 2, 3]) for _ in x.shape]
@@ -65,25 +65,25 @@ def cut(builder: Builder) -> None:
 
 
 def concat(builder: Builder) -> None:
-    """Several values, one after the other."""
+    """Add a concatenation of several values."""
     x = builder.value()
     if not x.shape:
         return
     axis = builder.random.randrange(len(x.shape))
-    parts = [x]
+    operands = [x]
     for _ in range(builder.random.choice([1, 1, 2])):
         extent = builder.random.choice([x.shape[axis], builder.extent()])
         shape = (*x.shape[:axis], extent, *x.shape[axis + 1 :])
-        parts.append(builder.other(shape, x.element))
-    total = sum(each.shape[axis] for each in parts)
-    text = f"graph.concat {', '.join(['{}'] * len(parts))} axis {axis}"
-    bounds = (min(each.low for each in parts), max(each.high for each in parts))
+        operands.append(builder.other(shape, x.element))
+    total = sum(each.shape[axis] for each in operands)
+    text = f"graph.concat {', '.join(['{}'] * len(operands))} axis {axis}"
+    bounds = (min(each.low for each in operands), max(each.high for each in operands))
     shape = (*x.shape[:axis], total, *x.shape[axis + 1 :])
-    builder.add(text, parts, shape, bounds, exact=True)
+    builder.add(text, operands, shape, bounds, exact=True)
 
 
 def iota(builder: Builder) -> None:
-    """The indices along an axis, added to a value."""
+    """Add the sum of a value and the indices along an axis."""
     x = builder.value("i32", "f32")
     if not x.shape:
         return
@@ -94,28 +94,28 @@ def iota(builder: Builder) -> None:
 
 
 def unfold(builder: Builder) -> None:
-    """Windows along the last axis."""
+    """Add windows along the last axis."""
     x = builder.value()
     if not x.shape or math.prod(x.shape) > 500:
         return
-    *others, extent = x.shape
-    taps, step, apart = (builder.random.choice([1, 2, 3]) for _ in range(3))
+    *outer_extents, extent = x.shape
+    taps, step, dilation = (builder.random.choice([1, 2, 3]) for _ in range(3))
     before = builder.random.choice([0, 1, 2])
-    count = (extent + 2 * before - apart * (taps - 1) - 1) // step + 1
+    count = (extent + 2 * before - dilation * (taps - 1) - 1) // step + 1
     if count < 1:
         return
-    names = [f"d{axis}" for axis in range(len(others))]
-    last = f"o * {step} + k * {apart} - {before}"
+    names = [f"d{axis}" for axis in range(len(outer_extents))]
+    last = f"o * {step} + k * {dilation} - {before}"
     fill = f"{1:e}" if x.is_float else "1"
-    dims, places = ", ".join([*names, "k", "o"]), ", ".join([*names, last])
-    maps = f"affine_map<({dims}) -> ({places})>"
+    dims, indices = ", ".join([*names, "k", "o"]), ", ".join([*names, last])
+    maps = f"affine_map<({dims}) -> ({indices})>"
     bounds = (min(x.low, 1), max(x.high, 1))
     text = f"graph.unfold {{}} map {maps} fill {fill}"
-    builder.add(text, [x], [*others, taps, count], bounds, exact=True)
+    builder.add(text, [x], [*outer_extents, taps, count], bounds, exact=True)
 
 
 def pool(builder: Builder) -> None:
-    """The maxima, sums or means of windows."""
+    """Add a maximum, sum or mean pooling."""
     x = images(builder, "f32", "f16", "bf16", *INTEGERS)
     choose = builder.random.choice
     taps, strides, dilation = (
@@ -143,12 +143,12 @@ def pool(builder: Builder) -> None:
 
 
 def images(builder: Builder, *elements: str) -> Value:
-    """An existing value of rank 4, or a new argument."""
+    """Return an existing value of rank 4, or a new argument."""
     choose = builder.random.choice
     values = [step.result for step in builder.steps] + builder.arguments
-    known = [v for v in values if len(v.shape) == 4 and v.element in elements]
-    if known and builder.random.random() < 0.8:
-        return choose(known)
+    candidates = [v for v in values if len(v.shape) == 4 and v.element in elements]
+    if candidates and builder.random.random() < 0.8:
+        return choose(candidates)
     shape = (
         choose([1, 2, 3]),
         choose([1, 2, 4, 6]),

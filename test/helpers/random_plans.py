@@ -1,4 +1,4 @@
-"""Random plans for groups, in place of the ones that the compiler chose."""
+"""Random plans for groups, in place of the plans that the compiler selected."""
 
 from __future__ import annotations
 
@@ -13,13 +13,17 @@ from tlf.dialects import graph
 from tlf.dialects.target import TargetSpec
 
 TRIES = 20
-"""Tiles of a random size may cut through what a reshape joins."""
+"""
+Maximum number of attempts: random tile sizes may split axes that a reshape merges.
+"""
 
 
 def scramble(module: ModuleOp, generator: random.Random) -> None:
     """
-    Give every group that has a plan another one that is legal: tile sizes from 1 to the
-    whole axis wherever an axis may be cut, another order of loops, and other stages.
+    Replace the plan of every planned group by a random legal one.
+
+    Tile sizes range from 1 to the full extent of tileable axes; the loop order and the
+    stage count are random.
     """
     target = TargetSpec.of(module)
     for op in module.walk():
@@ -36,12 +40,12 @@ def _random_plan(
     members, rules = members_of_group_op(group), tile_rules_of(target, plan.level.data)
     axes = members.tileable_axes(rules)
 
-    def cut(size: int, free: bool) -> int:
+    def tile_size(size: int, free: bool) -> int:
         return generator.randint(1, size) if free else size
 
     for _ in range(TRIES):
-        tile = tuple(map(cut, axes.parallel, axes.free))
-        sums = tuple(map(cut, axes.reduction, axes.reduction_free))
+        tile = tuple(map(tile_size, axes.parallel, axes.free))
+        sums = tuple(map(tile_size, axes.reduction, axes.reduction_free))
         reduce = generator.choice([(), sums, sums])
         try:
             members.tiling_with(tile, reduce, rules)

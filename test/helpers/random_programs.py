@@ -1,9 +1,8 @@
 """
 Random programs of the graph dialect: every operation, on small shapes of odd extents.
 
-Ranges of values are tracked, so that no program overflows, divides by nearly zero, or
-takes the root of a negative number; nothing is rounded to an integer that could have
-been rounded to another.
+Value ranges are tracked, so that no program overflows, divides by nearly zero, or takes
+the root of a negative number. Only exact values are rounded to integers.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ NUMBERS = (*FLOATS, *INTEGERS)
 
 
 def unary(builder: Builder) -> None:
-    """A function of each element."""
+    """Add a function of each element."""
     x = builder.value(*FLOATS)
     functions: list[tuple[str, tuple[float, float]]] = [
         ("tanh {}", (-1, 1)),
@@ -50,7 +49,7 @@ def unary(builder: Builder) -> None:
 
 
 def root(builder: Builder) -> None:
-    """A root, reciprocal root, logarithm or power of a positive value."""
+    """Add a root, reciprocal root, logarithm or power of a positive value."""
     values = [*builder.arguments, *(step.result for step in builder.steps)]
     positive = [each for each in values if each.is_float and each.low > 0.01]
     if positive and builder.random.random() < 0.7:
@@ -72,7 +71,7 @@ def root(builder: Builder) -> None:
 
 
 def power(builder: Builder, x: Value) -> None:
-    """A positive value, to the power of another value."""
+    """Add a power of a positive value."""
     y = builder.other(x.shape[len(x.shape) // 2 :], x.element)
     values = [a**b for a in (x.low, x.high) for b in (y.low, y.high)]
     bounds = (min(values), max(values))
@@ -80,7 +79,7 @@ def power(builder: Builder, x: Value) -> None:
 
 
 def rectify(builder: Builder) -> None:
-    """The positive part, the negation, the magnitude, or dropout."""
+    """Add a ReLU, a negation, a magnitude or a dropout."""
     choice = builder.random.random()
     if choice < 0.2:
         x = builder.value(*NUMBERS)
@@ -100,10 +99,10 @@ def rectify(builder: Builder) -> None:
 
 
 def binary(builder: Builder) -> None:
-    """A function of two elements, broadcast."""
+    """Add a function of two elements, broadcast."""
     x = builder.value()
-    cut = builder.random.randrange(len(x.shape) + 1)
-    shape = [builder.random.choice([1, each, each]) for each in x.shape[cut:]]
+    dropped_axes = builder.random.randrange(len(x.shape) + 1)
+    shape = [builder.random.choice([1, each, each]) for each in x.shape[dropped_axes:]]
     y = builder.other(builder.random.choice([x.shape, shape]), x.element)
     names = (
         ["mul", "maximum", "minimum", "and", "or"]
@@ -140,10 +139,10 @@ def _broadcast(left: Sequence[int], right: Sequence[int]) -> tuple[int, ...]:
 
 
 def cast(builder: Builder) -> None:
-    """Another element type."""
+    """Add a cast to another element type."""
     x = builder.value()
-    whole = [*INTEGERS, "i1"] if x.exact else []
-    element = builder.random.choice([*FLOATS, *whole])
+    integer_types = [*INTEGERS, "i1"] if x.exact else []
+    element = builder.random.choice([*FLOATS, *integer_types])
     bounds = (0, 1) if element == "i1" else (math.trunc(x.low), math.trunc(x.high))
     if element in FLOATS:
         bounds = (x.low, x.high)
@@ -151,13 +150,13 @@ def cast(builder: Builder) -> None:
 
 
 def matmul(builder: Builder) -> None:
-    """A matrix product, of an existing value and another."""
+    """Add a matrix product of an existing value and another one."""
     x = builder.value(*NUMBERS)
     if len(x.shape) < 2:
         return
     *batch, _, depth = x.shape
-    cut = builder.random.randrange(len(batch) + 1)
-    lead = [builder.random.choice([1, each]) for each in batch[cut:]]
+    dropped_axes = builder.random.randrange(len(batch) + 1)
+    lead = [builder.random.choice([1, each]) for each in batch[dropped_axes:]]
     y = builder.other([*lead, depth, builder.extent()], x.element)
     shape = (*x.shape[:-1], y.shape[-1])
     _accumulate(builder, "graph.matmul {}, {}", "", [x, y], shape, depth)
@@ -171,7 +170,7 @@ def _accumulate(
     shape: Sequence[int],
     depth: int,
 ) -> None:
-    """A contraction or a sum, perhaps with an init and a wide result."""
+    """Add a contraction or a sum, perhaps with an init and a wide result."""
     element = operands[0].element
     acc = {"i64": "i64", "i32": "i32", "i8": "i32"}.get(element, "f32")
     result = builder.random.choice([element, element, acc])
@@ -188,7 +187,7 @@ def _accumulate(
 
 
 def contract(builder: Builder) -> None:
-    """A sum of products by random maps."""
+    """Add a sum of products with random maps."""
     x = builder.value(*NUMBERS)
     extents = dict(enumerate(x.shape))
     left = list(extents)
@@ -213,7 +212,7 @@ def contract(builder: Builder) -> None:
 
 
 def conv2d(builder: Builder) -> None:
-    """A convolution of an existing value of rank 4, or of a new argument."""
+    """Add a convolution of an existing value of rank 4, or of a new argument."""
     choose = builder.random.choice
     x = images(builder, *NUMBERS)
     groups = choose(
@@ -241,7 +240,7 @@ def conv2d(builder: Builder) -> None:
 
 
 def reduce(builder: Builder) -> None:
-    """A sum, a product, a maximum or a minimum along axes."""
+    """Add a sum, a product, a maximum or a minimum along axes."""
     x = builder.value(*NUMBERS)
     kind = builder.random.choice(["sum", "sum", "max", "min", "prod"])
     axes, keepdims, shape = _axes(builder, x)
@@ -263,13 +262,13 @@ def _axes(builder: Builder, x: Value) -> tuple[list[int], str, list[int]]:
     count = builder.random.randrange(min(rank, 1), rank + 1)
     axes = builder.random.sample(range(rank), count)
     if builder.random.random() < 0.5:
-        kept = [1 if axis in axes else each for axis, each in enumerate(x.shape)]
-        return axes, " keepdims", kept
+        shape = [1 if axis in axes else each for axis, each in enumerate(x.shape)]
+        return axes, " keepdims", shape
     return axes, "", [each for axis, each in enumerate(x.shape) if axis not in axes]
 
 
 def mean(builder: Builder) -> None:
-    """A mean along axes."""
+    """Add a mean along axes."""
     x = builder.value(*FLOATS)
     axes, keepdims, shape = _axes(builder, x)
     text = f"graph.mean {{}} axes {axes}{keepdims}"
@@ -277,7 +276,7 @@ def mean(builder: Builder) -> None:
 
 
 def softmax(builder: Builder) -> None:
-    """A softmax along an axis."""
+    """Add a softmax along an axis."""
     x = builder.value(*FLOATS)
     if x.shape:
         axis = builder.random.randrange(len(x.shape))
@@ -285,7 +284,7 @@ def softmax(builder: Builder) -> None:
 
 
 def layer_norm(builder: Builder) -> None:
-    """A normalization of rows, with or without weight and bias."""
+    """Add a normalization of rows, with or without weight and bias."""
     x = builder.value(*FLOATS)
     if not x.shape:
         return
@@ -304,7 +303,7 @@ def layer_norm(builder: Builder) -> None:
 
 
 def batch_norm(builder: Builder) -> None:
-    """A batch normalization, with or without weight and bias."""
+    """Add a batch normalization, with or without weight and bias."""
     x = builder.value(*FLOATS)
     if len(x.shape) < 2:
         return
@@ -331,7 +330,7 @@ def compare(builder: Builder) -> None:
 
 
 def select(builder: Builder) -> None:
-    """One of two elements, or what is not so."""
+    """Add a select of one of two elements, or a logical negation."""
     condition = builder.value("i1")
     if builder.random.random() < 0.2:
         builder.add("graph.not {}", [condition], condition.shape, (0, 1))
@@ -381,5 +380,7 @@ RULES: Sequence[Rule] = (
 
 
 def random_program(seed: int, count: int = 6, largest: int = 2000) -> Program:
-    """The program of a seed: about `count` operations on up to `largest` elements."""
+    """
+    Return the program of a seed: about `count` operations on up to `largest` elements.
+    """
     return Builder(seed, largest).program(RULES, count)

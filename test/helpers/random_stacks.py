@@ -1,4 +1,4 @@
-"""Random stacks of convolutions and poolings: groups whose tiles overlap."""
+"""Random stacks of convolutions and poolings: groups with overlapping tiles."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from random_groups import tensor, text_of
 
 
 class Stack:
-    """A function that is one group, put together operation by operation."""
+    """Builder of a function with one group, operation by operation."""
 
     def __init__(self, rng: Generator, element: str) -> None:
         self.rng = rng
@@ -55,7 +55,7 @@ class Stack:
                 self._convolution()
 
     def _window(self) -> tuple[list[int], list[int], list[int], tuple[int, int]]:
-        """Taps, strides and padding that leave something, and what they leave."""
+        """Return random taps, strides and padding, and the extents of the result."""
         rng = self.rng
         taps = [int(each) for each in rng.integers(1, 4, 2)]
         strides = [int(each) for each in rng.choice([1, 1, 2], 2)]
@@ -87,8 +87,8 @@ class Stack:
         taps, strides, padding, (rows, columns) = self._window()
         if rows < 1 or columns < 1:
             return
-        few = int(self.rng.integers(1, 5))
-        filters = self.shape[1] if self.rng.random() < 0.5 else few
+        random_filters = int(self.rng.integers(1, 5))
+        filters = self.shape[1] if self.rng.random() < 0.5 else random_filters
         weights = (filters, self.shape[1], *taps)
         name = f"w{len(self.arguments)}"
         self._argument(name, weights)
@@ -102,7 +102,7 @@ class Stack:
         )
 
     def result(self, value: str, shape: Sequence[int]) -> tuple[str, str]:
-        """One more result, of a value that is there, and its type."""
+        """Add a result computed from an existing value; return its name and type."""
         name, type_ = f"e{len(self.lines)}", tensor(shape, self.element)
         self.lines.append(f"%{name} = graph.neg {value} : {type_}")
         return name, type_
@@ -110,17 +110,21 @@ class Stack:
 
 def stack(rng: Generator, results: int = 1) -> str:
     """
-    A random stack of two to six operations. With more results than one, the others are
-    of values within.
+    Return a random stack of two to six operations.
+
+    Results beyond the first are computed from intermediate values.
     """
-    made = Stack(rng, str(rng.choice(["f32", "f32", "bf16"])))
-    while len(made.lines) < 2:
-        made.step()
+    builder = Stack(rng, str(rng.choice(["f32", "f32", "bf16"])))
+    while len(builder.lines) < 2:
+        builder.step()
     for _ in range(int(rng.integers(5))):
-        made.step()
-    last = made.value.removeprefix("%")
-    within = [made.result(*skip) for skip in made.skips[-results:-1]]
-    body = "\n".join(made.lines)
+        builder.step()
+    last = builder.value.removeprefix("%")
+    intermediates = [builder.result(*skip) for skip in builder.skips[-results:-1]]
+    body = "\n".join(builder.lines)
     return text_of(
-        made.arguments, body, (last, tensor(made.shape, made.element)), *within
+        builder.arguments,
+        body,
+        (last, tensor(builder.shape, builder.element)),
+        *intermediates,
     )

@@ -1,6 +1,8 @@
 """
-Random programs with weights: contractions that share an input, what is added to them,
-normalizations after them, and movements between.
+Random programs with weights.
+
+Contractions share an input, and are followed by additions, normalizations and
+movements.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ def weight(
     low: float = -1.0,
     high: float = 1.0,
 ) -> Value:
-    """A new argument that holds a weight, rarely another one, or a constant."""
+    """Add an argument, mostly a weight, or rarely a constant."""
     if builder.random.random() < 0.1 and element not in INTEGERS and low < 0:
         return builder.constant(tuple(shape), element)
     if element in INTEGERS:
@@ -47,7 +49,7 @@ def weight(
 
 
 def moved(builder: Builder, x: Value) -> Value:
-    """A weight, perhaps read through movements, or computed."""
+    """Return a weight, perhaps after movements or a product."""
     for _ in range(builder.random.choice([0, 0, 0, 1, 2])):
         kind = builder.random.choice(["t", "t", "r", "m", "s"])
         if kind == "t" and len(x.shape) > 1:
@@ -61,32 +63,32 @@ def moved(builder: Builder, x: Value) -> Value:
         elif kind == "s" and x.shape:
             first = [builder.random.randrange(3) for _ in x.shape]
             steps = [builder.random.choice([1, 1, 2]) for _ in x.shape]
-            whole = [
-                at + (n - 1) * step + 1 + builder.random.randrange(2)
-                for n, at, step in zip(x.shape, first, steps, strict=True)
+            source_shape = [
+                offset + (n - 1) * step + 1 + builder.random.randrange(2)
+                for n, offset, step in zip(x.shape, first, steps, strict=True)
             ]
-            source = weight(builder, whole, x.element)
+            source = weight(builder, source_shape, x.element)
             text = f"graph.slice {{}} offsets {first} strides {steps}"
             builder.add(text, [source], x.shape, (x.low, x.high))
         else:
             other = weight(builder, x.shape, x.element)
             bounds = (-x.bound * other.bound, x.bound * other.bound)
             builder.add("graph.mul {}, {}", [x, other], x.shape, bounds)
-        made = builder.steps[-1].result if builder.steps else x
-        x = made if made.shape == x.shape and made.element == x.element else x
+        result = builder.steps[-1].result if builder.steps else x
+        x = result if result.shape == x.shape and result.element == x.element else x
     return x
 
 
 def last(builder: Builder, shape: Sequence[int], element: str) -> Value | None:
-    """The result of the last step, if it is of a shape and type."""
+    """Return the result of the last step if it has the shape and element type."""
     if not builder.steps:
         return None
-    made = builder.steps[-1].result
-    return made if (made.shape, made.element) == (tuple(shape), element) else None
+    result = builder.steps[-1].result
+    return result if (result.shape, result.element) == (tuple(shape), element) else None
 
 
 def follow(builder: Builder, x: Value, kinds: Sequence[str], channel: int) -> None:
-    """Operations after a contraction."""
+    """Add operations after a contraction."""
     for kind in kinds:
         rank = len(x.shape)
         tail = [1] * (rank - channel - 1)
@@ -122,17 +124,17 @@ def follow(builder: Builder, x: Value, kinds: Sequence[str], channel: int) -> No
 
 
 def split(builder: Builder, x: Value) -> None:
-    """An axis of a value as several, or several as one."""
+    """Add a reshape that splits an axis into two."""
     axis = builder.random.randrange(len(x.shape))
     extent = x.shape[axis]
-    parts = [n for n in range(1, extent + 1) if extent % n == 0]
-    part = builder.random.choice(parts)
-    shape = (*x.shape[:axis], extent // part, part, *x.shape[axis + 1 :])
+    divisors = [n for n in range(1, extent + 1) if extent % n == 0]
+    divisor = builder.random.choice(divisors)
+    shape = (*x.shape[:axis], extent // divisor, divisor, *x.shape[axis + 1 :])
     builder.add("graph.reshape {}", [x], shape, (x.low, x.high))
 
 
 def normalize(builder: Builder, x: Value) -> None:
-    """A batch normalization with weights."""
+    """Add a batch normalization with weights."""
     channels = x.shape[1:2]
     element = builder.random.choice([x.element, "f32"])
     operands = [x, moved(builder, weight(builder, channels, element))]
@@ -150,7 +152,7 @@ STEPS = ("bias", "bias", "relu", "scale", "tanh", "norm", "split", "cast")
 
 
 def products(builder: Builder) -> None:
-    """Several products of one value with weights."""
+    """Add several products of one value with weights."""
     x = builder.value(*FLOATS)
     if len(x.shape) < 2:
         return
@@ -164,22 +166,22 @@ def products(builder: Builder) -> None:
         width = shared if same else builder.extent()
         depth = x.shape[-2 if flip else -1]
         batch = [*x.shape[:-2]] if lead else []
-        wide = [width, depth] if flip else [depth, width]
-        y = moved(builder, weight(builder, [*batch, *wide], x.element))
+        matrix_shape = [width, depth] if flip else [depth, width]
+        y = moved(builder, weight(builder, [*batch, *matrix_shape], x.element))
         operands = [y, x] if flip else [x, y]
         shape = (*x.shape[:-2], width, x.shape[-1]) if flip else (*x.shape[:-1], width)
         bound = depth * x.bound * y.bound
         if math.prod(shape) > builder.largest or bound > 900:
             return
         builder.add("graph.matmul {}, {}", operands, shape, (-bound, bound))
-        if (made := last(builder, shape, x.element)) is None:
+        if (result := last(builder, shape, x.element)) is None:
             return
-        some = kinds if choose([True, True, False]) else kinds[:-1]
-        follow(builder, made, some, len(shape) - (2 if flip else 1))
+        following = kinds if choose([True, True, False]) else kinds[:-1]
+        follow(builder, result, following, len(shape) - (2 if flip else 1))
 
 
 def convolutions(builder: Builder) -> None:
-    """Several convolutions of one value with weights."""
+    """Add several convolutions of one value with weights."""
     choose = builder.random.choice
     x = images(builder, *FLOATS)
     groups = choose([n for n in (1, 1, 2, 3) if x.shape[1] % n == 0])
@@ -199,13 +201,13 @@ def convolutions(builder: Builder) -> None:
         )
         result = (x.shape[0], y.shape[0], *extents)
         builder.add(text, [x, y], result, (-bound, bound))
-        if (made := last(builder, result, x.element)) is None:
+        if (output := last(builder, result, x.element)) is None:
             return
-        follow(builder, made, kinds, 1)
+        follow(builder, output, kinds, 1)
 
 
 def halves(builder: Builder) -> None:
-    """Parts of a value, of parts of it, seen under another shape."""
+    """Add slices of a value, perhaps nested, and perhaps with a reshape between."""
     cut(builder)
     if builder.random.random() < 0.5:
         x = builder.steps[-1].result if builder.steps else builder.value()
@@ -216,17 +218,17 @@ def halves(builder: Builder) -> None:
 
 
 def normalization(builder: Builder) -> None:
-    """A batch normalization of anything."""
+    """Add a batch normalization of any value."""
     x = builder.value(*FLOATS)
     if len(x.shape) > 1:
         normalize(builder, x)
 
 
 def tall(builder: Builder) -> None:
-    """An axis of one element more, or one less."""
+    """Add a reshape that inserts an axis of extent 1."""
     x = builder.value()
-    at = builder.random.randrange(len(x.shape) + 1)
-    shape = (*x.shape[:at], 1, *x.shape[at:])
+    axis = builder.random.randrange(len(x.shape) + 1)
+    shape = (*x.shape[:axis], 1, *x.shape[axis:])
     builder.add("graph.reshape {}", [x], shape, (x.low, x.high))
 
 
@@ -239,5 +241,7 @@ RULES = (
 
 
 def random_weighted(seed: int, count: int = 6, largest: int = 2000) -> Program:
-    """The program of a seed: about `count` operations on up to `largest` elements."""
+    """
+    Return the program of a seed: about `count` operations on up to `largest` elements.
+    """
     return Builder(seed, largest).program(RULES, count)

@@ -1,6 +1,7 @@
 """
-Programs of reductions that start again where an extreme changes, and integers for them
-with many equal elements, infinities and NaN.
+Programs of reductions that restart when an extremum changes, with inputs for them.
+
+The inputs are integers with many equal elements, infinities and NaN.
 """
 
 from __future__ import annotations
@@ -44,13 +45,13 @@ BODIES: Mapping[str, str] = {
   %u = graph.select %a, %w, %z : ({B}, {W}, tensor<f32>) -> {W}
   %y = graph.reduce %u <sum> axes [1] : ({W}) -> tensor<{rows}xf32>""",
 }
-"""Programs on scores `t`, on weights `w` for each of them, and on positions `p`."""
+"""Programs on scores `t`, on a weight `w` for each score, and on positions `p`."""
 
 ELEMENTS = ["f32", "f16", "bf16", "i32"]
 
 
 def program(body: str, rows: int, columns: int, element: str) -> str:
-    """Scores that are added up, and what is made of them."""
+    """Return a program that adds up scores and applies a body."""
     shape = f"{rows}x{columns}"
     types = {
         "S": f"tensor<{shape}x{element}>",
@@ -66,22 +67,22 @@ def program(body: str, rows: int, columns: int, element: str) -> str:
     lines = text.format(**types)
     result = lines.rpartition("-> ")[2]
     used = {"%w": "{W}", "%p": "{P}"}
-    given = [f"{name}: {type_}" for name, type_ in used.items() if name in lines]
-    arguments = ", ".join(["%s: {S}", "%b: {S}", *given]).format(**types)
+    optional = [f"{name}: {type_}" for name, type_ in used.items() if name in lines]
+    arguments = ", ".join(["%s: {S}", "%b: {S}", *optional]).format(**types)
     text = f"{lines}\n  func.return %y : {result}\n"
     return f"func.func @main({arguments}) -> {result} {{{text}}}\n"
 
 
 def inputs_of(rows: int, columns: int, element: str, seed: int) -> dict[str, Array]:
-    """Small integers, so that many scores are equal; and rows of special numbers."""
+    """Return small integers with many equal scores, and rows of special values."""
     rng = np.random.default_rng(seed)
     numbers = rng.integers(-3, 4, (3, rows, columns))
     dtype = DTYPE.get(element, np.dtype(np.int32))
     scores, bias = numbers[0].astype(dtype), numbers[1].astype(dtype)
     if element != "i32":
         for row, value in enumerate((-np.inf, np.inf, np.nan, -np.inf, np.inf)):
-            places = rng.random(columns) < (0.2 if row < 3 else 1.0)
+            positions = rng.random(columns) < (0.2 if row < 3 else 1.0)
             if row < rows:
-                scores[row, places] = value
-    places = rng.permutation(columns).astype(np.int32)
-    return {"s": scores, "b": bias, "w": numbers[2].astype(np.float32), "p": places}
+                scores[row, positions] = value
+    positions = rng.permutation(columns).astype(np.int32)
+    return {"s": scores, "b": bias, "w": numbers[2].astype(np.float32), "p": positions}

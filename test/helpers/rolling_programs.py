@@ -1,4 +1,4 @@
-"""Programs with rolling windows, written as tiles."""
+"""Programs with rolling windows, written in the tile dialect."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from math import ceil
 
 KINDS = ("load", "made", "old", "view", "outside")
 """
-Sources of the next slices: a move; a computation; a computation on the previous window;
-a part of a tile; a tile from before the loop. The last two are not computed at their
-destination.
+Sources of the next slices: a load; a computation; a computation on the previous window;
+a slice view of a tile; a tile from before the loop. The last two are not computed at
+their destination.
 """
 USES = ("parts", "old", "whole")
 """
-Reads of the window in an iteration: parts; parts of the previous window, too; all of
-it.
+Reads of the window in an iteration: slices; slices, also of the previous window; all of
+the window.
 """
 
 
 @dataclass(frozen=True)
 class Window:
-    """A rolling window: its slices, what the next ones are, and what is read."""
+    """Rolling window: its extent, the source of its next slices, and its reads."""
 
     extent: int
     kind: str = "load"
@@ -32,19 +32,21 @@ class Window:
 
 @dataclass(frozen=True)
 class Rolling:
-    """A loop that advances windows along an axis of `length` slices by `count`."""
+    """Loop that advances windows by `count` slices per iteration along an axis."""
 
     windows: tuple[Window, ...]
     count: int
     shape: tuple[int, ...]
-    """Of the tensor, with the length along the axis."""
+    """Shape of the tensor."""
     axis: int = 1
     first: int = 0
     step: int = 1
     stages: int = 1
     element: str = "f32"
     batch: int | None = None
-    """Iterations of a parallel loop around, whose index is one more axis in front."""
+    """
+    Iterations of a surrounding parallel loop, whose index is an additional first axis.
+    """
     level: str = "L2"
     lines: list[str] = field(default_factory=list[str], compare=False, repr=False)
 
@@ -54,13 +56,15 @@ class Rolling:
 
     @property
     def built(self) -> str:
-        """The type of what the loop builds; of a batch, a tile of whole pieces."""
+        """
+        Type of the tensor that the loop builds; with a batch, a tile of full slices.
+        """
         if self.batch is None:
             return self.far(self.shape)
         return self.near(self.cut(self.trips * self.count))
 
     def text(self) -> str:
-        """The program."""
+        """Return the program."""
         self.lines.clear()
         results = [self.far(self.shape)]
         results += [self.far(self.cut(w.extent)) for w in self.windows if w.is_result]
@@ -76,7 +80,9 @@ class Rolling:
         )
 
     def batches(self) -> list[str]:
-        """The loop inside of a parallel one, whose results are tiles of its own."""
+        """
+        Write the loop inside a parallel loop, and return the results of the latter.
+        """
         results = ["%b_y", *(f"%b_l{n}" for n in self.kept())]
         shapes = [self.shape, *(self.cut(self.windows[n].extent) for n in self.kept())]
         ends = [f"%b_e{n}" for n in range(len(shapes))]
@@ -103,7 +109,7 @@ class Rolling:
         return results
 
     def loop(self) -> list[str]:
-        """The loop, and what comes of it."""
+        """Write the loop, and return its results."""
         carried = [f"%o = %e : {self.built}"]
         self.say(f"%e = tile.empty : {self.built}")
         for n, window in enumerate(self.windows):
@@ -127,8 +133,8 @@ class Rolling:
         return [results[0], *self.last_windows()]
 
     def iteration(self) -> None:
-        """The body of the loop."""
-        pieces: list[str] = []
+        """Write the body of the loop."""
+        tiles: list[str] = []
         axis = self.axis + (self.batch is not None)
         for n, window in enumerate(self.windows):
             self.following(n, window)
@@ -137,10 +143,10 @@ class Rolling:
             self.say(
                 f"%r{n} = tile.roll %w{n}, %next{n} axis {axis} : {type_}, {count}"
             )
-            pieces += self.pieces(n, window)
-        total = pieces[0]
-        for number, piece in enumerate(pieces[1:]):
-            total = self.add(f"%s{number}", total, piece)
+            tiles += self.pieces(n, window)
+        total = tiles[0]
+        for index, operand in enumerate(tiles[1:]):
+            total = self.add(f"%s{index}", total, operand)
         type_ = self.near(self.cut(self.count))
         offsets = self.offsets("%u", near=True)
         self.say(
@@ -152,7 +158,7 @@ class Rolling:
         self.say(f"tile.yield {', '.join(names)} : {', '.join(types)}", "}")
 
     def following(self, n: int, window: Window) -> None:
-        """The next slices of a window."""
+        """Write the next slices of a window."""
         if window.kind in ("load", "made", "old"):
             name = f"%next{n}" if window.kind == "load" else f"%load{n}"
             self.say(self.load(name, "%v", self.count))
@@ -177,7 +183,7 @@ class Rolling:
 
     def pieces(self, n: int, window: Window) -> list[str]:
         """
-        Return the pieces of a window that an iteration reads: tiles of `count` slices.
+        Write the reads of a window in an iteration, and return tiles of `count` slices.
         """
         end = window.extent - self.count
         if window.use == "whole":
@@ -187,20 +193,20 @@ class Rolling:
                 f"{double} = graph.add %r{n}, %r{n} : ({type_}, {type_}) -> {type_}"
             )
             return [self.part(f"%d{n}", double, end, window)]
-        found = [
+        tiles = [
             self.part(f"%a{n}", f"%r{n}", 0, window),
             self.part(f"%b{n}", f"%r{n}", end, window),
         ]
         if window.use == "old":
-            found.append(self.part(f"%c{n}", f"%w{n}", end // 2, window))
-        return found
+            tiles.append(self.part(f"%c{n}", f"%w{n}", end // 2, window))
+        return tiles
 
     def last_windows(self) -> list[str]:
-        """The last windows that are results, in a tensor of their own."""
-        found: list[str] = []
+        """Write the last windows that are results, each into its own tensor."""
+        results: list[str] = []
         for n in self.kept():
             if self.batch is not None:
-                found.append(f"%last{n}")
+                results.append(f"%last{n}")
                 continue
             shape = self.cut(self.windows[n].extent)
             self.say(
@@ -208,10 +214,10 @@ class Rolling:
                 f"%l{n} = tile.deslice %last{n} into %l_e{n}{self.offsets('0')} : "
                 f"{self.near(shape)} into {self.far(shape)}",
             )
-            found.append(f"%l{n}")
-        return found
+            results.append(f"%l{n}")
+        return results
 
-    # Pieces of text
+    # Elements of the text
 
     def kept(self) -> list[int]:
         return [n for n, window in enumerate(self.windows) if window.is_result]

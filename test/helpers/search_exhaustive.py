@@ -1,4 +1,6 @@
-"""All schedules of a small graph, one after the other: slow, and sharing no search."""
+"""
+Exhaustive enumeration of the schedules of a small graph, independent of the search.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
@@ -8,11 +10,11 @@ from tlf.support.partition import Context, CostModel, Option, Problem, mask_of
 
 Group = frozenset[int]
 Stay = tuple[int, int, int]
-"""A value stays in memory from one group of a sequence to another one."""
+"""Residency interval: value, first group and last group of a sequence."""
 
 
 def sequences(problem: Problem, costs: CostModel) -> Iterator[tuple[Group, ...]]:
-    """All ordered partitions into groups that are connected and wait for none later."""
+    """Yield all ordered partitions into connected groups that respect dependences."""
     operations = frozenset(range(len(problem.nodes)))
     legal = [group for group in subsets(operations) if is_group(problem, costs, group)]
 
@@ -30,7 +32,7 @@ def sequences(problem: Problem, costs: CostModel) -> Iterator[tuple[Group, ...]]
 
 
 def subsets(operations: Group) -> Iterator[Group]:
-    """All sets of some operations but the empty one."""
+    """Return all nonempty subsets of some operations."""
     ordered = sorted(operations)
     sizes = range(1, len(ordered) + 1)
     return map(frozenset, chain(*(combinations(ordered, size) for size in sizes)))
@@ -38,8 +40,7 @@ def subsets(operations: Group) -> Iterator[Group]:
 
 def is_group(problem: Problem, costs: CostModel, group: Group) -> bool:
     """
-    Return `True` if operations are connected and convex, and the cost model has no
-    objection.
+    Return `True` if operations are connected, convex and accepted by the cost model.
     """
     reached = {min(group)}
     while more := {
@@ -48,28 +49,28 @@ def is_group(problem: Problem, costs: CostModel, group: Group) -> bool:
         reached |= more
     before = {above for number in group for above in ancestors(problem, number)}
     convex = not any(ancestors(problem, n) & group for n in before - group)
-    whole = len(reached) == len(group)
-    return whole and convex and costs.objection(mask_of(group)) is None
+    is_connected = len(reached) == len(group)
+    return is_connected and convex and costs.objection(mask_of(group)) is None
 
 
 def ancestors(problem: Problem, number: int) -> set[int]:
-    """All operations that one waits for."""
+    """Return all transitive producers of an operation."""
     direct = waits_for(problem, frozenset({number}))
     return direct.union(*(ancestors(problem, above) for above in direct))
 
 
 def linked(problem: Problem, one: int, other: int) -> bool:
-    """Return `True` if two operations are connected by a value."""
+    """Return `True` if two operations share a value."""
     first, second = problem.nodes[one], problem.nodes[other]
-    through = set(first.results) & set(second.operands)
-    through |= set(second.results) & set(first.operands)
+    shared = set(first.results) & set(second.operands)
+    shared |= set(second.results) & set(first.operands)
     if problem.siblings:
-        through |= set(first.operands) & set(second.operands)
-    return bool(through)
+        shared |= set(first.operands) & set(second.operands)
+    return bool(shared)
 
 
 def waits_for(problem: Problem, group: Group) -> set[int]:
-    """The operations that write what those of a group read."""
+    """Return the producers of the operands of a group."""
     read = {value for number in group for value in problem.nodes[number].operands}
     return {n for n, node in enumerate(problem.nodes) if read & set(node.results)}
 
@@ -78,30 +79,34 @@ def ways_to_stay(
     problem: Problem, groups: Sequence[Group], value: int
 ) -> list[tuple[list[Stay], bool]]:
     """
-    The ways to have a value between groups: the stretches from one group that touches
-    it to the next in which it stays, and whether it is stored.
+    Return the choices of residency of a value.
+
+    Each is a list of residency intervals between consecutive groups that access the
+    value, and whether the value is stored.
     """
     writers = [n for n, node in enumerate(problem.nodes) if value in node.results]
     readers = {n for n, node in enumerate(problem.nodes) if value in node.operands}
-    writing = [at for at, group in enumerate(groups) if group & set(writers)]
+    writing = [index for index, group in enumerate(groups) if group & set(writers)]
     home = groups[writing[0]] if writing else frozenset[int]()
-    touching = [
-        at for at, group in enumerate(groups) if at in writing or group & readers
+    accessing = [
+        index
+        for index, group in enumerate(groups)
+        if index in writing or group & readers
     ]
-    gaps = [(value, one, other) for one, other in pairwise(touching)]
+    gaps = [(value, one, other) for one, other in pairwise(accessing)]
     is_output = problem.values[value].is_output
-    found: list[tuple[list[Stay], bool]] = []
-    for chosen in product((False, True), repeat=len(gaps)):
-        stays = [gap for gap, stay in zip(gaps, chosen, strict=True) if stay]
+    choices: list[tuple[list[Stay], bool]] = []
+    for residency in product((False, True), repeat=len(gaps)):
+        stays = [gap for gap, stay in zip(gaps, residency, strict=True) if stay]
         if not writing:
-            found.append((stays, False))
-        elif is_output or not all(chosen):
-            found.append((stays, True))
+            choices.append((stays, False))
+        elif is_output or not all(residency):
+            choices.append((stays, True))
         else:
-            found.append((stays, False))
+            choices.append((stays, False))
             if len(readers - home) > 1:
-                found.append((stays, True))
-    return found
+                choices.append((stays, True))
+    return choices
 
 
 def contexts(
@@ -110,17 +115,17 @@ def contexts(
     stays: Sequence[Stay],
     stored: frozenset[int],
 ) -> list[Context]:
-    """Return the state of the memory around each group."""
-    found: list[Context] = []
-    for at, group in enumerate(groups):
+    """Return the memory context of each group."""
+    results: list[Context] = []
+    for index, group in enumerate(groups):
         written = {value for n in group for value in problem.nodes[n].results}
-        arrives = {value for value, _, end in stays if end == at}
-        leaves = {value for value, start, _ in stays if start == at}
-        passing = {value for value, start, end in stays if start < at < end}
-        taken = sum(problem.values[value].size for value in passing)
-        kept, stores = mask_of(leaves), mask_of(stored & written)
-        found.append(Context(mask_of(arrives), kept, stores, taken))
-    return found
+        resident = {value for value, _, end in stays if end == index}
+        retained = {value for value, start, _ in stays if start == index}
+        passing = {value for value, start, end in stays if start < index < end}
+        occupied = sum(problem.values[value].size for value in passing)
+        retained_mask, stored_mask = mask_of(retained), mask_of(stored & written)
+        results.append(Context(mask_of(resident), retained_mask, stored_mask, occupied))
+    return results
 
 
 def schedules(
@@ -129,48 +134,49 @@ def schedules(
     wanted: Callable[[Sequence[Group]], bool] = lambda groups: True,
 ) -> set[tuple[int, int]]:
     """
-    Time and bytes of all schedules with a wanted sequence of groups, in which every
-    group runs in all of its ways.
+    Return the time and bytes of all schedules whose group sequence is `wanted`.
+
+    Every group runs with each of its options.
     """
     options = cache(costs.options)
-    found = set[tuple[int, int]]()
+    totals = set[tuple[int, int]]()
     for groups in filter(wanted, sequences(problem, costs)):
         used = range(len(problem.values))
-        ways = [ways_to_stay(problem, groups, value) for value in used]
-        for chosen in product(*ways):
-            stays = [stay for several, _ in chosen for stay in several]
-            stored = frozenset(v for v, (_, store) in enumerate(chosen) if store)
-            around = contexts(problem, groups, stays, stored)
-            if all(fits(problem, context) for context in around):
+        choices = [ways_to_stay(problem, groups, value) for value in used]
+        for choice in product(*choices):
+            stays = [stay for several, _ in choice for stay in several]
+            stored = frozenset(v for v, (_, store) in enumerate(choice) if store)
+            memory_contexts = contexts(problem, groups, stays, stored)
+            if all(fits(problem, context) for context in memory_contexts):
                 masks = map(mask_of, groups)
-                found |= sums(list(map(options, masks, around)))
-    return found
+                totals |= sums(list(map(options, masks, memory_contexts)))
+    return totals
 
 
 def fits(problem: Problem, context: Context) -> bool:
-    """Return `True` if the values that stay after a group fit in memory."""
-    kept = [
+    """Return `True` if the values retained after a group fit in memory."""
+    sizes = [
         value.size
         for n, value in enumerate(problem.values)
         if context.retained >> n & 1
     ]
-    return sum(kept) + context.occupied <= problem.capacity
+    return sum(sizes) + context.occupied <= problem.capacity
 
 
 def sums(steps: Sequence[Sequence[Option]]) -> set[tuple[int, int]]:
-    """The total time and bytes for each choice of an option per step."""
-    found = {(0, 0)}
+    """Return the total time and bytes for each combination of one option per step."""
+    totals = {(0, 0)}
     for options in steps:
-        found = {
+        totals = {
             (time + option.time, bytes_ + option.bytes)
-            for time, bytes_ in found
+            for time, bytes_ in totals
             for option in options
         }
-    return found
+    return totals
 
 
 def undominated(costs: set[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Those that no other one beats in both time and bytes, the fastest first."""
+    """Return the Pareto front of time and bytes, the fastest first."""
     best: list[tuple[int, int]] = []
     for time, bytes_ in sorted(costs):
         if not best or bytes_ < best[-1][1]:

@@ -1,4 +1,4 @@
-"""Random graphs to cut into groups, and cost models of them."""
+"""Random partition problems, and cost models for them."""
 
 import random
 from collections.abc import Sequence
@@ -18,12 +18,12 @@ from tlf.support.partition import (
 
 @dataclass
 class Arbitrary(CostModel):
-    """Any numbers, told apart by operations, not by their structure."""
+    """Cost model of random numbers that depend on operations, not on structure."""
 
     problem: Problem
     seed: int
     refused: int = 10
-    """Of a hundred groups and contexts, how many cannot run."""
+    """Percentage of groups and contexts without options."""
 
     def options(self, group: int, context: Context) -> Sequence[Option]:
         key = (self.seed, group, context.resident, context.retained, context.stored)
@@ -44,18 +44,20 @@ class Arbitrary(CostModel):
 
 
 def with_labels(problem: Problem) -> Problem:
-    """A problem all of whose operations differ."""
+    """Return a problem with distinct operations."""
     nodes = [replace(node, label=str(n)) for n, node in enumerate(problem.nodes)]
     return replace(problem, nodes=tuple(nodes))
 
 
 def irregular(generator: random.Random, count: int) -> tuple[Problem, list[int]]:
-    """Operations that read one or two of the last few values, and their work."""
+    """Return operations that read one or two of the last few values, and their work."""
     values = [Value(generator.choice((4, 8, 16)), label="given") for _ in range(2)]
     nodes: list[Node] = []
     for _ in range(count):
-        near = range(max(0, len(values) - generator.choice((1, 2, 4))), len(values))
-        operands = {generator.choice(near) for _ in range(generator.choice((1, 1, 2)))}
+        recent = range(max(0, len(values) - generator.choice((1, 2, 4))), len(values))
+        operands = {
+            generator.choice(recent) for _ in range(generator.choice((1, 1, 2)))
+        }
         if generator.random() < 0.2:
             operands.add(generator.randrange(len(values)))
         values.append(Value(generator.choice((4, 8, 16))))
@@ -65,7 +67,9 @@ def irregular(generator: random.Random, count: int) -> tuple[Problem, list[int]]
 
 
 def series_parallel(generator: random.Random, count: int) -> tuple[Problem, list[int]]:
-    """Branches that part and meet again, up to a number of operations."""
+    """
+    Return branches that fork and join, up to a number of operations, and their work.
+    """
     values = [Value(8, label="given")]
     nodes: list[Node] = []
 
@@ -94,9 +98,9 @@ def _finished(
 ) -> tuple[Problem, list[int]]:
     read = mask_of(value for node in nodes for value in node.operands)
     written = mask_of(value for node in nodes for value in node.results)
-    for number in members(written):
-        if not read >> number & 1 or generator.random() < 0.1:
-            values[number] = replace(values[number], is_output=True)
+    for index in members(written):
+        if not read >> index & 1 or generator.random() < 0.1:
+            values[index] = replace(values[index], is_output=True)
     capacity = generator.choice((16, 32, 64))
     siblings = generator.random() < 0.5
     work = [generator.choice((2, 10, 30)) for _ in nodes]
@@ -108,35 +112,35 @@ def _finished(
 
 
 def random_problem(seed: int, most: int) -> tuple[Problem, list[int]]:
-    """A graph of up to `most` operations, and the work of each."""
+    """Return a graph of up to `most` operations, and the work of each."""
     generator = random.Random(seed)
     make = generator.choice((irregular, series_parallel))
     return make(generator, generator.randrange(2, most + 1))
 
 
 def renumbered(problem: Problem, seed: int) -> tuple[Problem, list[int]]:
-    """The same problem with other numbers, and the old number of each operation."""
+    """Return a problem with permuted indices, and the old index of each operation."""
     generator = random.Random(seed)
     order: list[int] = []
     while len(order) < len(problem.nodes):
         done = mask_of(order)
         ready = [
-            number
-            for number in range(len(problem.nodes))
-            if not done >> number & 1 and not problem.predecessors[number] & ~done
+            index
+            for index in range(len(problem.nodes))
+            if not done >> index & 1 and not problem.predecessors[index] & ~done
         ]
         order.append(generator.choice(ready))
     values = list(range(len(problem.values)))
     generator.shuffle(values)
-    where = {old: new for new, old in enumerate(values)}
-    nodes = [problem.nodes[number] for number in order]
-    moved = [
+    new_index = {old: new for new, old in enumerate(values)}
+    nodes = [problem.nodes[index] for index in order]
+    renamed = [
         replace(
             node,
-            operands=tuple(where[value] for value in node.operands),
-            results=tuple(where[value] for value in node.results),
+            operands=tuple(new_index[value] for value in node.operands),
+            results=tuple(new_index[value] for value in node.results),
         )
         for node in nodes
     ]
     sizes = tuple(problem.values[value] for value in values)
-    return replace(problem, nodes=tuple(moved), values=sizes), order
+    return replace(problem, nodes=tuple(renamed), values=sizes), order

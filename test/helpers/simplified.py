@@ -1,6 +1,5 @@
 """
-Operations and the simpler ones that their rules build, computed on numbers at the edges
-of their types.
+Comparison of operations with their simplified forms, on edge values of their types.
 """
 
 from __future__ import annotations
@@ -26,11 +25,13 @@ from tlf.dialects.types import dtype_of, is_float, tensor_type
 Arrays = Mapping[SSAValue, Array]
 
 UNITS = {2: 2.0**-7, 4: 2.0**-23, 8: 2.0**-52}
-"""By the bytes of a float, the distance of numbers near 1, of bf16 for 16-bit ones."""
+"""
+Spacing of floats near 1, by bytes of the type; the spacing of bf16 for 16-bit types.
+"""
 
 
 def evaluate(value: SSAValue, known: Arrays) -> Array:
-    """Evaluate a value, given those that no operation computes."""
+    """Evaluate a value, given the values without a producer."""
     if value in known:
         return known[value]
     owner = value.owner
@@ -41,13 +42,13 @@ def evaluate(value: SSAValue, known: Arrays) -> Array:
 
 
 def edges(element: Attribute) -> NDArray[np.generic]:
-    """Numbers of an element type that are unlike others, and some that are not."""
+    """Return special numbers of an element type, and some ordinary ones."""
     dtype = dtype_of(element)
     if dtype.kind == "b":
         return np.array([False, True])
     if dtype.kind == "i":
-        least, most = np.iinfo(dtype.name).min, np.iinfo(dtype.name).max
-        return np.array([least, least + 1, -7, -1, 0, 1, 2, 100, most], dtype)
+        lowest, highest = np.iinfo(dtype.name).min, np.iinfo(dtype.name).max
+        return np.array([lowest, lowest + 1, -7, -1, 0, 1, 2, 100, highest], dtype)
     bits = np.dtype(f"u{dtype.itemsize}")
     digits = {"bfloat16": 7, "float16": 10, "float32": 23, "float64": 52}[dtype.name]
     infinite = np.array(np.inf).astype(dtype).view(bits)[()]
@@ -60,7 +61,7 @@ def edges(element: Attribute) -> NDArray[np.generic]:
 
 
 def arrays_for(value: SSAValue, rng: Generator, tame: bool) -> Array:
-    """Numbers for a tensor: all edges that fit and others, or numbers near 1."""
+    """Return numbers for a tensor: edge values and random ones, or numbers near 1."""
     type_ = tensor_type(value)
     dtype, count = dtype_of(type_.element_type), int(np.prod(type_.get_shape()))
     if tame and is_float(type_.element_type):
@@ -70,16 +71,16 @@ def arrays_for(value: SSAValue, rng: Generator, tame: bool) -> Array:
     else:
         raw = rng.integers(0, 256, count * dtype.itemsize, np.uint8).view(dtype)
         if is_float(type_.element_type):
-            # Libraries do not agree on powers of 1 where NaN signals.
+            # Libraries disagree on powers of 1 with a signalling NaN.
             with np.errstate(invalid="ignore"):
                 raw[np.isnan(raw)] = np.nan
-        known = rng.permutation(edges(type_.element_type))[:count]
-        flat = rng.permutation(np.concatenate([known, raw[known.size :]]))
+        edge_values = rng.permutation(edges(type_.element_type))[:count]
+        flat = rng.permutation(np.concatenate([edge_values, raw[edge_values.size :]]))
     return flat.reshape(type_.get_shape())
 
 
 def sources(op: Operation) -> Iterator[SSAValue]:
-    """The values from nowhere that an operation needs."""
+    """Yield the values without a producer that an operation depends on."""
     for operand in op.operands:
         owner = cast(Operation, operand.owner)
         if isinstance(owner, ReferenceInterface):
@@ -90,15 +91,15 @@ def sources(op: Operation) -> Iterator[SSAValue]:
 
 @dataclass(frozen=True)
 class Compared:
-    """Two results that are to be the same."""
+    """Expected and actual result of a simplification."""
 
     wanted: Array
     found: Array
     exact: bool = True
-    """True if every bit must be the same."""
+    """True if every bit must be equal."""
 
     def is_identical(self) -> bool:
-        """Return `True` if all bits are the same, except for those of NaN."""
+        """Return `True` if all bits are equal, except for those of NaN."""
         if (self.wanted.shape, self.wanted.dtype) != (
             self.found.shape,
             self.found.dtype,
@@ -115,7 +116,7 @@ class Compared:
         return bool(((raw[0] == raw[1]) | (both[0] & both[1])).all())
 
     def is_close(self) -> bool:
-        """Return `True` if they differ by rounding only."""
+        """Return `True` if the results differ by rounding only."""
         if self.wanted.dtype.kind in "ib":
             return self.is_identical()
         unit = UNITS[self.wanted.dtype.itemsize]
@@ -125,15 +126,15 @@ class Compared:
 
 
 def compared(op: Operation, rng: Generator, tame: bool = False) -> list[Compared]:
-    """All simpler forms of an operation, computed on the same numbers."""
+    """Return all simplified forms of an operation, computed on the same numbers."""
     assert isinstance(op, SimplificationInterface)
     forms = list(op.simplifications())
-    known = {each: arrays_for(each, rng, tame) for each in sources(op)}
+    arrays = {each: arrays_for(each, rng, tame) for each in sources(op)}
     with np.errstate(all="ignore"):
-        wanted = evaluate(op.results[0], known)
-        found: list[Compared] = []
+        expected = evaluate(op.results[0], arrays)
+        results: list[Compared] = []
         for form in forms:
-            made = form.build(Builder(InsertPoint.at_end(Block())))
-            assert made.type == op.results[0].type
-            found.append(Compared(wanted, evaluate(made, known), form.exact))
-    return found
+            simplified = form.build(Builder(InsertPoint.at_end(Block())))
+            assert simplified.type == op.results[0].type
+            results.append(Compared(expected, evaluate(simplified, arrays), form.exact))
+    return results

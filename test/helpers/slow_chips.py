@@ -1,4 +1,4 @@
-"""Chips that move by indices in much less time than they compare."""
+"""Chips with much faster indexed moves than comparisons."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,8 +14,10 @@ NPU_TYPES = [name for name in DTYPES if name != "f64"]
 
 def slow_chip(folder: Path) -> Callable[..., str]:
     """
-    Writes the description of a chip whose engine has one lane, so that comparisons take
-    much longer than moves, and whose memories answer at once; returns the file's path.
+    Return a function that writes the description of a slow chip, and returns its path.
+
+    The engine has one lane, so that comparisons take much longer than moves, and the
+    memories have no latency.
     """
 
     def slow(name: str, row: str = "indexed_row = 0") -> str:

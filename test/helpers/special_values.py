@@ -1,4 +1,4 @@
-"""Numbers at the edges of their types, and programs that compute with them."""
+"""Edge values of element types, and programs that compute with them."""
 
 from __future__ import annotations
 
@@ -17,22 +17,24 @@ from tlf.dialects.types import DTYPES
 FLOATS = ("f32", "f16", "bf16")
 DTYPE = {str(element): dtype for element, dtype in DTYPES.items()}
 TOLERANCE = {"f32": 1e-5, "f16": 2e-3, "bf16": 1.6e-2}
-"""By how much functions may differ, relative to the result."""
+"""Tolerance of functions, relative to the result."""
 
 INTERPRETED: Mapping[str, Mapping[str, str]] = {
     "npu-tiny": {"convert-graph-to-tile": "tiles", "mem-plan": "buffers"},
     "h200": {"convert-tile-to-mem": "values"},
 }
-"""By target and pass, the level that is interpreted after the pass has last run."""
+"""
+Name of the level that is interpreted after the last run of a pass, by target and pass.
+"""
 
 TARGETS = tuple(INTERPRETED)
-"""Targets of the programs; the levels before each are interpreted, too."""
+"""Targets of the programs; the levels before each target are interpreted, too."""
 
 
 def numbers_of_bits(element: str) -> Array:
     """
-    The least and the largest denormal number of a float type, the least normal one, the
-    one after 1, and the largest.
+    Return the least and the largest denormal number of a float type, the least normal
+    number, the successor of 1, and the largest number.
     """
     integer, normal, after_one, largest = {
         "f32": (np.uint32, 0x00800000, 0x3F800001, 0x7F7FFFFF),
@@ -44,22 +46,24 @@ def numbers_of_bits(element: str) -> Array:
 
 
 def special(element: str) -> Array:
-    """Numbers of a type that are unlike others, and a few that are not."""
+    """Return special numbers of a type, and a few ordinary ones."""
     if element == "i1":
         return np.array([False, True])
     if element == "i32":
-        least, most = -(2**31), 2**31 - 1
-        near = [least, least + 1, -65537, -46341, -2, -1]
-        return np.array([*near, 0, 1, 3, 46341, 65536, most - 1, most], np.int32)
+        lowest, highest = -(2**31), 2**31 - 1
+        negative = [lowest, lowest + 1, -65537, -46341, -2, -1]
+        return np.array(
+            [*negative, 0, 1, 3, 46341, 65536, highest - 1, highest], np.int32
+        )
     denormal, plain = numbers_of_bits(element), [1.0, -1.0, 0.5, -2.5, 3.0, 0.1]
-    every = [np.nan, np.inf, -np.inf, 0.0, -0.0, 88.75, -88.75, *plain]
-    others = np.array(every).astype(DTYPE[element])
-    return np.concatenate([others, denormal, np.negative(denormal)])
+    floats = [np.nan, np.inf, -np.inf, 0.0, -0.0, 88.75, -88.75, *plain]
+    converted = np.array(floats).astype(DTYPE[element])
+    return np.concatenate([converted, denormal, np.negative(denormal)])
 
 
 def rows(element: str) -> Array:
-    """Rows of five numbers, at least one of each row special."""
-    least, _, _, _, most = numbers_of_bits(element).astype(np.float64)
+    """Return rows of five numbers, most of them with special numbers."""
+    smallest, _, _, _, largest = numbers_of_bits(element).astype(np.float64)
     return np.array(
         [
             [1, np.nan, 2, 3, 4],
@@ -69,16 +73,16 @@ def rows(element: str) -> Array:
             [-np.inf] * 5,
             [-0.0] * 5,
             [0.0] * 5,
-            [least] * 5,
-            [most] * 5,
-            [-most, most, 1, 1, 1],
+            [smallest] * 5,
+            [largest] * 5,
+            [-largest, largest, 1, 1, 1],
             [1, 2, 3, 4, 5],
         ]
     ).astype(DTYPE[element])
 
 
 def program(arguments: Sequence[Value], steps: Sequence[Step]) -> str:
-    """A function that returns what every one of its operations computes."""
+    """Return a function that returns the results of all its operations."""
     results = tuple(step.result for step in steps)
     return Program(tuple(arguments), tuple(steps), results).text()
 
@@ -86,7 +90,7 @@ def program(arguments: Sequence[Value], steps: Sequence[Step]) -> str:
 def step(
     number: int, pattern: str, result: tuple[tuple[int, ...], str], *operands: Value
 ) -> Step:
-    """An operation of `graph` with the shape and element type of its result."""
+    """Return an operation of `graph` with the shape and element type of its result."""
     return Step(Value(f"r{number}", *result), f"graph.{pattern}", operands)
 
 
@@ -94,8 +98,8 @@ def run(
     text: str, inputs: Mapping[str, Array], name: str
 ) -> Iterator[tuple[str, tuple[Array, ...]]]:
     """
-    The results of a program on each level of a target's pipeline, from the outermost
-    to the target itself, with the name of the level.
+    Yield the name and the results of each level of a target's pipeline, the target
+    last.
     """
     context, module = parsed(text)
     target = load_target_spec(name)
@@ -118,8 +122,10 @@ def differences(
     found: Array, wanted: Array, tolerance: float = 0.0, zeros: bool = True
 ) -> list[str]:
     """
-    Return the differences of two arrays. NaN is equal to NaN; zeros differ by their
-    signs, if `zeros`; other numbers may differ by `tolerance`, relative to the larger.
+    Return the differences of two arrays.
+
+    NaN equals NaN. With `zeros`, zeros differ by sign. Other numbers may differ by
+    `tolerance`, relative to the larger one.
     """
     if (found.shape, found.dtype) != (wanted.shape, wanted.dtype):
         return [f"{found.dtype}{found.shape} for {wanted.dtype}{wanted.shape}"]
@@ -127,9 +133,12 @@ def differences(
     with np.errstate(invalid="ignore"):
         same = np.abs(one - two) <= tolerance * np.maximum(np.abs(one), np.abs(two))
     same |= (one == two) | (np.isnan(one) & np.isnan(two))
-    # A tolerance of infinity is no tolerance.
+    # An infinite number makes the tolerance infinite, so infinities must coincide.
     same &= np.isinf(one) == np.isinf(two)
     if zeros and found.dtype.kind not in "ib":
         same &= (np.signbit(one) == np.signbit(two)) | np.isnan(one)
-    places = [tuple(map(int, place)) for place in np.argwhere(~same)]
-    return [f"{found[at]} for {wanted[at]} at {at}" for at in places]
+    indices = [tuple(map(int, index)) for index in np.argwhere(~same)]
+    return [
+        f"{found[position]} for {wanted[position]} at {position}"
+        for position in indices
+    ]

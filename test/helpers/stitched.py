@@ -1,6 +1,8 @@
 """
-Results put together from tiles of one or two levels, and how often each element is
-written: counted iteration by iteration, by a program that knows nothing of compilers.
+Results assembled from tiles of one or two levels.
+
+The writes of each element are counted iteration by iteration, independently of the
+compiler.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ Kind: TypeAlias = Literal["parallel", "sequential"]
 
 @dataclass(frozen=True)
 class Level:
-    """Loops, one per axis, and the box that an iteration puts into a tensor."""
+    """Loops, one per axis, and the box that an iteration writes to a tensor."""
 
     kind: Kind
     bounds: tuple[tuple[int, int, int], ...]
@@ -28,10 +30,10 @@ class Level:
     tile: tuple[int, ...]
     valid: tuple[int, ...]
     swapped: bool = False
-    """True if axes follow the loops in the opposite order."""
+    """True if axes follow the loops in reverse order."""
 
     def boxes(self, shape: Sequence[int]) -> Iterator[tuple[slice, ...]]:
-        """Yield the box that each iteration writes, of a tensor of a shape."""
+        """Yield the box of a tensor that each iteration writes."""
         for point in product(*(range(*each) for each in self.bounds)):
             box: list[slice] = []
             for axis, bound in enumerate(shape):
@@ -43,20 +45,22 @@ class Level:
             yield tuple(box)
 
     def loop(self, axis: int) -> int:
-        """The loop that an axis follows."""
+        """Return the index of the loop that an axis follows."""
         return len(self.bounds) - 1 - axis if self.swapped else axis
 
     def counts(self, shape: Sequence[int]) -> NDArray[np.int64]:
         """Return the number of writes of each element."""
-        found = np.zeros(shape, np.int64)
+        writes = np.zeros(shape, np.int64)
         for box in self.boxes(shape):
-            found[box] += 1
-        return found
+            writes[box] += 1
+        return writes
 
 
 @dataclass(frozen=True)
 class Stitched:
-    """A result made of tiles, which a second level makes of smaller ones."""
+    """
+    Result assembled from tiles, which a second level assembles from smaller tiles.
+    """
 
     shape: tuple[int, ...]
     levels: tuple[Level, ...]
@@ -70,9 +74,7 @@ class Stitched:
         )
 
     def leaves_out(self) -> bool:
-        """
-        Return `True` if some element of the result or of a tile is written by no tile.
-        """
+        """Return `True` if no tile writes some element of the result or of a tile."""
         shapes = (self.shape, *(level.tile for level in self.levels))
         return any(
             bool((level.counts(shape) == 0).any())
@@ -80,10 +82,13 @@ class Stitched:
         )
 
     def text(self) -> str:
-        """The program: the function `exp`, tile by tile."""
-        whole = _type(self.shape)
-        lines = [f"func.func @f(%x: {whole}) -> {whole} {{", *self._nest(0, "%x")]
-        return "\n".join((*lines, f"func.return %r0 : {whole}", "}"))
+        """Return the program: the function `exp`, tile by tile."""
+        tensor_type = _type(self.shape)
+        lines = [
+            f"func.func @f(%x: {tensor_type}) -> {tensor_type} {{",
+            *self._nest(0, "%x"),
+        ]
+        return "\n".join((*lines, f"func.return %r0 : {tensor_type}", "}"))
 
     def _nest(self, number: int, source: str) -> list[str]:
         level, names = self.levels[number], f"L{len(self.levels) - number}"
@@ -100,7 +105,7 @@ class Stitched:
             f"{level.summands[axis]})>(%i{number}{level.loop(axis)})"
             for axis, name in enumerate(offsets)
         ]
-        at = ", ".join(offsets)
+        start = ", ".join(offsets)
         valid = ", ".join(str(extent) for extent in level.valid)
         keyword = "into" if level.kind == "parallel" else "carry"
         inner = (
@@ -113,9 +118,10 @@ class Stitched:
             f"%r{number} = tile.while ({loops}) {level.kind} mapping(loop) "
             f"{keyword}(%c{number} = %e{number} : {into}) {{",
             *applied,
-            f"%t{number} = tile.slice {source}[{at}] fill 0.0 : f32 : {into} -> {tile}",
+            f"%t{number} = tile.slice {source}[{start}] fill 0.0 : f32 : "
+            f"{into} -> {tile}",
             *inner,
-            f"%n{number} = tile.deslice %r{number + 1} into %c{number}[{at}] "
+            f"%n{number} = tile.deslice %r{number + 1} into %c{number}[{start}] "
             f"valid [{valid}] : {tile} into {into}",
             f"tile.yield %n{number} : {into}",
             "}",
@@ -128,7 +134,7 @@ def _type(shape: Sequence[int], level: str = "") -> str:
 
 
 def random_stitched(generator: random.Random) -> Stitched:
-    """Tilings that are right, or wrong in one or two numbers."""
+    """Return tilings that are correct, or wrong in one or two numbers."""
     rank = generator.choice([1, 2, 2, 3])
     shape = tuple(generator.randint(1, 11) for _ in range(rank))
     levels: list[Level] = []

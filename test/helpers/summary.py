@@ -1,9 +1,9 @@
 """
-Count what the steps of `make test` left in a folder: `lint.ok` and `types.ok`, and the
-JUnit files `lit.xml` and `pytest.xml`.
+Count the results that the steps of `make test` left in a folder.
 
-The last line printed is the sum, also written to the file `total`. The exit status is 1
-if anything failed, or left nothing behind.
+The results are the files `lint.ok` and `types.ok`, and the JUnit files `lit.xml` and
+`pytest.xml`. The last line printed is the total, also written to the file `total`. The
+exit status is 1 if a check failed or a file is missing.
 """
 
 import sys
@@ -14,7 +14,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Count:
-    """Numbers of checks of a kind, by outcome."""
+    """Number of checks, by outcome."""
 
     passed: int = 0
     failed: int = 0
@@ -32,12 +32,14 @@ class Count:
 
 
 def count_check(file: Path) -> Count:
-    """A step that passed if it left `file`."""
+    """Return the count of a step, which passed if `file` exists."""
     return Count(passed=1) if file.exists() else Count(failed=1)
 
 
 def count_junit(file: Path) -> Count:
-    """The test cases in `file`; none at all are a failure."""
+    """
+    Return the count of the test cases in `file`; no test cases count as a failure.
+    """
     try:
         cases = list(ElementTree.parse(file).iter("testcase"))
     except (OSError, ElementTree.ParseError):

@@ -31,7 +31,7 @@ FAULTS = Faults(Stage.TILE)
 
 
 def _cut(module: ModuleOp, name: str, level: str = "L1") -> tile.SliceOp:
-    """The slice of a named tensor into a level."""
+    """Return the slice of a named tensor into a level."""
     return next(
         op
         for op in module.walk()
@@ -47,15 +47,15 @@ def _recut(
     fill: float | None = None,
     valid: Sequence[int] | None = None,
 ) -> None:
-    """Replace a slice by one with some parts changed, and no fill unless given."""
-    made = tile.SliceOp(
+    """Replace a slice by a modified copy, without a fill unless given."""
+    changed = tile.SliceOp(
         op.source,
         op.mixed_offsets if offsets is None else offsets,
         tensor_type(op.result),
         fill,
         valid,
     )
-    Rewriter.replace_op(op, made)
+    Rewriter.replace_op(op, changed)
 
 
 def _put(op: tile.DesliceOp, offsets: Sequence[Index]) -> None:
@@ -69,33 +69,33 @@ def _remask(
     fill: float | None = None,
     offsets: Sequence[Index] | None = None,
 ) -> None:
-    """Replace a mask by one with some parts changed."""
-    made = tile.MaskOp(
+    """Replace a mask by a modified copy."""
+    changed = tile.MaskOp(
         op.source,
         op.mixed_offsets if offsets is None else offsets,
         [int(bound) for bound in op.bounds.get_values()] if bounds is None else bounds,
         scalar_value(op.fill) if fill is None else fill,
         None if op.valid is None else op.extents,
     )
-    Rewriter.replace_op(op, made)
+    Rewriter.replace_op(op, changed)
 
 
 def _plus(value: Index, number: int) -> Index:
-    """A value moved by a number."""
+    """Return the sum of an index and a number."""
     if isinstance(value, int):
         return value + number
     expression = AffineExpr.dimension(0) + number
     apply = ApplyOp([value], AffineMapAttr(AffineMap(1, 0, (expression,))))
     if isinstance(owner := value.owner, Operation):
-        place = InsertPoint.after(owner)
+        insertion_point = InsertPoint.after(owner)
     else:
-        place = InsertPoint.at_start(owner)
-    Rewriter.insert_op(apply, place)
+        insertion_point = InsertPoint.at_start(owner)
+    Rewriter.insert_op(apply, insertion_point)
     return apply.result
 
 
 def _loop(module: ModuleOp, kind: tile.LoopKind) -> tile.WhileOp:
-    """The innermost loop of a kind that counts."""
+    """Return the innermost loop of a kind with induction variables."""
     return [
         op
         for op in module.walk()
@@ -104,7 +104,7 @@ def _loop(module: ModuleOp, kind: tile.LoopKind) -> tile.WhileOp:
 
 
 def _accumulation(module: ModuleOp) -> Operation:
-    """The operation that adds to what a loop carries."""
+    """Return the operation that accumulates on the loop-carried value."""
     loop = _loop(module, tile.LoopKind.SEQUENTIAL)
     return next(
         op for op in loop.body.block.ops if isinstance(op, AccumulatingInterface)

@@ -1,4 +1,4 @@
-"""Functions that are one group: their arguments, their tiles, their results."""
+"""Functions with one group: their arguments, their lowering and their results."""
 
 from collections.abc import Sequence
 
@@ -16,29 +16,32 @@ from tlf.lowering.graph_to_tile.convert_graph_to_tile import ConvertGraphToTileP
 
 
 def arguments_of(module: ModuleOp, rng: Generator) -> dict[str, Array]:
-    """Random arrays for the arguments."""
-    made: dict[str, Array] = {}
+    """Return random arrays for the arguments."""
+    arrays: dict[str, Array] = {}
     function = entry_point(module)
     pairs = zip(function.body.block.args, argument_types(function), strict=True)
     for argument, type_ in pairs:
         shape, dtype = type_.get_shape(), dtype_of(type_.element_type)
         scale = 100 if dtype.kind == "i" else 1
         array = scale * rng.uniform(-1, 1, shape)
-        made[argument.name_hint or ""] = array.astype(dtype)
-    return made
+        arrays[argument.name_hint or ""] = array.astype(dtype)
+    return arrays
 
 
 def tiled(module: ModuleOp, target: TargetSpec) -> None:
-    """Turn the group into loops, or raise `TilingError`."""
+    """Lower the group to loops. Raises `TilingError`."""
     target.attach(module)
     ConvertGraphToTilePass().apply(new_context(), module)
     module.verify()
 
 
 def check_equal(found: Sequence[Array], expected: Sequence[Array]) -> None:
-    for left, right in zip(found, expected, strict=True):
-        assert left.dtype == right.dtype
-        near = 2e-2 if right.dtype == ml_dtypes.bfloat16 else 1e-4
+    for actual, reference in zip(found, expected, strict=True):
+        assert actual.dtype == reference.dtype
+        tolerance = 2e-2 if reference.dtype == ml_dtypes.bfloat16 else 1e-4
         np.testing.assert_allclose(
-            left.astype(float), right.astype(float), rtol=near, atol=near
+            actual.astype(float),
+            reference.astype(float),
+            rtol=tolerance,
+            atol=tolerance,
         )

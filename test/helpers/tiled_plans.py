@@ -1,4 +1,4 @@
-"""Programs of one group under given tiles of L2, and random tiles of L1 within."""
+"""Programs of one group with given tiles of L2, and random tiles of L1 inside."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ def far_tiles(
     reduce: Sequence[int],
     stages: int = 1,
 ) -> tuple[Context, ModuleOp]:
-    """A program as one group, as loops over tiles of L2 with given sizes."""
+    """
+    Return a program as one group, lowered to loops over tiles of L2 of given sizes.
+    """
     context, module = parsed(text)
     target.attach(module)
     run_passes(context, module, target, "graph-pipeline,graph-group{level=L2}")
@@ -40,7 +42,7 @@ def far_tiles(
 
 
 def _together(groups: Sequence[graph.GroupOp]) -> graph.GroupOp:
-    """Groups of a block as one, in their place."""
+    """Merge the groups of a block into one."""
     merged, block = MergedGroup(groups), groups[-1].parent_block()
     assert block is not None
     group = merged.to_operation()
@@ -69,7 +71,7 @@ def trips(module: ModuleOp) -> list[int]:
 def near_tiles(
     context: Context, module: ModuleOp, target: TargetSpec, rng: Generator
 ) -> None:
-    """Cut tiles of L2 into random tiles of L1."""
+    """Tile the tiles of L2 again with random tiles of L1."""
     steps = "graph-decompose,tidy,graph-group{level=L1}"
     run_passes(context, module, target, steps)
     for group in groups_of(module):
@@ -81,7 +83,7 @@ def near_tiles(
 def _plans(
     group: graph.GroupOp, rules: TileRules, rng: Generator
 ) -> Iterator[graph.PlanAttr]:
-    """Random plans of tiles no larger than the whole, those that are legal."""
+    """Yield random legal plans with tiles no larger than the axes."""
     members = members_of_group_op(group)
     axes = members.tileable_axes(rules)
     while True:
@@ -91,13 +93,17 @@ def _plans(
             members.tiling_with(sizes, reduce, rules)
         except TilingError:
             continue
-        stages, pieces = map(int, rng.integers(1, 4, 2))
-        yield graph.PlanAttr("L1", sizes, reduce, stages=stages, reduce_stages=pieces)
+        stages, reduce_stages = map(int, rng.integers(1, 4, 2))
+        yield graph.PlanAttr(
+            "L1", sizes, reduce, stages=stages, reduce_stages=reduce_stages
+        )
 
 
 def results_of(
     context: Context, module: ModuleOp, target: TargetSpec, inputs: Arrays
 ) -> tuple[Array, ...]:
-    """Return the results of tiles of L1 as instructions of the simulated NPU."""
+    """
+    Return the results of tiles of L1, lowered to instructions of the simulated NPU.
+    """
     run_passes(context, module, target, f"{BUFFERS},{INSTRUCTIONS}")
     return run_lowered(context, module, target, inputs)

@@ -1,4 +1,4 @@
-"""Small functions of PyTorch, and how their arguments are drawn."""
+"""Small functions of PyTorch, with generators of their arguments."""
 
 from __future__ import annotations
 
@@ -15,24 +15,26 @@ T: Any = torch
 
 @dataclass(frozen=True)
 class Case:
-    """A function on tensors, and how its arguments are drawn."""
+    """Function on tensors, with a generator of its arguments."""
 
     name: str
     text: str
-    """The function in Python, where `T` is torch and `F` is torch.nn.functional."""
+    """Function in Python source; `T` is torch and `F` is torch.nn.functional."""
     shapes: Sequence[tuple[int, ...]]
     draw: Callable[[torch.Generator, tuple[int, ...]], Tensor]
 
     @property
     def function(self) -> Callable[..., Any]:
-        """The function itself."""
+        """Evaluated function."""
         return eval(self.text, {"T": torch, "F": functional})
 
     def arguments(self, dtype: torch.dtype) -> list[Tensor]:
-        """Random arguments; integers and bools keep their type."""
+        """Return random arguments; integers and booleans keep their type."""
         generator = T.Generator().manual_seed(0)
-        drawn = [self.draw(generator, shape) for shape in self.shapes]
-        return [each.to(dtype) if each.is_floating_point() else each for each in drawn]
+        samples = [self.draw(generator, shape) for shape in self.shapes]
+        return [
+            each.to(dtype) if each.is_floating_point() else each for each in samples
+        ]
 
 
 def normal(generator: torch.Generator, shape: tuple[int, ...]) -> Tensor:
@@ -48,8 +50,8 @@ def unit(generator: torch.Generator, shape: tuple[int, ...]) -> Tensor:
 
 
 def whole(generator: torch.Generator, shape: tuple[int, ...]) -> Tensor:
-    found = T.randint(1, 9, shape, generator=generator)
-    return found * (1 - 2 * T.randint(0, 2, shape, generator=generator))
+    magnitudes = T.randint(1, 9, shape, generator=generator)
+    return magnitudes * (1 - 2 * T.randint(0, 2, shape, generator=generator))
 
 
 def truth(generator: torch.Generator, shape: tuple[int, ...]) -> Tensor:
@@ -57,7 +59,7 @@ def truth(generator: torch.Generator, shape: tuple[int, ...]) -> Tensor:
 
 
 def index(generator: torch.Generator, shape: tuple[int, ...]) -> Tensor:
-    """Indices below 5."""
+    """Return indices below 5."""
     return T.randint(0, 5, shape, generator=generator)
 
 
@@ -70,5 +72,5 @@ def cases_of(
     draw: Callable[[torch.Generator, tuple[int, ...]], Tensor] = normal,
     library: str = "T",
 ) -> list[Case]:
-    """Functions that a library has by these names."""
+    """Return cases of the named functions of a library."""
     return [Case(name, f"{library}.{name}", shapes, draw) for name in names.split()]

@@ -1,4 +1,4 @@
-"""Compiled modules against PyTorch."""
+"""Comparison of compiled modules with PyTorch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TOLERANCES = {torch.float32: 1e-5, torch.float16: 3e-3, torch.bfloat16: 2e-2}
 
 
 class Module(torch.nn.Module):
-    """A function as a module."""
+    """Module that wraps a function."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__()
@@ -27,7 +27,7 @@ class Module(torch.nn.Module):
 
 
 def tensors(value: Any) -> list[Tensor]:
-    """The tensors of a result, in order."""
+    """Return the tensors of a result, in order."""
     if isinstance(value, Tensor):
         return [value]
     return [tensor for each in value for tensor in tensors(each)]
@@ -35,16 +35,16 @@ def tensors(value: Any) -> list[Tensor]:
 
 def assert_close(found: Any, expected: Any, tolerance: float) -> None:
     """Compare results by shape, dtype and each element."""
-    for mine, theirs in zip(tensors(found), tensors(expected), strict=True):
-        assert (mine.shape, mine.dtype) == (theirs.shape, theirs.dtype)
+    for actual, reference in zip(tensors(found), tensors(expected), strict=True):
+        assert (actual.shape, actual.dtype) == (reference.shape, reference.dtype)
         torch.testing.assert_close(
-            mine, theirs, rtol=tolerance, atol=tolerance, equal_nan=True
+            actual, reference, rtol=tolerance, atol=tolerance, equal_nan=True
         )
 
 
 @contextmanager
 def noted(note: str) -> Generator[None]:
-    """Errors inside tell what they belong to."""
+    """Add a note to errors raised in the body."""
     try:
         yield
     except Exception as error:
@@ -53,18 +53,22 @@ def noted(note: str) -> Generator[None]:
 
 
 def relative_error(found: Any, expected: Any) -> float:
-    """The norm of the difference of all tensors to that of what is expected."""
-    mine, theirs = (
+    """
+    Return the norm of the difference of all tensors, relative to the expected norm.
+    """
+    actual, reference = (
         torch.cat([each.double().flatten() for each in tensors(value)])
         for value in (found, expected)
     )
-    return float(T.linalg.vector_norm(mine - theirs) / T.linalg.vector_norm(theirs))
+    return float(
+        T.linalg.vector_norm(actual - reference) / T.linalg.vector_norm(reference)
+    )
 
 
 def compiled_by_backend(
     module: Callable[..., Any], target: str = "reference"
 ) -> Callable[..., Any]:
-    """Compile a function with `torch.compile`, from an empty `REPORT`."""
+    """Compile a function with `torch.compile`, starting from an empty `REPORT`."""
     torch.compiler.reset()
     REPORT.clear()
     return T.compile(module, backend=tlf, options={"target": target})

@@ -1,4 +1,4 @@
-"""Cases of functions of single elements."""
+"""Cases of elementwise functions."""
 
 from torch_cases import Case, cases_of, normal, positive, truth, unit, whole
 

@@ -1,4 +1,4 @@
-"""Numbers at the edges of their types for functions of PyTorch, compared bit by bit."""
+"""Bitwise comparison of functions of PyTorch on edge values of their types."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ Functions = Mapping[str, Callable[..., Any]]
 
 def functions(parameters: str, *texts: str, **known: object) -> Functions:
     """
-    Functions by what they return, in Python, where `T` is torch and `F` is
-    torch.nn.functional.
+    Return functions by their result expression, in Python source.
+
+    In the source, `T` is torch and `F` is torch.nn.functional.
     """
     names = {"T": torch, "F": functional, **known}
     note = f" for {known}" if known else ""
@@ -30,7 +31,7 @@ def functions(parameters: str, *texts: str, **known: object) -> Functions:
 
 
 class Together(torch.nn.Module):
-    """Functions of the same arguments as one module."""
+    """Module that applies several functions to the same arguments."""
 
     def __init__(self, functions: Sequence[Callable[..., Any]]) -> None:
         super().__init__()
@@ -41,7 +42,9 @@ class Together(torch.nn.Module):
 
 
 def special(dtype: torch.dtype) -> Tensor:
-    """Zeros, infinities, NaN, the largest and the least numbers, and plain ones."""
+    """
+    Return zeros, infinities, NaN, the largest and least numbers, and ordinary ones.
+    """
     if not dtype.is_floating_point:
         limits = T.iinfo(dtype)
         edges = [limits.min, limits.min + 1, limits.max - 1, limits.max]
@@ -54,24 +57,28 @@ def special(dtype: torch.dtype) -> Tensor:
 
 
 def pairs(dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """Two arguments that hold every pair of special numbers."""
+    """Return two arguments that together contain every pair of special numbers."""
     numbers = special(dtype)
     return numbers.repeat_interleave(len(numbers)), numbers.repeat(len(numbers))
 
 
 def differences(found: Tensor, wanted: Tensor, *, zeros: bool = True) -> list[str]:
     """
-    Return the differences of two tensors. NaN is equal to NaN; zeros differ by their
-    signs, if `zeros`.
+    Return the differences of two tensors.
+
+    NaN equals NaN. With `zeros`, zeros differ by sign.
     """
     if (found.shape, found.dtype) != (wanted.shape, wanted.dtype):
         return [f"{found.dtype}{found.shape} for {wanted.dtype}{wanted.shape}"]
-    mine, theirs = found.flatten(), wanted.flatten()
-    same = (mine == theirs) | ((mine != mine) & (theirs != theirs))
+    actual, expected = found.flatten(), wanted.flatten()
+    same = (actual == expected) | ((actual != actual) & (expected != expected))
     if zeros and wanted.is_floating_point():
-        same &= (T.signbit(mine) == T.signbit(theirs)) | T.isnan(theirs)
-    places = [place for place, each in enumerate(same) if not each]
-    return [f"{mine[at].item()} for {theirs[at].item()} at {at}" for at in places]
+        same &= (T.signbit(actual) == T.signbit(expected)) | T.isnan(expected)
+    positions = [position for position, each in enumerate(same) if not each]
+    return [
+        f"{actual[index].item()} for {expected[index].item()} at {index}"
+        for index in positions
+    ]
 
 
 def check_exactly(
@@ -82,12 +89,12 @@ def check_exactly(
     wanted: Sequence[Tensor] | None = None,
     zeros: bool = True,
 ) -> None:
-    """Compare functions on targets with what PyTorch computes, or with `wanted`."""
+    """Compare functions on targets with the results of PyTorch, or with `wanted`."""
     if wanted is None:
         wanted = [function(*arguments) for function in given.values()]
     imported = from_torch(Together(list(given.values())), arguments)
     for target in targets:
-        found = CompiledModule(imported, target)(*arguments)
-        for name, mine, theirs in zip(given, found, wanted, strict=True):
+        results = CompiledModule(imported, target)(*arguments)
+        for name, actual, expected in zip(given, results, wanted, strict=True):
             with noted(f"{name} on {target}"):
-                assert differences(mine, theirs, zeros=zeros) == []
+                assert differences(actual, expected, zeros=zeros) == []

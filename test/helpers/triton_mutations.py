@@ -1,4 +1,4 @@
-"""Faults in the source of Triton kernels, and in the plan that launches them."""
+"""Faults in the source of Triton kernels, and in their launch plan."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FAULTS = Faults(Stage.TEXT)
 def _in_kernel(
     program: Program, kind: Kind, says: str = ""
 ) -> Callable[[Callable[[str], str]], Callable[[str], str]]:
-    """A decorator of functions that change the source of the only kernel."""
+    """Return a decorator of functions that change the source of the only kernel."""
 
     def plant(change: Callable[[str], str]) -> Callable[[str], str]:
         @wraps(change)
@@ -40,7 +40,7 @@ def _in_kernel(
 
 
 STORE = r"(tl\.store\(.*), mask="
-"""A store up to its mask."""
+"""Pattern of a store up to its mask."""
 
 
 @_in_kernel(TRITON_LINEAR, Kind.TRAP, "store")

@@ -1,4 +1,4 @@
-"""Random programs of whole numbers that nothing is read for."""
+"""Random integer programs without inputs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHAPES = ((), (5,), (4, 1), (4, 5), (3, 4, 5))
 
 
 def together(*shapes: tuple[int, ...]) -> tuple[int, ...] | None:
-    """The shape that shapes broadcast to, if there is one."""
+    """Return the common broadcast shape, or `None` if shapes do not broadcast."""
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
@@ -22,7 +22,7 @@ def together(*shapes: tuple[int, ...]) -> tuple[int, ...] | None:
 
 @dataclass
 class Numbers:
-    """A random program of whole numbers of one type."""
+    """Random program on integers of one type."""
 
     random: random.Random
     element: str
@@ -33,7 +33,7 @@ class Numbers:
     )
 
     def add(self, text: str, shape: tuple[int, ...], element: str | None = None):
-        """Add an operation; `RESULT` in its text stands for the type of its result."""
+        """Add an operation; `RESULT` in its text is replaced by its result type."""
         element = element or self.element
         name = f"%{len(self.values)}"
         type_ = "x".join([*map(str, shape), element])
@@ -41,24 +41,28 @@ class Numbers:
         self.values.append((name, shape, f"tensor<{type_}>"))
 
     def pick(self, element: str) -> tuple[str, tuple[int, ...], str]:
-        """A value of an element type."""
-        found = [each for each in self.values if each[2].endswith(f"{element}>")]
-        return self.random.choice(found)
+        """Return a random value of an element type."""
+        candidates = [each for each in self.values if each[2].endswith(f"{element}>")]
+        return self.random.choice(candidates)
 
     def start(self) -> None:
-        """Indices along axes, numbers, and an array that grows evenly or does not."""
+        """
+        Add indices along axes, constants, a perhaps affine array, and a comparison.
+        """
         for shape in SHAPES:
             number = self.random.choice(self.constants)
             self.add(f"graph.constant dense<{number}> : RESULT", shape)
             for axis in range(len(shape)):
                 self.add(f"graph.iota axis {axis} : RESULT", shape)
-        first, step, odd = (self.random.choice([-3, 0, 1, 2]) for _ in range(3))
-        listed = [first + step * place + odd * (place == 3) for place in range(5)]
-        self.add(f"graph.constant dense<{listed}> : RESULT", (5,))
+        first, step, deviation = (self.random.choice([-3, 0, 1, 2]) for _ in range(3))
+        elements = [
+            first + step * index + deviation * (index == 3) for index in range(5)
+        ]
+        self.add(f"graph.constant dense<{elements}> : RESULT", (5,))
         self.binary("compare", "i1", f" <{self.random.choice(RELATIONS)}>")
 
     def binary(self, name: str, element: str | None = None, option: str = "") -> None:
-        """An operation on two values."""
+        """Add an operation on two values."""
         lhs, rhs = self.pick(self.element), self.pick(self.element)
         if (shape := together(lhs[1], rhs[1])) is None:
             return
@@ -66,21 +70,21 @@ class Numbers:
         self.add(f"graph.{name} {lhs[0]}, {rhs[0]}{option} : {types}", shape, element)
 
     def unary(self, name: str) -> None:
-        """An operation on a value."""
+        """Add an operation on a value."""
         operand, shape, type_ = self.pick(self.element)
         self.add(f"graph.{name} {operand} : ({type_}) -> RESULT", shape)
 
     def select(self) -> None:
-        """One of two values, by a condition."""
-        picked = [self.pick(each) for each in ("i1", self.element, self.element)]
-        if (shape := together(*(each[1] for each in picked))) is None:
+        """Add a select of two values by a condition."""
+        operands = [self.pick(each) for each in ("i1", self.element, self.element)]
+        if (shape := together(*(each[1] for each in operands))) is None:
             return
-        names = ", ".join(each[0] for each in picked)
-        types = ", ".join(each[2] for each in picked)
+        names = ", ".join(each[0] for each in operands)
+        types = ", ".join(each[2] for each in operands)
         self.add(f"graph.select {names} : ({types}) -> RESULT", shape)
 
     def move(self) -> None:
-        """A value under another shape, or with axes in another order, or part of it."""
+        """Add a reshape, a transpose, a slice or a reversal of a value."""
         name, shape, type_ = self.pick(self.element)
         count = int(np.prod(shape))
         kind = self.random.choice(["reshape", "transpose", "slice", "unfold"])
@@ -94,9 +98,9 @@ class Numbers:
             return
         if kind == "transpose":
             axes = self.random.sample(range(len(shape)), len(shape))
-            moved = tuple(shape[axis] for axis in axes)
+            permuted_shape = tuple(shape[axis] for axis in axes)
             text = f"graph.transpose {name} permutation {axes}"
-            self.add(f"{text} : ({type_}) -> RESULT", moved)
+            self.add(f"{text} : ({type_}) -> RESULT", permuted_shape)
         elif kind == "slice":
             offsets = [self.random.randrange(extent) for extent in shape]
             sizes = tuple(map(int.__sub__, shape, offsets))
@@ -105,12 +109,12 @@ class Numbers:
         else:
             dims = ", ".join(f"d{axis}" for axis in range(len(shape)))
             last = f"{shape[-1] - 1} - d{len(shape) - 1}"
-            places = ", ".join([*(f"d{axis}" for axis in range(len(shape) - 1)), last])
-            text = f"graph.unfold {name} map affine_map<({dims}) -> ({places})> fill 0"
+            indices = ", ".join([*(f"d{axis}" for axis in range(len(shape) - 1)), last])
+            text = f"graph.unfold {name} map affine_map<({dims}) -> ({indices})> fill 0"
             self.add(f"{text} : ({type_}) -> RESULT", shape)
 
     def text(self) -> str:
-        """The program, with twenty operations."""
+        """Return the program, with twenty operations."""
         self.start()
         for _ in range(20):
             kind = self.random.randrange(11)

@@ -1,4 +1,4 @@
-"""Programs that write to tensors where indices say, with their inputs."""
+"""Programs with indexed writes to tensors, and their inputs."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from tlf.dialects.interfaces import Array
 
 @dataclass(frozen=True)
 class Write:
-    """A scatter: what it does, its shapes and types."""
+    """Scatter: its kind, shapes and types."""
 
     kind: str
     table: tuple[int, ...]
@@ -22,7 +22,7 @@ class Write:
 
     @property
     def types(self) -> tuple[str, str, str]:
-        """Those of the operands."""
+        """Types of the operands."""
         return (
             shaped(self.table, self.element),
             shaped(self.indices, self.index),
@@ -31,7 +31,7 @@ class Write:
 
     @property
     def operation(self) -> str:
-        """The text of the operation on `%x`, `%n` and `%u`."""
+        """Text of the operation on `%x`, `%n` and `%u`."""
         table, indices, updates = self.types
         return (
             f"graph.scatter %x, %n, %u axis {self.axis} <{self.kind}>"
@@ -40,7 +40,7 @@ class Write:
 
     @property
     def text(self) -> str:
-        """A program of this operation alone."""
+        """Program with only this operation."""
         table, indices, updates = self.types
         return f"""
 func.func @main(%x: {table}, %n: {indices}, %u: {updates}) -> {table} {{
@@ -50,7 +50,9 @@ func.func @main(%x: {table}, %n: {indices}, %u: {updates}) -> {table} {{
 """
 
     def inputs(self, rng: Generator) -> dict[str, Array]:
-        """Special values, and indices of which some are outside, and some equal."""
+        """
+        Return special values, and indices, some of them out of bounds and some equal.
+        """
         return {
             "x": some_table(rng, self.table, self.element),
             "n": some_indices(rng, self.indices, self.index, self.table[self.axis]),
@@ -83,7 +85,7 @@ WRITES = [
     Write("set", (3, 8, 2500), (1, 5, 1), (3, 5, 2500), 1),
     Write("add", (2, 8, 1201), (2, 11, 1201), (2, 11, 1201), 1, index="i32"),
 ]
-"""Operations alone, of several shapes, along several axes, in one tile and in many."""
+"""Single operations of several shapes, along several axes, in one tile and in many."""
 
 X, N, U = ROWS.types
 WRITE = ROWS.operation
@@ -186,4 +188,4 @@ func.func @main(%x: tensor<9xi64>) -> tensor<9xi64> {
   func.return %0 : tensor<9xi64>
 }""",
 }
-"""Programs in which something is done before and after, exact in f32."""
+"""Programs with operations before and after the write, exact in f32."""
