@@ -123,7 +123,9 @@ def microseconds(run: Callable[[], object]) -> float:
     return 1e3 * timing.do_bench(run, warmup=50, rep=200, return_mode="median")
 
 
-def compile_form(form: Attention, backend: object, mode: str | None) -> Any:
+def compile_form(
+    form: Callable[..., Tensor], backend: object, mode: str | None = None
+) -> Any:
     """Return a form, compiled for static shapes."""
     T._dynamo.reset()
     return T.compile(form, backend=backend, mode=mode, dynamic=False)

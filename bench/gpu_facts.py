@@ -35,13 +35,17 @@ from tlf.dialects import graph
 from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.numerics import NUMERICS_ATTRIBUTE
 from tlf.dialects.target import load_target_spec
-from tlf.dialects.types import dtype_of, tensor_type
+from tlf.dialects.types import itemsize_of
 from tlf.frontend.torch.export import from_torch
 from tlf.lowering.mem_to_triton.triton_target import build_plan
 from tlf.lowering.pipelines import PIPELINES
 from tlf.planner.cost.gpu.chip import Chip
 from tlf.planner.cost.gpu.gpu_estimator import GpuEstimator
-from tlf.runtime.triton.launch_plan import HostLoop, Launch, Plan, load_plan
+from tlf.runtime.triton.launch_plan import (
+    Plan,
+    iterate_launches,
+    load_plan,
+)
 from tlf.runtime.triton.offline_compiler import KernelResources, OfflineCompiler
 from tlf.runtime.triton.report import find_faults
 
@@ -132,7 +136,7 @@ def _count_matrix_products(module: ModuleOp) -> int:
             members = members_of_group_op(group)
             count += sum(
                 estimator.has_matrix_shape(members, op)
-                and _element_bytes(op) == 2
+                and itemsize_of(op.operands[0]) == 2
                 and math.prod(members.op_facts.of(op).extents) > limit
                 for op in members.operations
                 if isinstance(op, ContractionInterface)
@@ -140,22 +144,11 @@ def _count_matrix_products(module: ModuleOp) -> int:
     return count
 
 
-def _element_bytes(op: ContractionInterface) -> int:
-    """Return the bytes of an element of the first factor."""
-    return dtype_of(tensor_type(op.operands[0]).element_type).itemsize
-
-
 def _count_dots(plan: Plan) -> int:
     sources = {kernel.name: kernel.source for kernel in plan.kernels}
-    return sum(sources[name].count("tl.dot(") for name in _launched_kernels(plan.steps))
-
-
-def _launched_kernels(steps: Sequence[Launch | HostLoop]) -> Iterator[str]:
-    for step in steps:
-        if isinstance(step, HostLoop):
-            yield from _launched_kernels(step.steps)
-        else:
-            yield step.kernel
+    return sum(
+        sources[each.kernel].count("tl.dot(") for each in iterate_launches(plan.steps)
+    )
 
 
 def check_kernel(found: KernelResources, plan: Plan) -> Iterator[str]:

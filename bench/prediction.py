@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from statistics import median
 
 from xdsl.context import Context
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException, PassFailedException
 from zoo import ZooError, workload
@@ -30,7 +29,7 @@ from tlf.compiler.driver.diagnostics import CompileError
 from tlf.compiler.driver.driver import PASSES, new_context
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
-from tlf.dialects.prepack import is_preparation
+from tlf.compiler.experiments.measurement import main_function
 from tlf.dialects.target import TargetSpec, load_target_spec
 from tlf.lowering.mem_to_npu.npu_target import NpuTarget
 from tlf.lowering.pipelines import PIPELINES, pipelines_for
@@ -117,16 +116,6 @@ def split_pipeline(target: TargetSpec) -> tuple[str, str]:
     pipeline = pipelines_for(target)["npu-pipeline"]
     first, rest = pipeline.split(f",{BUFFERS},")
     return first, f"{BUFFERS},{rest}"
-
-
-def main_function(module: ModuleOp) -> func.FuncOp:
-    """Return the function that runs on every call."""
-    (function,) = (
-        op
-        for op in module.ops
-        if isinstance(op, func.FuncOp) and not is_preparation(op)
-    )
-    return function
 
 
 def compare_cycles(module: ModuleOp, first: str | None = None) -> CycleComparison:

@@ -16,10 +16,9 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 from unittest.mock import patch
 
-from attention import Tensor, grouped_query, plain
+from attention import Tensor, compile_form, grouped_query, plain
 from cascade_cases import T
 from gpu_check import lacks_gpu
 from name_check import are_known
@@ -74,12 +73,6 @@ CASES: Mapping[str, tuple[Form, Sequence[Sequence[int]]]] = {
     "norm": (norm, [(1 << 24,)]),
     "column_sums": (column_sums, [(65536, 1024)]),
 }
-
-
-def compile_form(form: Form, backend: object, mode: str | None = None) -> Any:
-    """Return a form, compiled for static shapes."""
-    T._dynamo.reset()
-    return T.compile(form, backend=backend, mode=mode, dynamic=False)
 
 
 def kernel_time(run: Callable[[], object], calls: int = 20) -> tuple[float, int]:

@@ -24,6 +24,7 @@ from xdsl.irdl import IRDLOperation, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.types import Shaped
+from tlf.support.affine.index_access import IndexAccess
 from tlf.support.affine.linear_access import access_functions, verify_access
 from tlf.support.affine.mixed_offsets import Index
 
@@ -164,10 +165,8 @@ class IndexedMoveShapes:
                 f"expected a map from {ranks[0]} dimensions of the {self.roles.moved} "
                 f"to {ranks[1]} of the {self.roles.table}, got {map_}"
             )
-        if (
-            not access_functions(map_)[self.axis].is_zero
-            or self.offsets[self.axis] != 0
-        ):
+        access = access_functions(map_)[self.axis]
+        if access != IndexAccess() or self.offsets[self.axis] != 0:
             raise VerifyException(
                 f"expected axis {self.axis} at 0, for indices name the places along it"
             )

@@ -341,6 +341,12 @@ class ConstantInterface(TilingInterface):
         """Return the common value of all elements, or `None` if they differ."""
 
 
+def splat_value_of(value: SSAValue) -> Attribute | None:
+    """Return the value of the splat constant that defines a tensor, or `None`."""
+    owner = value.owner
+    return owner.splat_value() if isinstance(owner, ConstantInterface) else None
+
+
 class DecompositionInterface(ReferenceInterface):
     """Operation that is equivalent to a short program of simpler operations."""
 

@@ -60,6 +60,11 @@ def tensor_type(value: SSAValue) -> AnyTensor:
     return cast(AnyTensor, value.type)
 
 
+def memref_type(value: SSAValue) -> MemRefType[Attribute]:
+    """Return the type of a value that is a buffer."""
+    return cast("MemRefType[Attribute]", value.type)
+
+
 def dtype_of(element: Attribute) -> np.dtype[np.generic]:
     """Return the numpy dtype of an element type."""
     if (dtype := DTYPES.get(element)) is None:
@@ -114,6 +119,16 @@ def scalar_value(attribute: Attribute) -> int | float:
     raise VerifyException(f"expected a number, got {attribute}")
 
 
+def element_count_of(value: SSAValue) -> int:
+    """Return the number of elements of a tensor."""
+    return tensor_type(value).element_count()
+
+
+def itemsize_of(value: SSAValue) -> int:
+    """Return the bytes per element of a tensor."""
+    return dtype_of(tensor_type(value).element_type).itemsize
+
+
 def byte_count(type_: "AnyTensor | MemRefType[Attribute]") -> int:
     """Return the size of all elements in bytes."""
     return type_.element_count() * dtype_of(type_.get_element_type()).itemsize
@@ -131,6 +146,11 @@ def type_like(
         shape,
         without_layout(model.encoding),
     )
+
+
+def format_types(types: Sequence[Attribute]) -> str:
+    """Return types as text, in parentheses."""
+    return f"({', '.join(map(str, types))})"
 
 
 def broadcast_shape(*shapes: Sequence[int]) -> tuple[int, ...]:

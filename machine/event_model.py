@@ -7,8 +7,9 @@ becomes periodic.
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from tlf.machine.instruction_costs import Cost, InstructionCosts
 
@@ -66,6 +67,16 @@ class EventModel:
             [[0] * len(names) for _ in engines],
             machine.cores,
         )
+
+    def save_times(self) -> list[int]:
+        """Return the times of the control processor, the engines and the channels."""
+        return [self.time, *self.free, *self.done, *self.channels]
+
+    def restore_times(self, times: Iterator[int]) -> None:
+        """Set the times that `save_times` returns to the next ones of an iterator."""
+        self.time = next(times)
+        for group in (self.free, self.done, self.channels):
+            group[:] = islice(times, len(group))
 
     def _ready_time(self, queue: int) -> int:
         """Return the cycle at which an engine can accept the instruction issued now."""

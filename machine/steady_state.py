@@ -45,7 +45,7 @@ class _State:
     @staticmethod
     def capture(model: EventModel) -> "_State":
         signals = [time for queue in model.semaphores for time, _ in queue]
-        times = (model.time, *model.free, *model.done, *model.channels, *signals)
+        times = (*model.save_times(), *signals)
         return _State(
             times,
             tuple([tuple([cause for _, cause in queue]) for queue in model.semaphores]),
@@ -57,9 +57,7 @@ class _State:
     def restore_to(self, model: EventModel) -> None:
         """Set the state of the model to this one."""
         times = iter(self.times)
-        model.time = next(times)
-        for group in (model.free, model.done, model.channels):
-            group[:] = [next(times) for _ in group]
+        model.restore_times(times)
         for queue, causes in zip(model.semaphores, self.causes, strict=True):
             queue.clear()
             queue.extend([(next(times), cause) for cause in causes])
@@ -83,8 +81,8 @@ class _Change:
         if before.causes != after.causes:
             return None
         return _Change(
-            _subtract(after.times, before.times),
-            _subtract(after.stalls, before.stalls),
+            change_between(before.times, after.times),
+            change_between(before.stalls, after.stalls),
             after.event_time_sum - before.event_time_sum,
         )
 
@@ -95,22 +93,28 @@ class _Change:
     def extrapolate(self, state: _State, count: int, growth: int) -> _State:
         """Return the state `count` periods later."""
         moments = count * self.event_time_sum + growth * (count * (count + 1) // 2)
-        times = _add_scaled(state.times, self.times, count)
+        times = extrapolate(state.times, self.times, count)
         return _State(
             times,
             state.causes,
-            _add_scaled(state.stalls, self.stalls, count),
+            extrapolate(state.stalls, self.stalls, count),
             state.event_time_sum + moments,
             sum(times),
         )
 
 
-def _subtract(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple([x - y for x, y in zip(a, b, strict=True)])
+def change_between(before: Sequence[int], after: Sequence[int]) -> tuple[int, ...]:
+    """Return the change of a state; an empty tuple if entries were added."""
+    if len(before) != len(after):
+        return ()
+    return tuple([y - x for x, y in zip(before, after, strict=True)])
 
 
-def _add_scaled(a: tuple[int, ...], b: tuple[int, ...], count: int) -> tuple[int, ...]:
-    return tuple([x + count * y for x, y in zip(a, b, strict=True)])
+def extrapolate(
+    state: Sequence[int], change: Sequence[int], count: int
+) -> tuple[int, ...]:
+    """Return a state after `count` more times the same change."""
+    return tuple([x + count * y for x, y in zip(state, change, strict=True)])
 
 
 def repeat(model: EventModel, body: Callable[[], None], count: int) -> None:

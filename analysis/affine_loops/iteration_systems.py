@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from tlf.analysis.affine_loops.access_boxes import BoxAccess
-from tlf.analysis.affine_loops.affine_sums import affine_sum_of, value_of_symbol
 from tlf.analysis.affine_loops.integer_solver import (
     UNBOUNDED,
     Constraint,
@@ -16,6 +15,7 @@ from tlf.analysis.affine_loops.integer_solver import (
     find_solution,
 )
 from tlf.dialects import tile
+from tlf.support.affine.affine_values import affine_sum_of, value_of_symbol
 from tlf.support.affine.index_access import AffineSum
 
 

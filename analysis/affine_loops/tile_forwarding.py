@@ -19,7 +19,6 @@ from tlf.analysis.affine_loops.access_boxes import (
     read_access_of,
     write_access_of,
 )
-from tlf.analysis.affine_loops.affine_sums import materialize_index
 from tlf.analysis.affine_loops.dependence_distance import NestPair
 from tlf.analysis.affine_loops.iteration_systems import (
     IterationSystem,
@@ -29,6 +28,7 @@ from tlf.analysis.affine_loops.iteration_systems import (
 from tlf.dialects import tile
 from tlf.dialects.located_rewriting import replace_op
 from tlf.dialects.types import scalar_value, tensor_type
+from tlf.support.affine.affine_values import materialize_index
 from tlf.support.affine.index_access import AffineSum
 
 

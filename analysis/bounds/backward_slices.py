@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import SSAValue
 
-from tlf.analysis.bounds.dataflow import itemsize_of
 from tlf.analysis.bounds.op_work import EngineWork, OpWork
 from tlf.analysis.bounds.operand_reads import OperandReads
 from tlf.analysis.bounds.strided_runs import RunBox, run_box_size
 from tlf.dialects.interfaces import ReferenceInterface
+from tlf.dialects.types import itemsize_of
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import prod
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import TensorType
@@ -12,7 +11,6 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from tlf.dialects.graph import GroupOp, YieldOp
 from tlf.dialects.interfaces import ConstantInterface, ReferenceInterface, ViewInterface
-from tlf.dialects.types import dtype_of, tensor_type
 
 
 @dataclass
@@ -95,13 +93,3 @@ class DataflowGraph:
 def is_tensor(value: SSAValue) -> bool:
     """Return `True` if a value is a tensor."""
     return isinstance(value.type, TensorType)
-
-
-def element_count_of(value: SSAValue) -> int:
-    """Return the number of elements of a tensor."""
-    return prod(tensor_type(value).get_shape())
-
-
-def itemsize_of(value: SSAValue) -> int:
-    """Return the bytes per element of a tensor."""
-    return dtype_of(tensor_type(value).element_type).itemsize

@@ -8,7 +8,6 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from tlf.analysis.bounds.dataflow import itemsize_of
 from tlf.analysis.bounds.op_dependence import is_read_in_every_step
 from tlf.analysis.bounds.op_work import NO_WORK, EngineWork, OpWork
 from tlf.analysis.bounds.operand_reads import OperandReads, shape_of
@@ -35,6 +34,7 @@ from tlf.dialects.interfaces import (
     TilingInterface,
     ViewInterface,
 )
+from tlf.dialects.types import itemsize_of
 from tlf.support.affine.index_access import Accesses, IndexAccess
 
 

@@ -16,7 +16,7 @@ from xdsl.dialects import func
 from xdsl.ir import SSAValue
 
 from tlf.analysis.bounds.busy_time import ChipRates
-from tlf.analysis.bounds.dataflow import DataflowGraph, element_count_of, itemsize_of
+from tlf.analysis.bounds.dataflow import DataflowGraph
 from tlf.analysis.bounds.extra_traffic import ExtraTraffic
 from tlf.analysis.bounds.head_tail_latency import (
     NO_LATENCY,
@@ -34,6 +34,7 @@ from tlf.analysis.bounds.vector_steps import VectorSteps
 from tlf.analysis.work.engine_throughput import Engines, min_balanced_cycles
 from tlf.dialects.graph import GroupOp
 from tlf.dialects.target import TargetSpec
+from tlf.dialects.types import element_count_of, itemsize_of
 
 
 @dataclass(frozen=True)

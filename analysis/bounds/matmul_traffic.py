@@ -15,7 +15,7 @@ from math import isqrt, prod
 from xdsl.ir import SSAValue
 
 from tlf.analysis.bounds.array_passes import ContractionDims
-from tlf.analysis.bounds.dataflow import DataflowGraph, element_count_of, itemsize_of
+from tlf.analysis.bounds.dataflow import DataflowGraph
 from tlf.analysis.bounds.extra_traffic import ExtraTraffic
 from tlf.dialects.interfaces import (
     ContractionInterface,
@@ -23,6 +23,7 @@ from tlf.dialects.interfaces import (
     MovementInterface,
     TilingInterface,
 )
+from tlf.dialects.types import element_count_of, itemsize_of
 from tlf.support.affine.index_access import Accesses
 
 

@@ -13,7 +13,6 @@ from xdsl.ir import SSAValue
 
 from tlf.analysis.bounds.access_footprint import is_in_bounds
 from tlf.analysis.bounds.array_passes import ContractionDims
-from tlf.analysis.bounds.dataflow import element_count_of
 from tlf.analysis.bounds.operand_reads import needed_iterations_of, shape_of
 from tlf.analysis.bounds.product_work import ProductWork, product_work_in
 from tlf.analysis.bounds.strided_runs import RunBox, run_box_size, whole_run_box
@@ -26,6 +25,7 @@ from tlf.dialects.interfaces import (
     ElementwiseInterface,
     ReferenceInterface,
 )
+from tlf.dialects.types import element_count_of
 
 
 @dataclass(frozen=True)

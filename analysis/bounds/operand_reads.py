@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import SSAValue
 
-from tlf.analysis.bounds.dataflow import DataflowGraph, element_count_of, is_tensor
+from tlf.analysis.bounds.dataflow import DataflowGraph, is_tensor
 from tlf.analysis.bounds.reload_barriers import EXACT_ACCESS_OPS
 from tlf.analysis.bounds.strided_runs import (
     SINGLE,
@@ -29,7 +29,7 @@ from tlf.dialects.interfaces import (
     TilingInterface,
     ViewInterface,
 )
-from tlf.dialects.types import tensor_type
+from tlf.dialects.types import element_count_of, tensor_type
 from tlf.support.affine.index_access import Accesses
 
 

@@ -11,12 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from xdsl.ir import SSAValue
 
-from tlf.analysis.bounds.dataflow import (
-    DataflowGraph,
-    element_count_of,
-    is_tensor,
-    itemsize_of,
-)
+from tlf.analysis.bounds.dataflow import DataflowGraph, is_tensor
 from tlf.analysis.bounds.matmul_traffic import is_element_preserving
 from tlf.analysis.bounds.op_dependence import Relation
 from tlf.analysis.bounds.op_work import OpWork
@@ -28,6 +23,7 @@ from tlf.dialects.interfaces import (
     ReferenceInterface,
     TilingInterface,
 )
+from tlf.dialects.types import element_count_of, itemsize_of
 
 FloatArray: TypeAlias = NDArray[np.float64]
 

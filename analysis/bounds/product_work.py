@@ -9,7 +9,7 @@ from math import prod
 from xdsl.ir import Operation, SSAValue
 
 from tlf.analysis.bounds.array_passes import ContractionSteps
-from tlf.analysis.bounds.dataflow import DataflowGraph, element_count_of
+from tlf.analysis.bounds.dataflow import DataflowGraph
 from tlf.analysis.bounds.tensor_demand import TensorDemand
 from tlf.analysis.work.engine_throughput import Engines
 from tlf.analysis.work.flops_and_bytes import (
@@ -22,6 +22,7 @@ from tlf.dialects.interfaces import (
     ElementwiseInterface,
     IteratorType,
 )
+from tlf.dialects.types import element_count_of
 
 
 @dataclass(frozen=True)

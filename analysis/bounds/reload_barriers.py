@@ -18,7 +18,7 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from tlf.analysis.bounds.dataflow import DataflowGraph, element_count_of, itemsize_of
+from tlf.analysis.bounds.dataflow import DataflowGraph
 from tlf.analysis.bounds.extra_traffic import ExtraTraffic
 from tlf.dialects.graph.tensor_types import shape_of
 from tlf.dialects.interfaces import (
@@ -29,6 +29,7 @@ from tlf.dialects.interfaces import (
     ReferenceInterface,
     TilingInterface,
 )
+from tlf.dialects.types import element_count_of, itemsize_of
 from tlf.support.affine.index_access import Accesses, IndexAccess
 
 EXACT_ACCESS_OPS = (AccumulatingInterface, ElementwiseInterface, MovementInterface)

@@ -16,12 +16,7 @@ from tlf.analysis.bounds.access_footprint import (
     is_in_bounds,
     min_bursts,
 )
-from tlf.analysis.bounds.dataflow import (
-    DataflowGraph,
-    element_count_of,
-    is_tensor,
-    itemsize_of,
-)
+from tlf.analysis.bounds.dataflow import DataflowGraph, is_tensor
 from tlf.analysis.bounds.reading_iterations import min_used_taps
 from tlf.dialects.concat_like_interface import ConcatLikeInterface
 from tlf.dialects.interfaces import (
@@ -33,7 +28,7 @@ from tlf.dialects.interfaces import (
     TilingInterface,
     ViewInterface,
 )
-from tlf.dialects.types import tensor_type
+from tlf.dialects.types import element_count_of, itemsize_of, tensor_type
 from tlf.support.affine.index_access import Accesses
 
 

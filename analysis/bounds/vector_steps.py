@@ -10,7 +10,7 @@ from xdsl.dialects import arith
 from xdsl.ir import Block, Operation, SSAValue
 
 from tlf.analysis.bounds.access_footprint import access_footprint_of, footprint_size
-from tlf.analysis.bounds.dataflow import DataflowGraph, element_count_of
+from tlf.analysis.bounds.dataflow import DataflowGraph
 from tlf.analysis.bounds.tensor_demand import TensorDemand
 from tlf.analysis.work.flops_and_bytes import decomposed_operations_of
 from tlf.analysis.work.vector_step_costs import is_multi_step, scalar_steps
@@ -26,7 +26,7 @@ from tlf.dialects.interfaces import (
     TilingInterface,
 )
 from tlf.dialects.target import TargetSpec
-from tlf.dialects.types import tensor_type
+from tlf.dialects.types import element_count_of, tensor_type
 
 CONVERSIONS = (
     *(arith.ExtFOp, arith.TruncFOp, arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp),

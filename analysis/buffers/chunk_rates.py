@@ -9,7 +9,7 @@ from xdsl.dialects import scf
 from xdsl.ir import Block, Operation
 
 from tlf.analysis.buffers.dma_chunks import consume_period_of, produce_period_of
-from tlf.analysis.buffers.index_enumeration import enumerate_index, induction_values_of
+from tlf.analysis.buffers.index_enumeration import enumerate_index
 from tlf.analysis.buffers.normalized_loops import LoopRange, loop_ranges_of
 from tlf.dialects import mem
 from tlf.dialects.mem import Index
@@ -92,10 +92,10 @@ def chunks_of_move(
     start of the chunk of each iteration, on the side with these offsets; None if
     several axes advance or the starts are unknown.
     """
-    if move.parent is not loop.body.block or not (values := induction_values_of(loop)):
+    (counter,) = loop_ranges_of(loop)
+    if move.parent is not loop.body.block or not counter.values:
         return None
-    variable = loop.body.block.args[0]
-    columns = [enumerate_index(each, variable, values) for each in offsets]
+    columns = [_offsets_per_iteration(each, counter) for each in offsets]
     varying_axes = [
         axis for axis, each in enumerate(columns) if each is None or len(set(each)) > 1
     ]
@@ -109,9 +109,9 @@ def _offsets_per_iteration(offset: Index, counter: LoopRange) -> list[int] | Non
     Return the value of an offset in each iteration; None if it depends on anything
     else.
     """
-    if counter.constant_bounds is None:
+    if (values := counter.values) is None:
         return None
-    return enumerate_index(offset, counter.variable, range(*counter.constant_bounds))
+    return enumerate_index(offset, counter.variable, values)
 
 
 def _loops_up_to(op: Operation, around: Operation) -> list[LoopRange]:

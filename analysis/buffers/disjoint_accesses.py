@@ -13,7 +13,8 @@ from tlf.analysis.buffers.box_disjointness import (
     MAX_ITERATIONS,
     is_disjoint_across_iterations,
 )
-from tlf.analysis.buffers.index_enumeration import enumerate_index, induction_values_of
+from tlf.analysis.buffers.index_enumeration import enumerate_index
+from tlf.analysis.buffers.normalized_loops import loop_ranges_of
 from tlf.dialects import mem
 from tlf.dialects.mem import Index
 
@@ -27,12 +28,10 @@ def count_disjoint_boxes(
     """
     if isinstance(buffer.owner, Operation) and loop.is_ancestor(buffer.owner):
         return None
-    if (values := induction_values_of(loop)) is None or not 1 < len(
-        values
-    ) <= MAX_ITERATIONS:
+    (counter,) = loop_ranges_of(loop)
+    if (values := counter.values) is None or not 1 < len(values) <= MAX_ITERATIONS:
         return None
-    variable = loop.body.block.args[0]
-    columns = [enumerate_index(offset, variable, values) for offset in offsets]
+    columns = [enumerate_index(offset, counter.variable, values) for offset in offsets]
     return len(values) if is_disjoint_across_iterations(columns, box) else None
 
 

@@ -7,17 +7,12 @@ from typing import TypeAlias
 
 from xdsl.dialects import affine, arith
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.ir.affine import (
-    AffineBinaryOpExpr,
-    AffineBinaryOpKind,
-    AffineConstantExpr,
-    AffineDimExpr,
-    AffineExpr,
-    AffineSymExpr,
-)
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind
 
-from tlf.analysis.buffers.normalized_loops import constant_value_of, loop_ranges_of
+from tlf.analysis.buffers.normalized_loops import loop_range_of
 from tlf.dialects.mem import Index
+from tlf.support.affine.affine_expressions import evaluate_expression
+from tlf.support.affine.affine_values import constant_value_of
 
 Congruence: TypeAlias = tuple[int, int]
 """Modulus and remainder of a value; (0, n) for the constant n."""
@@ -35,7 +30,7 @@ def congruence_of(value: Index) -> Congruence:
     if (constant := constant_value_of(value)) is not None:
         return 0, constant
     if isinstance(owner := value.owner, Block):
-        return _congruence_of_variable(value, owner)
+        return _congruence_of_variable(value)
     return _congruence_of_op(owner)
 
 
@@ -57,24 +52,18 @@ def _canonicalize(modulus: int, rest: int) -> Congruence:
     return modulus, rest % modulus if modulus else rest
 
 
-def _congruence_of_variable(value: SSAValue, block: Block) -> Congruence:
-    loop = block.parent_op()
-    for loop_range in loop_ranges_of(loop) if loop else ():
-        if loop_range.variable is value:
-            modulus, first = congruence_of(loop_range.lower)
-            if loop_range.trips == 1:
-                return modulus, first
-            return _canonicalize(
-                gcd(modulus, constant_value_of(loop_range.step) or 1), first
-            )
-    return NO_CONGRUENCE
+def _congruence_of_variable(value: SSAValue) -> Congruence:
+    if (loop := loop_range_of(value)) is None:
+        return NO_CONGRUENCE
+    modulus, first = congruence_of(loop.lower)
+    if loop.trips == 1:
+        return modulus, first
+    return _canonicalize(gcd(modulus, constant_value_of(loop.step) or 1), first)
 
 
 def _congruence_of_op(op: Operation) -> Congruence:
     if isinstance(op, affine.ApplyOp):
-        return _congruence_of_expression(
-            op.map.data.results[0], op, op.map.data.num_dims
-        )
+        return _congruence_of_apply(op)
     if len(op.operands) != 2:
         return NO_CONGRUENCE
     left, right = (congruence_of(each) for each in op.operands)
@@ -99,28 +88,21 @@ def _take_remainder(left: Congruence, right: Congruence) -> Congruence:
     )
 
 
-def _congruence_of_expression(
-    expression: AffineExpr, op: affine.ApplyOp, dims: int
-) -> Congruence:
-    match expression:
-        case AffineConstantExpr():
-            return 0, expression.value
-        case AffineDimExpr():
-            return congruence_of(op.mapOperands[expression.position])
-        case AffineSymExpr():
-            return congruence_of(op.mapOperands[dims + expression.position])
-        case AffineBinaryOpExpr():
-            left = _congruence_of_expression(expression.lhs, op, dims)
-            right = _congruence_of_expression(expression.rhs, op, dims)
-            return _combine_congruences(expression.kind, left, right)
-        case _:
-            return NO_CONGRUENCE
+def _congruence_of_apply(op: affine.ApplyOp) -> Congruence:
+    map_, operands = op.map.data, [congruence_of(each) for each in op.mapOperands]
+    return evaluate_expression(
+        map_.results[0],
+        operands[: map_.num_dims],
+        operands[map_.num_dims :],
+        congruence_of,
+        _combine_congruences,
+    )
 
 
 def _combine_congruences(
-    kind: AffineBinaryOpKind, left: Congruence, right: Congruence
+    expression: AffineBinaryOpExpr, left: Congruence, right: Congruence
 ) -> Congruence:
-    match kind:
+    match expression.kind:
         case AffineBinaryOpKind.Add:
             return add_congruences(left, right)
         case AffineBinaryOpKind.Mul:

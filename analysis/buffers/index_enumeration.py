@@ -4,24 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import affine, arith, scf
+from xdsl.dialects import affine, arith
 from xdsl.ir import Block, Operation, SSAValue
 
-from tlf.analysis.buffers.normalized_loops import constant_value_of
 from tlf.dialects.mem import Index
-
-
-def induction_values_of(loop: scf.ForOp) -> range | None:
-    """
-    Return the values of the induction variable of a loop; None if its bounds or step
-    are not constant.
-    """
-    first, end, step = (
-        constant_value_of(each) for each in (loop.lb, loop.ub, loop.step)
-    )
-    if first is None or end is None or not step:
-        return None
-    return range(first, end, step)
+from tlf.support.affine.affine_values import constant_value_of
 
 
 def enumerate_index(value: Index, counter: SSAValue, counts: range) -> list[int] | None:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from xdsl.dialects import scf
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Operation, Region, SSAValue
 
 from tlf.analysis.buffers.memory_effects import VIEW_OPS
 from tlf.dialects import mem
@@ -65,26 +65,13 @@ class MemLiveness:
         the whole loop.
         """
         block = buffer.owner.parent if isinstance(buffer.owner, Operation) else None
-        ranges = [
-            self.step_ranges[_ancestor_in_block(op, block)]
-            for op in users_of_buffer(buffer)
-        ]
-        if not ranges:
+        users = list(users_of_buffer(buffer))
+        if block is not None:
+            users = [block.find_ancestor_op_in_block(op) or op for op in users]
+        if not users:
             return None
+        ranges = [self.step_ranges[op] for op in users]
         return min(low for low, _ in ranges), max(high for _, high in ranges)
-
-
-def _ancestor_in_block(op: Operation, block: Block | None) -> Operation:
-    """
-    Return the ancestor of an operation in a block, or the operation itself if there is
-    none.
-    """
-    current: Operation | None = op
-    while current is not None:
-        if current.parent is block:
-            return current
-        current = current.parent_op()
-    return op
 
 
 def users_of_buffer(buffer: SSAValue) -> Iterator[Operation]:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import cast
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from tlf.analysis.buffers.subview_disjointness import (
     BufferRegion,
     has_disjoint_sections,
 )
 from tlf.dialects import mem
+from tlf.dialects.types import memref_type
 
 VIEW_OPS = (
     mem.CollapseOp,
@@ -75,7 +75,7 @@ def _region_of_subview(op: memref.SubviewOp) -> BufferRegion:
 
 def layout_of(buffer: SSAValue) -> tuple[Sequence[int], Sequence[int]] | None:
     """Return the shape and the strides of a buffer; None if they are not static."""
-    type_ = cast("MemRefType[Attribute]", buffer.type)
+    type_ = memref_type(buffer)
     strides = type_.get_strides()
     if strides is None or not type_.has_static_shape():
         return None

@@ -9,13 +9,13 @@ from typing import TypeAlias, cast
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, scf
-from xdsl.dialects.affine import ApplyOp
-from xdsl.dialects.builtin import AffineMapAttr, IndexType, IntegerAttr
-from xdsl.ir import Block, Operation, SSAValue
-from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.dialects.builtin import IndexType, IntegerAttr
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects.located_rewriting import replace_op
+from tlf.support.affine.affine_values import constant_value_of, insert_apply
 from tlf.support.affine.mixed_offsets import IntArray
 
 STAGES = "stages"
@@ -40,20 +40,15 @@ class LoopRange:
         return lower, upper, step
 
     @property
+    def values(self) -> range | None:
+        """Values of the induction variable, if bounds and step are constant."""
+        bounds = self.constant_bounds
+        return None if bounds is None else range(*bounds)
+
+    @property
     def trips(self) -> int | None:
         """Trip count, if it is known."""
-        if (bounds := self.constant_bounds) is None:
-            return None
-        lower, upper, step = bounds
-        return len(range(lower, upper, step))
-
-
-def constant_value_of(value: SSAValue) -> int | None:
-    """Return the integer of an `arith.constant`; None for other values."""
-    owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return owner.value.value.data
-    return None
+        return None if self.values is None else len(self.values)
 
 
 def loop_ranges_of(op: Operation) -> list[LoopRange]:
@@ -69,18 +64,17 @@ def loop_ranges_of(op: Operation) -> list[LoopRange]:
             return []
 
 
+def loop_range_of(value: SSAValue) -> LoopRange | None:
+    """Return the loop of an induction variable; None for other values."""
+    loop = value.block.parent_op() if isinstance(value, BlockArgument) else None
+    nest = [] if loop is None else loop_ranges_of(loop)
+    return next((each for each in nest if each.variable is value), None)
+
+
 def _loop_order(op: scf.ParallelOp, rank: int) -> Sequence[int]:
     """Return the loop indices of a parallel nest, outermost first."""
     order = cast(IntArray | None, op.attributes.get("order"))
     return range(rank) if order is None else order.get_values()
-
-
-def insert_apply(
-    builder: Builder, expression: AffineExpr, operands: Sequence[SSAValue]
-) -> SSAValue:
-    """Insert an `affine.apply` of an expression and return its result."""
-    map_ = AffineMapAttr(AffineMap(len(operands), 0, (expression,)))
-    return builder.insert(ApplyOp(operands, map_)).result
 
 
 Nest: TypeAlias = scf.ParallelOp | scf.ForOp
@@ -134,9 +128,9 @@ def normalize_nest(nest: Sequence[Nest]) -> scf.ForOp:
         body = _inline_inner_body(body, inner)
     ranges = [loop_range for loop in nest for loop_range in loop_ranges_of(loop)]
     before = Builder(InsertPoint.before(op))
-    zero, one = (_insert_constant(before, constant) for constant in (0, 1))
+    zero, one = (index_constant(before, constant) for constant in (0, 1))
     if (trips := trips_of(nest)) is not None:
-        count = _insert_constant(before, trips)
+        count = index_constant(before, trips)
     else:
         count = _insert_trip_count(before, ranges[0])
     return _build_loop(op, body, ranges, (zero, count, one))
@@ -188,7 +182,8 @@ def _inline_inner_body(body: Block, inner: Nest) -> Block:
     return inner.body.block
 
 
-def _insert_constant(builder: Builder, number: int) -> SSAValue:
+def index_constant(builder: Builder, number: int) -> SSAValue:
+    """Build a constant of type `index`."""
     return builder.insert(arith.ConstantOp(IntegerAttr(number, IndexType()))).result
 
 

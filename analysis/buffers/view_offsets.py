@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import AffineMapAttr, MemRefType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import AffineMapAttr
+from xdsl.ir import SSAValue
 
 from tlf.analysis.buffers.memory_effects import layout_of, root_of
 from tlf.analysis.buffers.strided_views import has_unique_stride, stride_steps_between
 from tlf.dialects import mem
+from tlf.dialects.types import memref_type
 
 
 def offset_along(one: SSAValue, other: SSAValue, axis: int) -> int | None:
@@ -58,7 +58,7 @@ def _view_layout_of(buffer: SSAValue) -> _ViewLayout | None:
     Return the offset, shape and strides of a view in its buffer; None if they are not
     constant or the view wraps.
     """
-    type_ = cast("MemRefType[Attribute]", buffer.type)
+    type_ = memref_type(buffer)
     layout = layout_of(buffer)
     if isinstance(type_.layout, AffineMapAttr) or layout is None:
         return None

@@ -25,7 +25,7 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.padding_interface import padded_extents
 from tlf.dialects.slice_views import is_unit_stride_slice
-from tlf.dialects.types import dtype_of, is_16_bit_float, tensor_type
+from tlf.dialects.types import is_16_bit_float, itemsize_of, tensor_type
 from tlf.support.affine.index_access import Accesses, intern_accesses
 
 NO_INSTRUCTION_OPS = ConstantInterface | ViewInterface | ConcatLikeInterface
@@ -121,7 +121,7 @@ class OpFacts:
     @cached_property
     def itemsize(self) -> int:
         """Bytes per element of the first result."""
-        return dtype_of(tensor_type(self._op.results[0]).element_type).itemsize
+        return itemsize_of(self._op.results[0])
 
     @cached_property
     def needs_no_instruction(self) -> bool:

@@ -24,6 +24,15 @@ def is_moved_by(box: Box, loops: Collection[TileLoop]) -> bool:
     return False
 
 
+def innermost_moving_depth(box: Box, loops: Sequence[TileLoop]) -> int:
+    """
+    Return the depth of the innermost loop that moves a box; 0 if no loop does. `loops`
+    are given outermost first.
+    """
+    depths = (n for n, loop in enumerate(loops, 1) if is_moved_by(box, (loop,)))
+    return max(depths, default=0)
+
+
 def cover_iterations(box: Box, loops: Collection[TileLoop]) -> Box:
     """Return the box that covers `box` in every iteration of the given loops."""
     if not loops or not is_moved_by(box, loops):

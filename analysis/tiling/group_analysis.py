@@ -46,6 +46,10 @@ smaller tiles, is selected.
 """
 
 
+UNTILEABLE = "no tile of one is computed from a tile of the other"
+"""Reason why no tiles of two operations run in one group."""
+
+
 def tile_rules_of(target: TargetSpec, level: str) -> TileRules:
     """Return the constraints on tiles in a memory level of the target."""
     spec = target.levels.get(level)
@@ -406,7 +410,7 @@ def group_objection(
     if not members.results:
         return "its results are not used"
     if (tiling := min_tiling_of(members, level, target)) is None:
-        return "no tile of one is computed from a tile of the other"
+        return UNTILEABLE
     if can_fit(tiling, level, target):
         return None
     needed, limit = _required_bytes(tiling, level), target.tiling.max_elements

@@ -11,7 +11,7 @@ from tlf.analysis.buffers.producer_slices import (
     producer_slice_of_all,
 )
 from tlf.dialects.interfaces import TilingInterface
-from tlf.dialects.types import tensor_type
+from tlf.dialects.types import element_count_of
 
 
 def results_of(operations: Sequence[Operation]) -> list[SSAValue]:
@@ -41,7 +41,7 @@ def find_leading_result(
     last, *remaining = results
     producers, leading = producer_slice_of(last, set(operations)), None
     for each in remaining:
-        if each.owner not in producers and _element_count(each) > _element_count(
+        if each.owner not in producers and element_count_of(each) > element_count_of(
             leading or last
         ):
             leading = each
@@ -62,7 +62,3 @@ def move_producers_last(
     shared = producer_slice_of_all(other_values, inside)
     first = [op for op in operations if op in shared]
     return [*first, *(op for op in operations if op not in shared)]
-
-
-def _element_count(value: SSAValue) -> int:
-    return tensor_type(value).element_count()

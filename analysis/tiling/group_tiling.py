@@ -23,7 +23,7 @@ from tlf.dialects.interfaces import (
     TilingInterface,
 )
 from tlf.dialects.padding_interface import clip_to_extents, is_implicitly_padded
-from tlf.dialects.types import dtype_of, tensor_type
+from tlf.dialects.types import itemsize_of, tensor_type
 from tlf.support.affine.index_access import (
     AffineSum,
     Box,
@@ -347,10 +347,7 @@ class GroupTiling:
 
     def _sum_bytes(self, tiles: Iterator[Tile]) -> int:
         alignment = self.rules.alignment
-        sizes = (
-            elements_of_box(box) * dtype_of(tensor_type(value).element_type).itemsize
-            for value, box in tiles
-        )
+        sizes = (elements_of_box(box) * itemsize_of(value) for value, box in tiles)
         return sum(ceil(size / alignment) * alignment for size in sizes)
 
     def max_tile_elements(self) -> int:

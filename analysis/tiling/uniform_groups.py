@@ -11,7 +11,7 @@ from tlf.analysis.operations.op_kinds import OpKinds
 from tlf.analysis.tiling.group_tiling import TEMPORARY_BYTES
 from tlf.dialects.interfaces import ElementwiseInterface, TilingInterface
 from tlf.dialects.target import Level
-from tlf.dialects.types import dtype_of, tensor_type
+from tlf.dialects.types import itemsize_of, tensor_type
 from tlf.support.affine.index_access import IndexAccess, identity_accesses
 from tlf.support.allocation import align
 
@@ -81,7 +81,7 @@ class UniformGroups:
         )
 
     def _bytes_of_element(self, value: SSAValue) -> int:
-        return align(_itemsize_of(value), self.level.alignment)
+        return align(itemsize_of(value), self.level.alignment)
 
     def _footprint_of(self, op: TilingInterface) -> ElementFootprint | None:
         kind = self.kinds.of(op)
@@ -108,7 +108,7 @@ def _element_footprint_of(op: TilingInterface) -> ElementFootprint | None:
         if tensor_type(operand).get_shape() == shape and accesses != own:
             return None
     temporaries = (op.count_scalar_operations() - 1) * TEMPORARY_BYTES
-    return ElementFootprint(shape, _itemsize_of(result), max(temporaries, 0))
+    return ElementFootprint(shape, itemsize_of(result), max(temporaries, 0))
 
 
 def _is_broadcast(accesses: Sequence[IndexAccess], rank: int) -> bool:
@@ -121,7 +121,3 @@ def _is_broadcast(accesses: Sequence[IndexAccess], rank: int) -> bool:
         access in (IndexAccess(), IndexAccess.of(first + axis))
         for axis, access in enumerate(accesses)
     )
-
-
-def _itemsize_of(value: SSAValue) -> int:
-    return dtype_of(tensor_type(value).element_type).itemsize

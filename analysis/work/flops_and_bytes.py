@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from math import prod
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import TensorType
@@ -23,7 +22,7 @@ from tlf.dialects.interfaces import (
     ViewInterface,
 )
 from tlf.dialects.slice_views import is_stored_slice
-from tlf.dialects.types import dtype_of, tensor_type
+from tlf.dialects.types import byte_count, tensor_type
 
 
 @dataclass(frozen=True)
@@ -53,8 +52,7 @@ class Work:
 def size_in_bytes(values: Iterable[SSAValue]) -> int:
     """Return the total bytes of tensors, each counted once."""
     return sum(
-        prod(tensor_type(value).get_shape())
-        * dtype_of(tensor_type(value).element_type).itemsize
+        byte_count(tensor_type(value))
         for value in dict.fromkeys(values)
         if isinstance(value.type, TensorType)
     )

@@ -113,7 +113,7 @@ def _decompose_and_compile(
     try:
         return _trace_and_compile(source, inputs, settings, decompositions())
     except TracingFailed as error:
-        LOG.debug("taken apart by core decompositions alone: %s", error)
+        LOG.debug("decomposed by core decompositions only: %s", error)
     return _trace_and_compile(source, inputs, settings, core_decompositions())
 
 

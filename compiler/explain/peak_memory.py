@@ -12,10 +12,10 @@ from xdsl.ir import Operation, SSAValue
 from tlf.analysis.tiling.group_tiling import GroupTiling, TileLoop
 from tlf.compiler.explain.cost_estimates import GroupEstimate
 from tlf.dialects.interfaces import AccumulatingInterface
-from tlf.dialects.types import byte_count, dtype_of, tensor_type
-from tlf.planner.cost.npu.tile_footprint import FootprintBuffer
+from tlf.dialects.types import byte_count, itemsize_of, tensor_type
+from tlf.planner.cost.npu.tile_footprint import BufferRow
 from tlf.support.affine.index_access import Box
-from tlf.support.allocation import Budget, max_live_bytes, pack
+from tlf.support.allocation import Budget, Buffer, pack
 
 MAX_VISITS = 20_000
 """Maximum number of search nodes in the allocation of the buffers of a group."""
@@ -66,17 +66,19 @@ def peak_of(price: GroupEstimate, weights: Collection[SSAValue], held: int = 0) 
     Return the peak of a group. `weights` are among its inputs; `held` bytes are
     resident around the group without being used by it.
     """
-    footprint_buffers = price.predicted.footprint.buffers
+    footprint = price.predicted.footprint
     resident_inputs = sum(
         byte_count(tensor_type(each)) for each in price.residency.resident
     )
-    buffers = [entry.buffer for entry in footprint_buffers]
-    live, resident_bytes = max_live_bytes(buffers), held + resident_inputs
+    buffers = [
+        Buffer.live_during(row.size, row.start, row.end, 1) for row in footprint.rows
+    ]
+    live, resident_bytes = footprint.peak_bytes, held + resident_inputs
     height = pack(buffers, Budget(MAX_VISITS)).peak if buffers else 0
     uses = dict.fromkeys(Use, 0)
     uses[Use.KEPT] = resident_bytes
-    for entry in _live_at_peak(footprint_buffers):
-        for use, size in _split_by_use(entry, price, weights):
+    for row in _live_at_peak(footprint.rows):
+        for use, size in _split_by_use(row, price, weights):
             uses[use] += size
     capacity = price.level.capacity
     return Peak(
@@ -84,22 +86,18 @@ def peak_of(price: GroupEstimate, weights: Collection[SSAValue], held: int = 0) 
     )
 
 
-def _live_at_peak(parts: Collection[FootprintBuffer]) -> list[FootprintBuffer]:
+def _live_at_peak(rows: Collection[BufferRow]) -> list[BufferRow]:
     """Return the buffers that are live at the first step of peak use."""
-    steps = sorted({span.start for part in parts for span in part.buffer.spans})
-    live = [[part for part in parts if _is_live(part, step)] for step in steps]
-    return max(live, key=lambda each: sum(p.buffer.size for p in each)) if live else []
-
-
-def _is_live(part: FootprintBuffer, step: int) -> bool:
-    return any(span.start <= step < span.end for span in part.buffer.spans)
+    steps = sorted({row.start for row in rows})
+    live = [[row for row in rows if row.start <= step < row.end] for step in steps]
+    return max(live, key=lambda each: sum(row.size for row in each)) if live else []
 
 
 def _split_by_use(
-    part: FootprintBuffer, price: GroupEstimate, weights: Collection[SSAValue]
+    part: BufferRow, price: GroupEstimate, weights: Collection[SSAValue]
 ) -> Iterator[tuple[Use, int]]:
     """Yield the uses of a buffer, with their bytes."""
-    value, size = part.value, part.buffer.size - part.ahead
+    value, size = part.value, part.size - part.ahead
     yield Use.DOUBLE_BUFFERS, part.ahead
     if value in price.residency.retained:
         yield Use.KEPT, size
@@ -110,7 +108,7 @@ def _split_by_use(
 
 
 def _main_use(
-    part: FootprintBuffer, price: GroupEstimate, weights: Collection[SSAValue]
+    part: BufferRow, price: GroupEstimate, weights: Collection[SSAValue]
 ) -> Use:
     value = part.value
     if value in weights:
@@ -139,9 +137,9 @@ def _is_live_across(value: SSAValue, price: GroupEstimate) -> bool:
     return not between <= touched
 
 
-def _halo_bytes(part: FootprintBuffer, tiling: GroupTiling) -> int:
+def _halo_bytes(part: BufferRow, tiling: GroupTiling) -> int:
     """Return the bytes of a tile that it shares with the next tile."""
-    item = dtype_of(tensor_type(part.value).element_type).itemsize
+    item = itemsize_of(part.value)
     elements = prod(interval.size for interval in part.box)
     return item * (elements - prod(_new_extents(part.box, tiling)))
 

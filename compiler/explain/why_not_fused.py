@@ -13,6 +13,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from tlf.analysis.tiling.group_analysis import UNTILEABLE
 from tlf.compiler.explain.fusion_query import FusionQuery, cost_of, match_steps
 from tlf.compiler.explain.partition_choices import Choice, Cost, operations_in
 from tlf.dialects import graph
@@ -209,8 +210,7 @@ def _explain_infeasible(trial: FusionQuery, best: Cost) -> Verdict:
     part = trial.restrict_to(group)
     min_bytes, capacity = trial.costs.min_bytes(group), trial.level.capacity
     if min_bytes is None:
-        reason = "no tile of one is computed from a tile of the other"
-        return Verdict(Binding.LEGALITY, reason, best)
+        return Verdict(Binding.LEGALITY, UNTILEABLE, best)
     if min_bytes > capacity:
         reason = (
             f"the smallest tiles of their group take {min_bytes:,} bytes of "

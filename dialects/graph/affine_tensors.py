@@ -34,7 +34,7 @@ from tlf.dialects.graph.tensor_types import (
 from tlf.dialects.interfaces import MovementInterface
 from tlf.dialects.slice_views import reshaped_strides
 from tlf.dialects.types import broadcast_shape
-from tlf.support.affine.index_access import Accesses, IndexAccess
+from tlf.support.affine.index_access import Accesses, IndexAccess, identity_accesses
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,8 @@ class AffineTensor:
     @property
     def value_range(self) -> tuple[int, int]:
         """Least and greatest element."""
-        pairs = zip(self.coefficients, self.shape, strict=True)
-        ends = [factor * (extent - 1) for factor, extent in pairs]
-        least, most = (sum(pick(end, 0) for end in ends) for pick in (min, max))
-        return self.start + least, self.start + most
+        access = self.compose_access(identity_accesses(len(self.shape)))
+        return access.bounds(self.shape)
 
     @property
     def uniform_value(self) -> int | None:

@@ -28,7 +28,7 @@ from tlf.dialects.graph.elementwise import (
     SubOp,
 )
 from tlf.dialects.graph.logic import AndOp, NotOp, OrOp
-from tlf.dialects.graph.reduction import ReduceKind, neutral_element_of
+from tlf.dialects.graph.reduction import ReduceKind, least_value_of, neutral_element_of
 from tlf.dialects.interfaces import Scalar
 from tlf.dialects.types import is_float
 
@@ -53,16 +53,12 @@ def typed_constant(
     return find_constant
 
 
-def _least_value(element: Attribute) -> Scalar:
-    return 0 if element == i1 else neutral_element_of(ReduceKind.MAX, element)
-
-
 def _greatest_value(element: Attribute) -> Scalar:
     return 1 if element == i1 else neutral_element_of(ReduceKind.MIN, element)
 
 
 def _least_integer(element: Attribute) -> Scalar | None:
-    return None if is_float(element) else _least_value(element)
+    return None if is_float(element) else least_value_of(element)
 
 
 def _greatest_integer(element: Attribute) -> Scalar | None:
@@ -140,7 +136,9 @@ CONSTANT_OPERAND_LAWS: Sequence[ConstantOperandLaw] = (
     ConstantOperandLaw(PowOp, RIGHT, typed_constant(0.0), typed_constant(1.0)),
     ConstantOperandLaw(PowOp, RIGHT, typed_constant(-0.0), typed_constant(1.0)),
     ConstantOperandLaw(PowOp, LEFT, typed_constant(1.0), typed_constant(1.0)),
-    *_on_both_sides(ConstantOperandLaw(MaximumOp, LEFT, _least_value, LawResult.OTHER)),
+    *_on_both_sides(
+        ConstantOperandLaw(MaximumOp, LEFT, least_value_of, LawResult.OTHER)
+    ),
     *_on_both_sides(
         ConstantOperandLaw(MaximumOp, LEFT, _greatest_integer, _greatest_integer)
     ),

@@ -8,8 +8,8 @@ from itertools import accumulate
 
 import numpy as np
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import IntegerAttr, i1, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -24,7 +24,7 @@ from xdsl.utils.exceptions import VerifyException
 from tlf.dialects.concat_like_interface import ConcatLikeInterface
 from tlf.dialects.graph.elementwise import MaximumOp
 from tlf.dialects.graph.padding import PadOp
-from tlf.dialects.graph.reduction import ReduceKind, neutral_element_of
+from tlf.dialects.graph.reduction import least_value_of
 from tlf.dialects.graph.tensor_types import (
     GraphTensor,
     element_of,
@@ -41,7 +41,6 @@ from tlf.dialects.interfaces import (
     DecompositionInterface,
     LoopDim,
     OperationClass,
-    Scalar,
     parallel_dim,
 )
 from tlf.support.affine.index_access import Accesses, IndexAccess
@@ -62,11 +61,6 @@ def _infer_concat_shape(shapes: Sequence[Sequence[int]], axis: int) -> tuple[int
             )
     total = sum(shape[axis] for shape in shapes)
     return (*first[:axis], total, *first[axis + 1 :])
-
-
-def _least_value(element: Attribute) -> Scalar:
-    """Return the least value of an element type."""
-    return 0 if element == i1 else neutral_element_of(ReduceKind.MAX, element)
 
 
 @irdl_op_definition
@@ -162,5 +156,5 @@ class ConcatOp(IRDLOperation, ConcatLikeInterface, DecompositionInterface):
         for value, low in zip(self.inputs, self.operand_offsets(), strict=True):
             ends = map(sum, zip(low, shape_of(value), strict=True))
             high = [extent - end for extent, end in zip(shape, ends, strict=True)]
-            fill = _least_value(element_of(value))
+            fill = least_value_of(element_of(value))
             yield builder.insert(PadOp(value, low, high, fill)).result

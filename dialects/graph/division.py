@@ -14,18 +14,13 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition
 
 from tlf.dialects.graph.elementwise import BinaryOperation, insert_op
-from tlf.dialects.graph.integer_division import (
-    safe_divisor,
-    safe_scalar_divisor,
-    truncated_quotient,
-)
 from tlf.dialects.graph.logic import Relation
 from tlf.dialects.graph.mask_builder import MaskBuilder
 from tlf.dialects.graph.splat_tensors import splat_of
 from tlf.dialects.graph.tensor_types import NUMBERS, element_of
 from tlf.dialects.interfaces import Array
 from tlf.dialects.mem.remainder import RemFOp
-from tlf.dialects.types import is_float
+from tlf.dialects.types import is_float, scalar_attribute
 from tlf.dialects.value_check_interface import ValueCheck, ValueCheckInterface
 
 
@@ -55,13 +50,13 @@ class DivOp(DivisionOperation):
         lhs, rhs = operands
         if is_float(self.result_element()):
             return np.divide(lhs, rhs)
-        return truncated_quotient(lhs, safe_divisor(rhs))
+        return truncated_quotient(lhs, _safe_divisor(rhs))
 
     def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
         lhs, rhs = elements
         if is_float(lhs.type):
             return insert_op(builder, arith.DivfOp(lhs, rhs))
-        divisor = safe_scalar_divisor(builder, rhs)
+        divisor = _safe_scalar_divisor(builder, rhs)
         return insert_op(builder, arith.DivSIOp(lhs, divisor))
 
     def linear_operands(self) -> tuple[int, ...]:
@@ -87,13 +82,13 @@ class RemOp(DivisionOperation):
         lhs, rhs = operands
         if is_float(self.result_element()):
             return np.fmod(lhs, rhs)
-        return np.fmod(lhs, safe_divisor(rhs))
+        return np.fmod(lhs, _safe_divisor(rhs))
 
     def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
         lhs, rhs = elements
         if is_float(lhs.type):
             return insert_op(builder, RemFOp(lhs, rhs))
-        divisor = safe_scalar_divisor(builder, rhs)
+        divisor = _safe_scalar_divisor(builder, rhs)
         return insert_op(builder, arith.RemSIOp(lhs, divisor))
 
 
@@ -106,3 +101,26 @@ def build_divisor_checks(builder: Builder, divisor: SSAValue) -> Sequence[ValueC
     is_nonzero = program.compare(divisor, zero, Relation.NE)
     values = program.cast(is_nonzero, i32)
     return (ValueCheck(values, 1, 1, "divisors other than 0"),)
+
+
+def truncated_quotient(lhs: Array, rhs: Array) -> Array:
+    """Return the quotient of integers, truncated towards zero."""
+    return np.floor_divide(np.subtract(lhs, np.fmod(lhs, rhs)), rhs)
+
+
+def _safe_divisor(divisor: Array) -> Array:
+    """Return the divisor with 0 replaced by 1."""
+    return np.where(np.equal(divisor, 0), divisor.dtype.type(1), divisor)
+
+
+def _safe_scalar_divisor(builder: Builder, divisor: SSAValue) -> SSAValue:
+    """
+    Build the divisor with 0 replaced by 1: machines fault on 0, even in lanes outside
+    of the elements of a tile.
+    """
+    zero, one = (
+        builder.insert(arith.ConstantOp(scalar_attribute(number, divisor.type))).result
+        for number in (0, 1)
+    )
+    is_zero = builder.insert(arith.CmpiOp(divisor, zero, "eq")).result
+    return builder.insert(arith.SelectOp(is_zero, one, divisor)).result

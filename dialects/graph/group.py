@@ -41,6 +41,7 @@ from tlf.dialects.interfaces import (
     IteratorType,
     TilingInterface,
 )
+from tlf.dialects.types import format_types
 
 
 @irdl_op_definition
@@ -191,8 +192,8 @@ class GroupOp(IRDLOperation, CanonicalizableOperation):
         if block.arg_types != self.inputs.types:
             raise VerifyException(
                 f"expected arguments of the operands' types, "
-                f"{_format_types(self.inputs.types)}, got "
-                f"{_format_types(block.arg_types)}"
+                f"{format_types(self.inputs.types)}, got "
+                f"{format_types(block.arg_types)}"
             )
         if not isinstance(block.last_op, YieldOp):
             last = "nothing" if block.last_op is None else block.last_op.name
@@ -202,8 +203,8 @@ class GroupOp(IRDLOperation, CanonicalizableOperation):
         yielded_types = tuple(value.type for value in self.yielded_values)
         if yielded_types != self.outputs.types:
             raise VerifyException(
-                f"expected the body to yield {_format_types(self.outputs.types)}, "
-                f"got {_format_types(yielded_types)}"
+                f"expected the body to yield {format_types(self.outputs.types)}, "
+                f"got {format_types(yielded_types)}"
             )
         verify_in_place(self)
         if self.plan is not None:
@@ -265,7 +266,3 @@ class GroupOp(IRDLOperation, CanonicalizableOperation):
 
 def _count_dims(op: TilingInterface, kind: IteratorType) -> int:
     return sum(iterator.kind is kind for iterator in op.iteration_domain())
-
-
-def _format_types(types: Sequence[Attribute]) -> str:
-    return f"({', '.join(map(str, types))})"

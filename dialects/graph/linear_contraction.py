@@ -30,7 +30,6 @@ from tlf.dialects.interfaces import (
 )
 from tlf.support.affine.index_access import Accesses, IndexAccess
 from tlf.support.affine.linear_access import (
-    Linear,
     access_functions,
     verify_access,
     view_over_used_dims,
@@ -133,10 +132,10 @@ class LinearContractOp(ContractionOperation):
         )
 
     def indexing_maps(self) -> tuple[Accesses, ...]:
-        return tuple(map(_to_accesses, self.affine_maps))[: len(self.operands)]
+        return tuple(map(access_functions, self.affine_maps))[: len(self.operands)]
 
     def result_indexing_maps(self) -> tuple[Accesses, ...]:
-        return (_to_accesses(self.affine_maps[2]),)
+        return (access_functions(self.affine_maps[2]),)
 
     def untileable_dims(self) -> dict[int, str]:
         reason = "it shares an axis with another one"
@@ -144,8 +143,8 @@ class LinearContractOp(ContractionOperation):
         shared = {
             dimension
             for each in chain(*map(access_functions, self.affine_maps[:2]))
-            if each.dimension is None
-            for dimension in _used_dims(each)
+            if each.loop_dim is None
+            for dimension, _ in each.terms
         }
         shared.difference_update(chain(*orders))
         return dict.fromkeys(shared.union(*(order[1:] for order in orders)), reason)
@@ -159,7 +158,10 @@ class LinearContractOp(ContractionOperation):
             [shape_of(each) for each in (*new.operands[:2], new.result)]
         )
         new.domain = DenseArrayBase.from_list(i64, extents)
-        tiles = (_rebase_to_origin(each, extents) for each in self.affine_maps)
+        tiles = (
+            tuple(each.rebase_to_origin(extents) for each in access_functions(map_))
+            for map_ in self.affine_maps
+        )
         new.maps = ArrayAttr([to_affine_map(each, len(extents)) for each in tiles])
         return new
 
@@ -168,8 +170,8 @@ class LinearContractOp(ContractionOperation):
         extents = list(self.domain_extents)
         for map_, shape in zip(self.affine_maps, shapes, strict=True):
             for each, extent in zip(access_functions(map_), shape, strict=True):
-                if each.dimension is not None:
-                    extents[each.dimension] = extent
+                if each.loop_dim is not None:
+                    extents[each.loop_dim] = extent
         for order, remaining in zip(self._result_dim_orders, shapes[2], strict=True):
             for dimension in reversed(order[1:]):
                 extents[dimension] = min(remaining, self.domain_extents[dimension])
@@ -188,40 +190,21 @@ class LinearContractOp(ContractionOperation):
         return product.reshape(shape_of(self.result))
 
 
-def _used_dims(access: Linear) -> list[int]:
-    return [number for number, each in enumerate(access.coefficients) if each]
-
-
-def _to_accesses(map_: AffineMap) -> Accesses:
-    return tuple(_to_access(each, each.constant) for each in access_functions(map_))
-
-
-def _to_access(linear: Linear, offset: int) -> IndexAccess:
-    terms = ((each, linear.coefficients[each]) for each in _used_dims(linear))
-    return IndexAccess(tuple(terms), offset)
-
-
-def _rebase_to_origin(map_: AffineMap, extents: Sequence[int]) -> Accesses:
-    """Return the accesses of a tile, rebased so that its least index is 0."""
-    return tuple(
-        _to_access(each, each.constant - each.bounds(extents)[0])
-        for each in access_functions(map_)
-    )
-
-
-def _order_dims(access: Linear, extents: Sequence[int], map_: AffineMap) -> list[int]:
+def _order_dims(
+    access: IndexAccess, extents: Sequence[int], map_: AffineMap
+) -> list[int]:
     """Return the dimensions of an axis of the result, outermost first."""
-    order = sorted(_used_dims(access), key=lambda each: -access.coefficients[each])
+    order = sorted(access.terms, key=lambda term: -term[1])
     step = 1
-    for dimension in reversed(order):
-        is_step = extents[dimension] == 1 or access.coefficients[dimension] == step
-        if not is_step or access.constant:
+    for dimension, coefficient in reversed(order):
+        is_step = extents[dimension] == 1 or coefficient == step
+        if not is_step or access.offset:
             raise VerifyException(
                 f"expected every element of the result once, got {map_} over "
                 f"{list(extents)}"
             )
         step *= extents[dimension]
-    return order
+    return [dimension for dimension, _ in order]
 
 
 def _verify_dims_are_read(maps: Sequence[AffineMap], extents: Sequence[int]) -> None:

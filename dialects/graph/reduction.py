@@ -10,11 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from xdsl.builder import Builder
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    UnitAttr,
-    i64,
-)
+from xdsl.dialects.builtin import DenseArrayBase, UnitAttr, i1, i64
 from xdsl.ir import Attribute, Data, Operation, SSAValue
 from xdsl.irdl import (
     irdl_attr_definition,
@@ -95,6 +91,11 @@ def neutral_element_of(kind: ReduceKind, element: Attribute) -> Scalar:
         return -np.inf if is_max else np.inf
     limits = np.iinfo(dtype_of(element).name)
     return int(limits.min if is_max else limits.max)
+
+
+def least_value_of(element: Attribute) -> Scalar:
+    """Return the least value of an element type."""
+    return 0 if element == i1 else neutral_element_of(ReduceKind.MAX, element)
 
 
 class CombiningOperation(AccumulatingOperation, ReductionInterface, abc.ABC):

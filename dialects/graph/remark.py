@@ -170,7 +170,7 @@ def add_shared_remark(
     Add a remark on several operations of one function. `topic` and `level`, the inner
     memory level of the groups it is about, are optional.
     """
-    function = _enclosing_function(ops[0]) if ops else None
+    function = enclosing_function(ops[0]) if ops else None
     if function is None:
         return
     remark = RemarkAttr(kind, source, text, (), topic, level)
@@ -187,7 +187,8 @@ def add_shared_remark(
     )
 
 
-def _enclosing_function(op: Operation) -> func.FuncOp | None:
+def enclosing_function(op: Operation) -> func.FuncOp | None:
+    """Return the function around an operation, or the function itself."""
     parent: Operation | None = op
     while parent is not None and not isinstance(parent, func.FuncOp):
         parent = parent.parent_op()

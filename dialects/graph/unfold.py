@@ -18,25 +18,8 @@ from tlf.dialects.graph.filled_movement import FilledOperation
 from tlf.dialects.graph.tensor_types import element_of, infer_result_type, shape_of
 from tlf.dialects.interfaces import Array, Scalar, to_affine_map
 from tlf.dialects.types import scalar_attribute
-from tlf.support.affine import linear_access
-from tlf.support.affine.index_access import Accesses, IndexAccess
-
-
-def accesses_of(map_: AffineMap) -> Accesses:
-    """Return the accesses of a linear map."""
-    accesses: list[IndexAccess] = []
-    for linear in linear_access.access_functions(map_):
-        terms = (
-            (axis, factor) for axis, factor in enumerate(linear.coefficients) if factor
-        )
-        accesses.append(IndexAccess(tuple(terms), linear.constant))
-    return tuple(accesses)
-
-
-def _rebase_to_origin(access: IndexAccess, shape: Sequence[int]) -> IndexAccess:
-    """Rebase an access to a tile that starts at the least index read."""
-    least = sum(min(0, factor) * (shape[axis] - 1) for axis, factor in access.terms)
-    return IndexAccess(access.terms, -least)
+from tlf.support.affine.index_access import Accesses
+from tlf.support.affine.linear_access import access_functions, is_identity
 
 
 @irdl_op_definition
@@ -94,10 +77,10 @@ class UnfoldOp(FilledOperation):
             raise VerifyException(
                 f"expected a map from {ranks[0]} to {ranks[1]} axes, got {map_}"
             )
-        accesses_of(map_)
+        access_functions(map_)
 
     def indexing_maps(self) -> tuple[Accesses, ...]:
-        return (accesses_of(self.map.data),)
+        return (access_functions(self.map.data),)
 
     def padding_value(self, operand: int) -> Scalar | None:
         return self.fill_value if self._has_outside_reads() else None
@@ -105,18 +88,15 @@ class UnfoldOp(FilledOperation):
     def _has_outside_reads(self) -> bool:
         """Return `True` if the map reads outside of the operand."""
         extents = shape_of(self.result)
-        for linear, extent in zip(
-            linear_access.access_functions(self.map.data),
-            shape_of(self.operand),
-            strict=True,
-        ):
-            least, greatest = linear.bounds(extents)
+        accesses = access_functions(self.map.data)
+        for access, extent in zip(accesses, shape_of(self.operand), strict=True):
+            least, greatest = access.bounds(extents)
             if least < 0 or greatest >= extent:
                 return True
         return False
 
     def is_identity(self) -> bool:
-        return linear_access.is_identity(self.map.data) and super().is_identity()
+        return is_identity(self.map.data) and super().is_identity()
 
     def tiled_implementation(
         self, operands: Sequence[SSAValue], result_types: Sequence[Attribute]
@@ -124,8 +104,8 @@ class UnfoldOp(FilledOperation):
         (type_,) = result_types
         assert isinstance(type_, ShapedType)
         shape = type_.get_shape()
-        accesses = accesses_of(self.map.data)
-        rebased = tuple(_rebase_to_origin(access, shape) for access in accesses)
+        accesses = access_functions(self.map.data)
+        rebased = tuple(access.rebase_to_origin(shape) for access in accesses)
         return UnfoldOp.create(
             operands=operands,
             result_types=result_types,

@@ -51,9 +51,9 @@ def _resolve_indices(
     for dimension, (access, offset, extent) in enumerate(
         zip(access_functions(indexing), offsets, shape, strict=True)
     ):
-        position = np.full(tuple(sizes), offset + access.constant, np.int64)
-        for coefficient, axis in zip(access.coefficients, grid, strict=True):
-            position = position + coefficient * axis
+        position = np.full(tuple(sizes), offset + access.offset, np.int64)
+        for dim, coefficient in access.terms:
+            position = position + coefficient * grid[dim]
         if named is not None and named[0] == dimension:
             position = named[1].astype(np.int64)
         inside &= (position >= 0) & (position < extent)

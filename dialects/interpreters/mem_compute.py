@@ -21,12 +21,12 @@ from xdsl.ir.affine import AffineMap
 from tlf.dialects import mem
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.in_flight_moves import InFlightMoves
-from tlf.dialects.interpreters.mem_moves import resolve_offsets
 from tlf.dialects.interpreters.scalar_functions import (
     FUNCTIONS,
     evaluate_body,
     evaluate_scalars,
 )
+from tlf.dialects.interpreters.tile import resolve_offsets
 from tlf.dialects.types import dtype_of
 from tlf.support.affine.linear_access import view_over_domain, view_over_used_dims
 
@@ -196,7 +196,7 @@ def _reduce_dimensions(
 
 def _output_dimensions(indexing: AffineMap) -> list[int | None]:
     """Return the domain dimension of each output axis; None for an axis of extent 1."""
-    return [access.dimension for access in mem.access_functions(indexing)]
+    return [access.loop_dim for access in mem.access_functions(indexing)]
 
 
 def _round_factor(array: Array, precision: str) -> NumericArray:

@@ -8,7 +8,7 @@ before the wait, it is an error to read its destination, or to write to its sour
 destination.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
@@ -40,13 +40,8 @@ from tlf.dialects.interpreters.ring_windows import (
     copy_box,
     view_box,
 )
-from tlf.dialects.interpreters.tile import intersect_box
-from tlf.dialects.mem import Index
+from tlf.dialects.interpreters.tile import intersect_box, resolve_offsets
 from tlf.dialects.types import dtype_of
-
-
-def resolve_offsets(mixed: Sequence[Index], values: Iterator[int]) -> list[int]:
-    return [each if isinstance(each, int) else int(next(values)) for each in mixed]
 
 
 @register_impls

@@ -5,7 +5,7 @@ Elements that the dialect leaves undefined are poisoned. Iterations of a paralle
 that write the same element are an error.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 
 import numpy as np
@@ -29,6 +29,7 @@ from tlf.dialects.interpreters.affine_gather import (
 from tlf.dialects.interpreters.parallel_writes import ParallelWrites
 from tlf.dialects.interpreters.poison import OUTSIDE, UNTILED, Poison
 from tlf.dialects.types import scalar_value
+from tlf.support.affine.mixed_offsets import Index
 
 
 def intersect_box(
@@ -48,15 +49,9 @@ def intersect_box(
     return tuple(region), tuple(box)
 
 
-def _resolve_offsets(
-    op: tile.SliceOp | tile.DesliceOp | tile.GatherOp | tile.ScatterOp | tile.MaskOp,
-    values: PythonValues,
-):
-    dynamic = iter(values)
-    return [
-        offset if isinstance(offset, int) else int(next(dynamic))
-        for offset in op.mixed_offsets
-    ]
+def resolve_offsets(mixed: Sequence[Index], values: Iterator[int]) -> list[int]:
+    """Return offsets, those that are operands by their values."""
+    return [each if isinstance(each, int) else int(next(values)) for each in mixed]
 
 
 @register_impls
@@ -75,7 +70,7 @@ class TileFunctions(InterpreterFunctions):
         result = self._poison.undefined_array(op, OUTSIDE, op.result.type)
         if op.fill is not None:
             result[...] = scalar_value(op.fill)
-        offsets = _resolve_offsets(op, tuple(dynamic))
+        offsets = resolve_offsets(op.mixed_offsets, iter(dynamic))
         if op.map is not None:
             outside = result.reshape(-1)[0]
             valid = tuple(slice(extent) for extent in op.extents)
@@ -97,7 +92,7 @@ class TileFunctions(InterpreterFunctions):
             result[...] = scalar_value(op.fill)
         result[tuple(slice(extent) for extent in op.extents)] = gather_indexed(
             source,
-            _resolve_offsets(op, tuple(dynamic)),
+            resolve_offsets(op.mixed_offsets, iter(dynamic)),
             (op.table_map, op.index_map),
             op.indexed_axis,
             indices,
@@ -111,7 +106,7 @@ class TileFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: tile.ScatterOp, args: PythonValues
     ) -> PythonValues:
         source, destination, indices, *dynamic = args
-        offsets = _resolve_offsets(op, tuple(dynamic))
+        offsets = resolve_offsets(op.mixed_offsets, iter(dynamic))
         maps = (op.table_map, op.index_map)
         return (
             scatter_indexed(
@@ -131,7 +126,7 @@ class TileFunctions(InterpreterFunctions):
     ) -> PythonValues:
         source, destination, *dynamic = args
         result = destination.copy()
-        offsets = _resolve_offsets(op, tuple(dynamic))
+        offsets = resolve_offsets(op.mixed_offsets, iter(dynamic))
         region, box = intersect_box(offsets, op.extents, destination.shape)
         self._writes.record_write(op, region)
         result[region] = source[box]

@@ -60,7 +60,6 @@ from tlf.dialects.mem.ring_window import WindowOp, window_type
 from tlf.dialects.mem.structured import StructuredOp, YieldOp
 from tlf.dialects.types import Shaped
 from tlf.support.affine.linear_access import (
-    Linear,
     access_functions,
     is_identity,
     is_projection,
@@ -108,7 +107,6 @@ __all__ = [
     "FillOp",
     "GatherOp",
     "Index",
-    "Linear",
     "LoadOp",
     "MapOp",
     "MaskOp",

@@ -1,13 +1,12 @@
 """Operation bases: source and destination buffers, box sizes, and border fill."""
 
-from typing import cast
-
 from xdsl.dialects.builtin import DenseArrayBase, MemRefType, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import IRDLOperation, operand_def, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.mem.number_literals import number_value, verify_number
+from tlf.dialects.types import memref_type
 
 
 class SourceOperation(IRDLOperation):
@@ -17,7 +16,7 @@ class SourceOperation(IRDLOperation):
 
     @property
     def source_type(self) -> MemRefType[Attribute]:
-        return cast(MemRefType[Attribute], self.source.type)
+        return memref_type(self.source)
 
 
 class DestinationOperation(IRDLOperation):
@@ -27,7 +26,7 @@ class DestinationOperation(IRDLOperation):
 
     @property
     def destination_type(self) -> MemRefType[Attribute]:
-        return cast(MemRefType[Attribute], self.destination.type)
+        return memref_type(self.destination)
 
 
 class BoxOperation(IRDLOperation):

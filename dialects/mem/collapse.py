@@ -1,25 +1,19 @@
 """View operation that collapses two axes of a window of a ring buffer."""
 
 from collections.abc import Sequence
-from typing import cast
 
 from xdsl.dialects.builtin import AffineMapAttr, IntegerAttr, MemRefType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
-from xdsl.irdl import (
-    IRDLOperation,
-    irdl_op_definition,
-    operand_def,
-    prop_def,
-    result_def,
-    traits_def,
-)
+from xdsl.irdl import irdl_op_definition, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.collapsing_interface import collapsed_shape
+from tlf.dialects.mem.box_operations import SourceOperation
 from tlf.dialects.mem.buffer_checks import level_of
 from tlf.dialects.mem.ring_window import WindowOp
+from tlf.dialects.types import memref_type
 
 
 def collapsed_window_type(
@@ -43,7 +37,7 @@ def collapsed_window_type(
 
 
 @irdl_op_definition
-class CollapseOp(IRDLOperation):
+class CollapseOp(SourceOperation):
     """
     View a window of a ring buffer with two adjacent axes collapsed into the first; the
     second gets extent 1.
@@ -64,7 +58,6 @@ class CollapseOp(IRDLOperation):
 
     name = "mem.collapse"
 
-    source = operand_def(MemRefType)
     axis = prop_def(IntegerAttr.constr(i64))
 
     result = result_def(MemRefType)
@@ -76,16 +69,12 @@ class CollapseOp(IRDLOperation):
     )
 
     def __init__(self, source: SSAValue | Operation, axis: int) -> None:
-        window = cast(MemRefType[Attribute], SSAValue.get(source).type)
+        window = memref_type(SSAValue.get(source))
         super().__init__(
             operands=[source],
             result_types=[collapsed_window_type(window, axis)],
             properties={"axis": IntegerAttr(axis, i64)},
         )
-
-    @property
-    def source_type(self) -> MemRefType[Attribute]:
-        return cast(MemRefType[Attribute], self.source.type)
 
     @property
     def first_axis(self) -> int:

@@ -1,12 +1,10 @@
 """The structured compute operations: map, reduce and contract."""
 
+import math
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import (
-    MemRefType,
-    StringAttr,
-    TensorType,
-)
+import numpy as np
+from xdsl.dialects.builtin import MemRefType, StringAttr, TensorType, i1
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.irdl import (
@@ -24,7 +22,6 @@ from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.mem.accumulating import AccumulatingOp
-from tlf.dialects.mem.neutral_elements import neutral_element_of, zero_of
 from tlf.dialects.mem.prefetchable import PrefetchableOperation
 from tlf.dialects.mem.structured import (
     StructuredEffects,
@@ -33,6 +30,7 @@ from tlf.dialects.mem.structured import (
     structured_properties,
     verify_outputs,
 )
+from tlf.dialects.types import dtype_of, is_float
 from tlf.support.affine.linear_access import is_identity, is_projection
 
 PRECISIONS = ("ieee", "tf32", "tf32x3")
@@ -54,6 +52,16 @@ COMBINERS = frozenset(
     )
 )
 """Operations that a reduction may combine with."""
+
+_NEUTRAL_ELEMENTS = {
+    "arith.addf": 0.0,
+    "arith.addi": 0,
+    "arith.maximumf": -math.inf,
+    "arith.minimumf": math.inf,
+    "arith.mulf": 1.0,
+    "arith.muli": 1,
+    "arith.ori": 0,
+}
 
 
 @irdl_op_definition
@@ -225,7 +233,7 @@ class ReduceOp(AccumulatingOp):
     @property
     def neutral_elements(self) -> tuple[float, ...]:
         return tuple(
-            neutral_element_of(combine.name, shaped.element_type)
+            _neutral_element_of(combine.name, shaped.element_type)
             for combine, shaped in zip(self.combiners, self.output_types, strict=True)
         )
 
@@ -342,7 +350,7 @@ class ContractOp(AccumulatingOp, PrefetchableOperation):
 
     @property
     def neutral_elements(self) -> tuple[float, ...]:
-        return (zero_of(self.output_types[0].element_type),)
+        return (_zero_of(self.output_types[0].element_type),)
 
     def verify_(self) -> None:
         self.verify_structure()
@@ -360,3 +368,24 @@ class ContractOp(AccumulatingOp, PrefetchableOperation):
                 f"expected an input precision of {', '.join(PRECISIONS)}, got "
                 f"{self.precision}"
             )
+
+
+def _neutral_element_of(combine: str, element: Attribute) -> float:
+    """
+    Return the neutral element of an operation of `COMBINERS` for an element type: an
+    `int` for integers.
+    """
+    if (number := _NEUTRAL_ELEMENTS.get(combine)) is not None:
+        return number
+    if element == i1:
+        return int(combine != "arith.maxsi")
+    limits = np.iinfo(dtype_of(element).name)
+    extremes = {"arith.andi": -1, "arith.maxsi": limits.min, "arith.minsi": limits.max}
+    return int(extremes[combine])
+
+
+def _zero_of(element: Attribute) -> float:
+    """Return the initial value of a sum of elements of a type."""
+    return _neutral_element_of(
+        "arith.addf" if is_float(element) else "arith.addi", element
+    )

@@ -1,7 +1,6 @@
 """Base of asynchronous gathers and scatters between buffers."""
 
 from collections.abc import Mapping, Sequence
-from typing import cast
 
 from xdsl.dialects.builtin import DenseArrayBase, MemRefType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -17,6 +16,7 @@ from tlf.dialects.mem.box_operations import (
     SourceOperation,
 )
 from tlf.dialects.mem.prefetchable import PrefetchableOperation
+from tlf.dialects.types import memref_type
 from tlf.support.affine.mixed_offsets import Index, OffsetOperation, split_offsets
 
 
@@ -63,4 +63,4 @@ class IndexedDmaOperation(
     @property
     def index_type(self) -> MemRefType[Attribute]:
         """Type of the buffer of indices."""
-        return cast(MemRefType[Attribute], self.indices.type)
+        return memref_type(self.indices)

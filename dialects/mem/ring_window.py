@@ -1,7 +1,6 @@
 """Window of a ring buffer: a view whose indices wrap along one axis."""
 
 from collections.abc import Sequence
-from typing import cast
 
 from xdsl.dialects.builtin import (
     AffineMapAttr,
@@ -24,6 +23,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.mem.box_operations import BoxOperation, SourceOperation
 from tlf.dialects.mem.buffer_checks import level_of, verify_no_window, verify_sizes
+from tlf.dialects.types import memref_type
 from tlf.support.affine.mixed_offsets import Index, OffsetOperation, split_offsets
 
 
@@ -84,7 +84,7 @@ class WindowOp(SourceOperation, OffsetOperation, BoxOperation):
         axis: int,
     ) -> None:
         static, dynamic = split_offsets(offsets)
-        ring = cast(MemRefType[Attribute], SSAValue.get(source).type)
+        ring = memref_type(SSAValue.get(source))
         super().__init__(
             operands=[source, dynamic],
             result_types=[window_type(ring, sizes, axis)],

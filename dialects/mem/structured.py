@@ -37,7 +37,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.mem.buffer_checks import verify_no_window
-from tlf.dialects.types import Shaped
+from tlf.dialects.types import Shaped, format_types
 from tlf.support.affine.linear_access import (
     access_functions,
     is_projection,
@@ -152,8 +152,8 @@ class StructuredOp(IRDLOperation, ABC):
         if list(block.arg_types) != list(arguments):
             raise VerifyException(
                 "expected a body with arguments of types "
-                f"{_format_types(arguments)}, got "
-                f"{_format_types(block.arg_types)}"
+                f"{format_types(arguments)}, got "
+                f"{format_types(block.arg_types)}"
             )
         results = [shaped.element_type for shaped in self.output_types]
         terminator = block.last_op
@@ -161,13 +161,9 @@ class StructuredOp(IRDLOperation, ABC):
             raise VerifyException("expected a body that ends in `mem.yield`")
         if list(terminator.values.types) != results:
             raise VerifyException(
-                f"expected a body that yields {_format_types(results)}, got "
-                f"{_format_types(terminator.values.types)}"
+                f"expected a body that yields {format_types(results)}, got "
+                f"{format_types(terminator.values.types)}"
             )
-
-
-def _format_types(types: Sequence[Attribute]) -> str:
-    return f"({', '.join(str(type) for type in types)})"
 
 
 def structured_properties(
@@ -211,7 +207,7 @@ def verify_outputs(op: StructuredOp) -> None:
             raise VerifyException(
                 f"output {index}: expected a projected permutation, got {indexing}"
             )
-        dims = [access.dimension for access in access_functions(indexing)]
+        dims = [access.loop_dim for access in access_functions(indexing)]
         shape = tuple(1 if dim is None else op.extents[dim] for dim in dims)
         if shape != op.output_types[index].get_shape():
             raise VerifyException(

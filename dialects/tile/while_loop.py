@@ -49,6 +49,7 @@ from tlf.dialects.tile.loop_attributes import (
     MappingAttr,
 )
 from tlf.dialects.tile.slice_ops import DesliceOp
+from tlf.dialects.types import format_types
 
 Index: TypeAlias = SSAValue | int
 Bound: TypeAlias = UnresolvedOperand | int
@@ -227,8 +228,8 @@ class WhileOp(IRDLOperation):
         actual = list(self.body.block.arg_types)
         if actual != expected:
             raise VerifyException(
-                f"expected body arguments {_format_types(expected)}, got "
-                f"{_format_types(actual)}"
+                f"expected body arguments {format_types(expected)}, got "
+                f"{format_types(actual)}"
             )
         carried = expected[len(self.steps) :]
         for what, values in (
@@ -237,8 +238,8 @@ class WhileOp(IRDLOperation):
         ):
             if (types := [value.type for value in values]) != carried:
                 raise VerifyException(
-                    f"expected {what} {_format_types(carried)}, got "
-                    f"{_format_types(types)}"
+                    f"expected {what} {format_types(carried)}, got "
+                    f"{format_types(types)}"
                 )
 
     def is_destination(self, position: int) -> bool:
@@ -341,10 +342,6 @@ class WhileOp(IRDLOperation):
             print_entry_block_args=False,
             print_block_terminators=bool(self.carried_values),
         )
-
-
-def _format_types(types: Sequence[Attribute]) -> str:
-    return "(" + ", ".join(str(type_) for type_ in types) + ")"
 
 
 def _parse_bound(parser: Parser) -> Bound:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import getitem
 from typing import Any
@@ -11,13 +11,13 @@ import torch
 from torch import fx
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
+from torch.utils import _pytree as pytree
 
 from tlf.frontend.torch.as_strided_views import (
     duplicate_addressed_views,
     find_uncertain_layouts,
 )
 from tlf.frontend.torch.convert import Objection, Refusal, find_refusal, name_of
-from tlf.frontend.torch.node_devices import accelerators_of, list_accelerators
 from tlf.frontend.torch.value_checks import needs_value_check
 
 
@@ -141,3 +141,24 @@ def partition_graph(
     return PartitionedGraph(
         source, tuple(names), left_out, len(operations) - len(left_out)
     )
+
+
+def accelerators_of(node: fx.Node) -> frozenset[torch.device]:
+    """
+    Devices other than the CPU that a node reads tensors from or leaves its results on,
+    by the fake tensors in `node.meta["val"]`.
+    """
+    values = [each.meta.get("val") for each in (node, *node.all_input_nodes)]
+    return frozenset(
+        leaf.device
+        for leaf in pytree.tree_leaves(values)
+        if isinstance(leaf, torch.Tensor) and leaf.device.type != "cpu"
+    )
+
+
+def list_accelerators(graph: fx.Graph) -> Sequence[torch.device]:
+    """The accelerators that the operations of a graph use, in order of first use."""
+    found: dict[torch.device, None] = {}
+    for node in graph.nodes:
+        found |= dict.fromkeys(sorted(accelerators_of(node), key=str))
+    return tuple(found)

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from tlf.analysis.tiling.box_covering import is_moved_by
+from tlf.analysis.tiling.box_covering import innermost_moving_depth
 from tlf.analysis.tiling.group_tiling import TileLoop
 from tlf.dialects import tile
 from tlf.lowering.graph_to_tile.offset_builder import OffsetBuilder
@@ -56,18 +56,8 @@ class ParallelNest:
 
     def invariant_builder(self, box: Box) -> Builder:
         """Return the builder outside all loops in which a tile is invariant."""
-        depth = self._variant_depth(box)
+        depth = innermost_moving_depth(box, self.loops)
         return next(builder for loops, builder in self.builders if loops >= depth)
-
-    def _variant_depth(self, box: Box) -> int:
-        return max(
-            (
-                index + 1
-                for index, loop in enumerate(self.loops)
-                if is_moved_by(box, (loop,))
-            ),
-            default=0,
-        )
 
     def build(
         self,
@@ -86,7 +76,7 @@ class ParallelNest:
             self.builders.append((0, builder))
             return body(builder, destinations)
         if self.split:
-            splits |= {self._variant_depth(box) for box in boxes}
+            splits |= {innermost_moving_depth(box, self.loops) for box in boxes}
             if count or not self.late:
                 self.builders.append((0, builder))
         frames = list(pairwise(sorted(splits))) if count else [(0, 0)]

@@ -18,7 +18,7 @@ from tlf.dialects.graph import GroupOp
 from tlf.dialects.indexed_write_interface import IndexedWriteInterface
 from tlf.dialects.target import Level, TargetSpec
 from tlf.dialects.tile import Index
-from tlf.dialects.types import dtype_of, tensor_type
+from tlf.dialects.types import itemsize_of, tensor_type
 
 LEVEL_FRACTION = 8
 """A tile uses 1 / LEVEL_FRACTION of its level, twice that with double buffering."""
@@ -55,7 +55,7 @@ class ScatterPattern(RewritePattern):
 def scatter_tile_sizes(op: IndexedWriteInterface, level: Level) -> tuple[int, ...]:
     """Return the tile extents of the updates: inner axes in full, outer axes split."""
     sizes = list(tensor_type(op.operands[2]).get_shape())
-    items = [dtype_of(tensor_type(e).element_type).itemsize for e in op.operands[1:]]
+    items = [itemsize_of(e) for e in op.operands[1:]]
     max_elements = max(1, level.capacity // LEVEL_FRACTION // sum(items))
     for axis, extent in enumerate(sizes):
         row = prod(sizes[axis + 1 :])

@@ -10,6 +10,8 @@ from xdsl.builder import Builder
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from tlf.analysis.operations.banded_matmul import SystolicArray
+from tlf.analysis.tiling.banded_windows import banded_matmul_of
 from tlf.analysis.tiling.box_covering import is_moved_by
 from tlf.analysis.tiling.group_tiling import (
     GroupTiling,
@@ -20,17 +22,18 @@ from tlf.analysis.tiling.group_tiling import (
 )
 from tlf.analysis.tiling.input_slices import loop_level_of
 from tlf.analysis.tiling.window_tile import RollingWindow
-from tlf.dialects import tile
+from tlf.dialects import graph, tile
 from tlf.dialects.concat_like_interface import ConcatLikeInterface
 from tlf.dialects.interfaces import (
+    ContractionInterface,
     IndexedInterface,
     PositionInterface,
     Scalar,
     TilingInterface,
+    to_affine_map,
 )
 from tlf.dialects.padding_interface import PaddingInterface, padding_amounts
 from tlf.dialects.types import AnyTensor, tensor_type
-from tlf.lowering.graph_to_tile.banded_matmul_tile import build_banded_matmul
 from tlf.lowering.graph_to_tile.offset_builder import (
     OffsetBuilder,
     add_offsets,
@@ -153,7 +156,7 @@ class TileEmitter:
         types = [self.tile_type(tensor_type(op.results[0]), computed)]
         array = self.tiling.rules.array
         if (
-            banded_matmul := build_banded_matmul(array, tiled, operands, types[0])
+            banded_matmul := _build_banded_matmul(array, tiled, operands, types[0])
         ) is not None:
             new = banded_matmul
         elif isinstance(op, PositionInterface):
@@ -411,3 +414,23 @@ def _has_fill(cut: SSAValue, border: float | None) -> bool:
     if not isinstance(owner, tile.SliceOp) or owner.fill is None:
         return False
     return owner.fill.value.data == border
+
+
+def _build_banded_matmul(
+    array: SystolicArray | None,
+    tiled: TiledOperation,
+    operands: Sequence[SSAValue],
+    type_: Attribute,
+) -> Operation | None:
+    """Build a tiled operation as a banded matmul, or return `None` if it is not one."""
+    op, form = tiled.op, tiled.facts
+    bands = banded_matmul_of(array, op, tiled.box, form)
+    if bands is None or not isinstance(op, ContractionInterface):
+        return None
+    domain = bands.domain_extents
+    maps = [
+        to_affine_map(each, len(domain)).data
+        for each in bands.tile_accesses(form.indexing_maps, form.result_map)
+    ]
+    acc = op.accumulator_type
+    return graph.LinearContractOp(operands, domain, maps, type_, acc, op.precision)

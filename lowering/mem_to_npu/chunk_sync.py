@@ -24,7 +24,7 @@ from tlf.dialects import mem, npu
 from tlf.dialects.mem import Index
 from tlf.lowering.mem_to_npu.index_builder import IndexBuilder
 from tlf.lowering.mem_to_npu.instruction_tree import InstructionLeaf, Stream
-from tlf.lowering.mem_to_npu.integer_ranges import constant_of
+from tlf.support.affine.affine_values import constant_value_of
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,9 @@ class ChunkedLoad:
     ) -> dict[Operation, Operation]:
         """Insert signals of `engine` and wait loops of `waiting`, by semaphore."""
         signal = _insert_signal(self.earlier, engine, semaphore)
-        first = _ancestor_in_body(self.later, for_op_of(self.consume_rate.loops[-1]))
+        inner = for_op_of(self.consume_rate.loops[-1])
+        first = inner.body.block.find_ancestor_op_in_block(self.later)
+        assert first is not None
         index = IndexBuilder(Builder(InsertPoint.before(first)))
         waits = _build_wait_loop(index, self._wait_count(index), waiting, semaphore)
         return {self.earlier: signal, self.later: waits}
@@ -126,11 +128,10 @@ class ChunkedStore:
         self, engine: str, waiting: str, semaphore: int
     ) -> dict[Operation, Operation]:
         """Insert signals of `engine` and wait loops of `waiting`, by semaphore."""
-        signal = _insert_signal(
-            _ancestor_in_body(self.earlier, for_op_of(self.produce_rate.loop)),
-            engine,
-            semaphore,
-        )
+        body = for_op_of(self.produce_rate.loop).body.block
+        last = body.find_ancestor_op_in_block(self.earlier)
+        assert last is not None
+        signal = _insert_signal(last, engine, semaphore)
         index = IndexBuilder(Builder(InsertPoint.before(self.later)))
         rate, iteration = self.produce_rate, _iteration_index(index, self.loop)
         is_last = index.floordiv(iteration, rate.chunks - 1)
@@ -160,15 +161,6 @@ class ChunkSync:
     def insert_sync(self, semaphore: int) -> dict[Operation, Operation]:
         """Insert signals and wait loops; return each by its adjacent operation."""
         return self.move.insert_sync(self.stream.engine, self.waiting.engine, semaphore)
-
-
-def _ancestor_in_body(op: Operation, loop: scf.ForOp) -> Operation:
-    """Return the ancestor of an operation that is directly in a loop's body."""
-    while op.parent_op() is not loop:
-        parent = op.parent_op()
-        assert parent is not None
-        op = parent
-    return op
 
 
 def _insert_signal(op: Operation, engine: str, semaphore: int) -> Operation:
@@ -221,7 +213,7 @@ def _step_of(leaf: InstructionLeaf) -> int:
 
 def _iteration_index(index: IndexBuilder, loop: scf.ForOp) -> Index:
     """Build the zero-based iteration index of a loop."""
-    step = constant_of(loop.step)
+    step = constant_value_of(loop.step)
     assert step is not None
     distance = index.sub(loop.body.block.args[0], loop.lb)
     return index.floordiv(distance, step)

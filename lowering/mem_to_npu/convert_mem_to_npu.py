@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
-from xdsl.dialects import func, memref
+from xdsl.dialects import func, memref, scf
 from xdsl.dialects.builtin import (
     IntegerAttr,
     ModuleOp,
@@ -16,6 +16,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
+from tlf.analysis.buffers.disjoint_accesses import count_disjoint_boxes
 from tlf.dialects import mem, npu
 from tlf.dialects.global_elements import load_global_elements
 from tlf.dialects.located_rewriting import replace_op
@@ -23,7 +24,6 @@ from tlf.dialects.prepack import PREPARE_ARGS, PREPARES, RESULTS
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.tile import with_axis_order
 from tlf.lowering.mem_to_npu.control_flow_lowering import lower_control_flow
-from tlf.lowering.mem_to_npu.disjoint_slots import disjoint_slots_of
 from tlf.lowering.mem_to_npu.dma_moves import convert_dma
 from tlf.lowering.mem_to_npu.elementwise_instructions import (
     convert_fill,
@@ -39,8 +39,10 @@ from tlf.lowering.mem_to_npu.lowered_operations import (
 )
 from tlf.lowering.mem_to_npu.matmul import convert_contract
 from tlf.lowering.mem_to_npu.memref_views import BufferViews
+from tlf.lowering.mem_to_npu.multibuffer_slots import BufferSlot
 from tlf.lowering.mem_to_npu.reduce import convert_reduce
 from tlf.lowering.mem_to_npu.synchroniser import Synchroniser
+from tlf.support.affine.index_access import AffineSum
 
 COMPUTE_LEVEL = "L1"
 """Memory level of the operands of the matrix and vector engines."""
@@ -160,7 +162,7 @@ class _Conversion:
             for buffer, writes in _accessed_buffers(op)
             for view in [views.view_of(buffer)]
             for iteration_slots in [
-                disjoint_slots_of(op, buffer) if isinstance(op, mem.DmaOp) else ()
+                _disjoint_slots_of(op, buffer) if isinstance(op, mem.DmaOp) else ()
             ]
         ]
         parent = op.parent
@@ -257,3 +259,15 @@ def _unique_name(name: str, taken: set[str]) -> str:
         unique = f"{stem}_{count}"
     taken.add(unique)
     return unique
+
+
+def _disjoint_slots_of(op: mem.DmaOp, buffer: SSAValue) -> tuple[BufferSlot, ...]:
+    """Return the slot that each iteration accesses, if accesses are disjoint."""
+    loop = op.parent_op()
+    if not isinstance(loop, scf.ForOp):
+        return ()
+    is_source = buffer is op.source
+    offsets = op.mixed_source_offsets if is_source else op.mixed_destination_offsets
+    if (count := count_disjoint_boxes(loop, buffer, offsets, op.box)) is None:
+        return ()
+    return (BufferSlot(count, AffineSum.of(loop), family=(buffer, offsets, op.box)),)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from xdsl.dialects import arith
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.utils.exceptions import PassFailedException
@@ -27,11 +26,12 @@ from tlf.lowering.mem_to_npu.vector_opcodes import (
     scalar_constant_of,
     select_vector_opcode,
 )
+from tlf.passes.mem.mem_split_maps import is_structural
 
 
 def convert_map(op: mem.MapOp, views: BufferViews) -> None:
     """Lower a map of one scalar operation to vector instructions."""
-    bodies = [each for each in op.body.block.ops if not _is_structural(each)]
+    bodies = [each for each in op.body.block.ops if not is_structural(each)]
     terminator = op.body.block.last_op
     assert isinstance(terminator, mem.YieldOp)
     if len(bodies) > 1 or (bodies and len(op.outputs) > 1):
@@ -58,10 +58,6 @@ def _constant_output(op: mem.MapOp, output: int) -> float:
     """Return the constant that a body without inputs computes for an output."""
     value = evaluate_body(op.body.block, ())[output]
     return int(value) if value.dtype.kind in "bi" else float(value)
-
-
-def _is_structural(op: Operation) -> bool:
-    return isinstance(op, arith.ConstantOp | mem.YieldOp)
 
 
 def _resolve_input(

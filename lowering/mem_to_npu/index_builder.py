@@ -8,18 +8,12 @@ from xdsl.builder import Builder
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import (
-    AffineBinaryOpExpr,
-    AffineBinaryOpKind,
-    AffineConstantExpr,
-    AffineDimExpr,
-    AffineExpr,
-    AffineSymExpr,
-)
-from xdsl.utils.exceptions import PassFailedException
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineExpr
 
 from tlf.dialects.mem import Index
-from tlf.lowering.mem_to_npu.integer_ranges import constant_of, range_of
+from tlf.lowering.mem_to_npu.integer_ranges import range_of
+from tlf.support.affine.affine_expressions import evaluate_expression
+from tlf.support.affine.affine_values import constant_value_of
 
 
 @dataclass
@@ -38,34 +32,34 @@ class IndexBuilder:
     def add(self, lhs: Index, rhs: Index) -> Index:
         if (folded := _fold(lhs, rhs, operator.add)) is not None:
             return folded
-        if constant_of(lhs) == 0:
+        if constant_value_of(lhs) == 0:
             return rhs
-        if constant_of(rhs) == 0:
+        if constant_value_of(rhs) == 0:
             return lhs
         return self._build_binary(arith.AddiOp, lhs, rhs)
 
     def sub(self, lhs: Index, rhs: Index) -> Index:
         if (folded := _fold(lhs, rhs, operator.sub)) is not None:
             return folded
-        if constant_of(rhs) == 0:
+        if constant_value_of(rhs) == 0:
             return lhs
         return self._build_binary(arith.SubiOp, lhs, rhs)
 
     def mul(self, lhs: Index, rhs: Index) -> Index:
         if (folded := _fold(lhs, rhs, operator.mul)) is not None:
             return folded
-        if 0 in (constant_of(lhs), constant_of(rhs)):
+        if 0 in (constant_value_of(lhs), constant_value_of(rhs)):
             return 0
-        if constant_of(lhs) == 1:
+        if constant_value_of(lhs) == 1:
             return rhs
-        if constant_of(rhs) == 1:
+        if constant_value_of(rhs) == 1:
             return lhs
         return self._build_binary(arith.MuliOp, lhs, rhs)
 
     def floordiv(self, lhs: Index, rhs: Index) -> Index:
         if (folded := _fold(lhs, rhs, _floor_divide)) is not None:
             return folded
-        if constant_of(rhs) == 1:
+        if constant_value_of(rhs) == 1:
             return lhs
         return self._build_binary(arith.FloorDivSIOp, lhs, rhs)
 
@@ -74,7 +68,7 @@ class IndexBuilder:
         low, high = range_of(lhs)
         if low >= 0 and high < range_of(rhs)[0]:
             return _to_constant(lhs)
-        if low >= 0 and constant_of(lhs) is None and range_of(rhs)[0] > 0:
+        if low >= 0 and constant_value_of(lhs) is None and range_of(rhs)[0] > 0:
             return self._build_binary(arith.RemSIOp, lhs, rhs)
         return self.sub(lhs, self.mul(self.floordiv(lhs, rhs), rhs))
 
@@ -102,24 +96,12 @@ class IndexBuilder:
         self, expression: AffineExpr, dims: Sequence[Index], symbols: Sequence[Index]
     ) -> Index:
         """Build the value of an affine expression."""
-        match expression:
-            case AffineConstantExpr():
-                return expression.value
-            case AffineDimExpr():
-                return dims[expression.position]
-            case AffineSymExpr():
-                return symbols[expression.position]
-            case AffineBinaryOpExpr():
-                lhs = self.build_expression(expression.lhs, dims, symbols)
-                rhs = self.build_expression(expression.rhs, dims, symbols)
-                return self._build_affine(expression.kind, lhs, rhs)
-            case _:
-                raise PassFailedException(
-                    f"expected an affine expression: {expression}"
-                )
+        return evaluate_expression(expression, dims, symbols, int, self._build_affine)
 
-    def _build_affine(self, kind: AffineBinaryOpKind, lhs: Index, rhs: Index) -> Index:
-        match kind:
+    def _build_affine(
+        self, expression: AffineBinaryOpExpr, lhs: Index, rhs: Index
+    ) -> Index:
+        match expression.kind:
             case AffineBinaryOpKind.Add:
                 return self.add(lhs, rhs)
             case AffineBinaryOpKind.Mul:
@@ -142,7 +124,7 @@ class IndexBuilder:
 
 
 def _to_constant(index: Index) -> Index:
-    constant = constant_of(index)
+    constant = constant_value_of(index)
     return index if constant is None else constant
 
 
@@ -151,7 +133,7 @@ def _floor_divide(lhs: int, rhs: int) -> int:
 
 
 def _fold(lhs: Index, rhs: Index, function: Callable[[int, int], int]) -> int | None:
-    constants = constant_of(lhs), constant_of(rhs)
+    constants = constant_value_of(lhs), constant_value_of(rhs)
     if constants[0] is None or constants[1] is None:
         return None
     return function(constants[0], constants[1])

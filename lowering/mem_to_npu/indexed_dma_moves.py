@@ -15,7 +15,7 @@ from tlf.lowering.mem_to_npu.memref_views import (
     BufferViews,
     index_builder_before,
 )
-from tlf.support.affine.linear_access import Linear, access_functions
+from tlf.support.affine.linear_access import access_functions, strides_over_domain
 
 
 @dataclass(frozen=True)
@@ -128,26 +128,24 @@ def _build_iteration_space(
             f"{op.name}: the npu has no indexed moves {direction} {moved.level}"
         )
     index, indices = index_builder_before(op), views.view_of(op.indices)
-    index_accesses, table_accesses = (
-        access_functions(op.index_map),
-        access_functions(op.table_map),
-    )
-    pairs = zip(op.mixed_offsets, table_accesses, strict=True)
-    origins = [index.add(offset, access.constant) for offset, access in pairs]
+    pairs = zip(op.mixed_offsets, access_functions(op.table_map), strict=True)
+    origins = [index.add(offset, access.offset) for offset, access in pairs]
+    table_strides = strides_over_domain(op.table_map, table.strides)
+    index_strides = strides_over_domain(op.index_map, indices.strides)
     dims = _merge_dims(
         [
             _Dim(
                 size,
                 moved.strides[dimension],
-                _stride_along(table_accesses, table, dimension),
-                _stride_along(index_accesses, indices, dimension),
+                table_strides[dimension],
+                index_strides[dimension],
                 *_in_bounds_range(index, op, table, origins, dimension),
             )
             for dimension, size in enumerate(op.box)
         ]
     )
     shifted_indices = indices.with_offsets(
-        [access.constant for access in index_accesses]
+        [access.offset for access in access_functions(op.index_map)]
     )
     return _IterationSpace(
         index,
@@ -155,14 +153,6 @@ def _build_iteration_space(
         table.with_offsets(origins).to_access(index, [dim.table for dim in dims]),
         moved.to_access(index, [dim.moved for dim in dims]),
         shifted_indices.to_access(index, [dim.indices for dim in dims]),
-    )
-
-
-def _stride_along(places: Sequence[Linear], view: BufferView, dimension: int) -> int:
-    """Return the stride in bytes along a dim of the box."""
-    return sum(
-        access.coefficients[dimension] * stride
-        for access, stride in zip(places, view.strides, strict=True)
     )
 
 
@@ -176,31 +166,19 @@ def _in_bounds_range(
     """Return the range along a dim of the box that is inside the table."""
     low, high, size = 0, None, op.box[dimension]
     for axis, access in enumerate(access_functions(op.table_map)):
-        if axis == op.indexed_axis or not access.coefficients[dimension]:
+        if axis == op.indexed_axis or not access.coefficient_of(dimension):
             continue
         origin, bound = origins[axis], table.shape[axis]
-        lowest, highest = _offset_range(access, op.box)
+        lowest, highest = (end - access.offset for end in access.bounds(op.box))
         if isinstance(origin, int) and 0 <= origin + lowest <= origin + highest < bound:
             continue
-        if access.dimension != dimension or high is not None:
+        if access.loop_dim != dimension or high is not None:
             end = "source" if isinstance(op, mem.DmaGatherOp) else "destination"
             message = f"expected one axis of the {end} along each dimension"
             op.emit_error(message, PassFailedException(message))
         low = index.max(0, index.sub(0, origin))
         high = index.min(size, index.sub(bound, origin))
     return low, high
-
-
-def _offset_range(place: Linear, box: Sequence[int]) -> tuple[int, int]:
-    """
-    Return the minimum and maximum offset of the elements of a box, relative to the
-    first element.
-    """
-    steps = [
-        coefficient * (size - 1)
-        for coefficient, size in zip(place.coefficients, box, strict=True)
-    ]
-    return sum(min(0, step) for step in steps), sum(max(0, step) for step in steps)
 
 
 def _inside_ranges(dims: Sequence[_Dim]) -> list[tuple[Index, Index]]:

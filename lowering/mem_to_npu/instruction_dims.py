@@ -13,6 +13,7 @@ from xdsl.rewriter import InsertPoint
 from tlf.dialects import mem
 from tlf.lowering.mem_to_npu.index_builder import IndexBuilder
 from tlf.lowering.mem_to_npu.memref_views import BufferView, index_builder_before
+from tlf.support.affine.linear_access import strides_over_domain
 
 
 @dataclass(frozen=True)
@@ -32,15 +33,8 @@ def operand_view(
     Return the view at the origin of the iteration domain, and its stride in bytes along
     each dim of the domain.
     """
-    strides = [0] * indexing.num_dims
-    offset = view.offset
-    for access, stride in zip(
-        mem.access_functions(indexing), view.strides, strict=True
-    ):
-        offset += access.constant * stride
-        for dimension, coefficient in enumerate(access.coefficients):
-            strides[dimension] += coefficient * stride
-    return replace(view, offset=offset), tuple(strides)
+    origin = [access.offset for access in mem.access_functions(indexing)]
+    return view.with_offsets(origin), strides_over_domain(indexing, view.strides)
 
 
 def merge_dims(dims: Sequence[InstructionDim]) -> list[InstructionDim]:

@@ -3,13 +3,14 @@
 import math
 from typing import TypeAlias
 
-from xdsl.dialects import arith, scf
+from xdsl.dialects import arith
 from xdsl.ir import Block, Operation, SSAValue
 
 from tlf.analysis.buffers.index_congruence import congruence_of
-from tlf.analysis.buffers.normalized_loops import constant_value_of
+from tlf.analysis.buffers.normalized_loops import loop_range_of
 from tlf.dialects import npu
 from tlf.dialects.mem import Index
+from tlf.support.affine.affine_values import constant_value_of
 
 Range: TypeAlias = tuple[float, float]
 """Minimum and maximum value; infinite if unknown."""
@@ -17,14 +18,9 @@ Range: TypeAlias = tuple[float, float]
 UNKNOWN: Range = (-math.inf, math.inf)
 
 
-def constant_of(value: Index) -> int | None:
-    """Return the constant value of an index, if known."""
-    return value if isinstance(value, int) else constant_value_of(value)
-
-
 def range_of(value: Index) -> Range:
     """Return the minimum and maximum of an index value."""
-    if (constant := constant_of(value)) is not None:
+    if (constant := constant_value_of(value)) is not None:
         return constant, constant
     assert isinstance(value, SSAValue)
     owner = value.owner
@@ -37,12 +33,11 @@ def _counter_range(value: SSAValue, block: Block) -> Range:
     loop = block.parent_op()
     if isinstance(loop, npu.CoresOp):
         return 0, loop.core_count - 1
-    if not isinstance(loop, scf.ForOp) or value is not block.args[0]:
+    if (bounds := loop_range_of(value)) is None:
         return UNKNOWN
-    lower, upper, step = (constant_of(each) for each in (loop.lb, loop.ub, loop.step))
-    if lower is not None and upper is not None and step:
-        return lower, max(lower, lower + (upper - lower - 1) // step * step)
-    return range_of(loop.lb)[0], range_of(loop.ub)[1] - 1
+    if (values := bounds.values) is None:
+        return range_of(bounds.lower)[0], range_of(bounds.upper)[1] - 1
+    return values.start, values[-1] if values else values.start
 
 
 def _result_range(op: Operation) -> Range:
@@ -81,7 +76,7 @@ def _remainder_range(op: arith.RemSIOp) -> Range:
     Return the range of a remainder, tightened by the known congruence of the result.
     """
     modulus, remainder = congruence_of(op.result)
-    if (divisor := constant_of(op.rhs)) is None or not modulus:
+    if (divisor := constant_value_of(op.rhs)) is None or not modulus:
         return 0, math.inf
     return remainder, divisor - modulus + remainder
 

@@ -27,7 +27,7 @@ from tlf.analysis.buffers.normalized_loops import STAGES
 from tlf.dialects import npu
 from tlf.dialects.mem import Index
 from tlf.lowering.mem_to_npu.index_builder import IndexBuilder
-from tlf.lowering.mem_to_npu.integer_ranges import constant_of
+from tlf.support.affine.affine_values import constant_value_of
 
 
 def issue_ahead(
@@ -62,7 +62,7 @@ def _pipeline_loop(
     loop: scf.ForOp, ahead: int, chosen: Sequence[Operation], place: Operation
 ) -> None:
     """Issue operations of a loop ahead, with a prologue before `place`."""
-    if (step := constant_of(loop.step)) is None:
+    if (step := constant_value_of(loop.step)) is None:
         raise PassFailedException(
             "scf.for: expected a constant step around moves that are issued ahead"
         )

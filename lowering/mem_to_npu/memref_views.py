@@ -3,11 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
-from typing import cast
 
 from xdsl.builder import Builder
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException
@@ -16,10 +14,11 @@ from tlf.analysis.buffers.memory_effects import region_of
 from tlf.dialects import mem, npu
 from tlf.dialects.collapsing_interface import collapsed_shape
 from tlf.dialects.mem import Index
-from tlf.dialects.types import byte_count, dtype_of
+from tlf.dialects.types import byte_count, dtype_of, memref_type
 from tlf.lowering.mem_to_npu.index_builder import IndexBuilder
-from tlf.lowering.mem_to_npu.multibuffer_slots import AffineForm, BufferSlot, slot_of
+from tlf.lowering.mem_to_npu.multibuffer_slots import BufferSlot, slot_of
 from tlf.passes.mem.mem_plan import argument_offsets, global_offsets
+from tlf.support.affine.index_access import AffineSum
 
 
 @dataclass(frozen=True)
@@ -161,13 +160,9 @@ class BufferViews:
                 )
 
 
-def _memref_type(buffer: SSAValue) -> MemRefType[Attribute]:
-    return cast(MemRefType[Attribute], buffer.type)
-
-
 def _whole_buffer_view(buffer: SSAValue, offset: int) -> BufferView:
     """Return the view of an argument, a global or an allocation."""
-    type_ = _memref_type(buffer)
+    type_ = memref_type(buffer)
     item = dtype_of(type_.element_type).itemsize
     strides = type_.get_strides()
     if strides is None or None in strides:
@@ -268,9 +263,7 @@ def _section_slots(op: memref.SubviewOp) -> Iterator[BufferSlot]:
     inherited = len(region_of(op.source).sections)
     for each in region_of(op.result).sections[inherited:]:
         count = -(-each.period // each.stride)
-        yield BufferSlot(
-            count, AffineForm(each.first, {}), each.stride * item, each.extent
-        )
+        yield BufferSlot(count, AffineSum(each.first), each.stride * item, each.extent)
 
 
 def _resolve_reinterpret_cast(

@@ -2,53 +2,25 @@
 Multi-buffer slots that loop iterations access, and the distance between them.
 
 An index `(count + ...) mod slots` selects a slot. Its *form* is the index before the
-remainder: a constant and a factor per enclosing loop, all modulo the slots.
+remainder, modulo the slots: an affine sum whose symbols are the enclosing loops. Their
+value is the index of an iteration: 0 in the first one, 1 in the next, and so on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import gcd
 
 from xdsl.dialects import arith, scf
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import BlockArgument, SSAValue
 
+from tlf.analysis.buffers.normalized_loops import loop_ranges_of
 from tlf.dialects.mem import Index
-from tlf.lowering.mem_to_npu.integer_ranges import constant_of, range_of
-
-
-@dataclass(frozen=True)
-class AffineForm:
-    """
-    A constant plus a coefficient for the iteration index of each loop.
-
-    The iteration index of a loop is 0 in its first iteration, 1 in the next, and so on.
-    """
-
-    constant: int
-    factors: Mapping[scf.ForOp, int]
-
-    def add_scaled(self, other: AffineForm, factor: int) -> AffineForm:
-        """Return the sum with a multiple of another form."""
-        factors = dict(self.factors)
-        for loop, coefficient in other.factors.items():
-            factors[loop] = factors.get(loop, 0) + factor * coefficient
-        return AffineForm(self.constant + factor * other.constant, factors)
-
-    def floordiv(self, divisor: int) -> AffineForm | None:
-        """Return the quotient, rounded down, or `None` if it is not affine."""
-        if divisor <= 0 or any(each % divisor for each in self.factors.values()):
-            return None
-        factors = {loop: each // divisor for loop, each in self.factors.items()}
-        return AffineForm(self.constant // divisor, factors)
-
-    def modulo(self, slots: int) -> AffineForm:
-        """Return the form modulo a number of slots."""
-        factors = {loop: each % slots for loop, each in self.factors.items()}
-        nonzero = {loop: each for loop, each in factors.items() if each}
-        return AffineForm(self.constant % slots, nonzero)
+from tlf.lowering.mem_to_npu.integer_ranges import range_of
+from tlf.support.affine.affine_values import affine_sum_over, constant_value_of
+from tlf.support.affine.index_access import AffineSum
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +28,7 @@ class BufferSlot:
     """Consecutive slots of a multi-buffer, selected by an affine form."""
 
     count: int
-    form: AffineForm
+    form: AffineSum
     stride: int = 0
     """Bytes from one slot to the next; distinguishes axes."""
     extent: int = 1
@@ -87,16 +59,15 @@ class BufferSlot:
             return None
         if self.family != later.family:
             return None
-        if self.form.factors != later.form.factors:
+        shift = later.form - self.form
+        if shift.terms or any(loop not in fixed for loop, _ in self.form.terms):
             return None
-        if any(loop not in fixed for loop in self.form.factors):
-            return None
-        shift = self.form.factors.get(fixed[-1], 0) * iterations if fixed else 0
-        return (later.form.constant + shift - self.form.constant) % self.count
+        moved = self.form.factor_of(fixed[-1]) * iterations if fixed else 0
+        return (shift.constant + moved) % self.count
 
     def period(self, loop: scf.ForOp) -> int:
         """Return the period of the slots, in iterations of a loop."""
-        return self.count // gcd(self.count, self.form.factors.get(loop, 0))
+        return self.count // gcd(self.count, self.form.factor_of(loop))
 
     def is_continuous_across(self, path: Sequence[scf.ForOp]) -> bool:
         """
@@ -106,22 +77,14 @@ class BufferSlot:
         `path` is a loop nest, outermost first. Accesses of the innermost loop then have
         the same distance across its executions as within one.
         """
-        factors = self.form.factors
+        factor_of = self.form.factor_of
         for outer, inner in pairwise(path):
-            if (trips := _trip_count(inner)) is None:
+            if (trips := loop_ranges_of(inner)[0].trips) is None:
                 return False
-            change = factors.get(inner, 0) * trips - factors.get(outer, 0)
+            change = factor_of(inner) * trips - factor_of(outer)
             if change % self.count:
                 return False
         return True
-
-
-def _trip_count(loop: scf.ForOp) -> int | None:
-    """Return the trip count of a loop, or `None` if it is unknown."""
-    lower, upper, step = (constant_of(each) for each in (loop.lb, loop.ub, loop.step))
-    if lower is None or upper is None or not step:
-        return None
-    return max(0, -((lower - upper) // step))
 
 
 def slot_of(
@@ -129,7 +92,7 @@ def slot_of(
 ) -> BufferSlot | None:
     """Return the slot that an index selects, if known."""
     if isinstance(index, int):
-        return BufferSlot(slots, AffineForm(index % slots, {}), stride, extent)
+        return BufferSlot(slots, AffineSum(index % slots), stride, extent)
     if (form := _residue_form(index, slots)) is None:
         return None
     low, high = range_of(index)
@@ -138,9 +101,9 @@ def slot_of(
     )
 
 
-def _residue_form(value: Index, slots: int) -> AffineForm | None:
+def _residue_form(value: Index, slots: int) -> AffineSum | None:
     """Return the affine form of an index modulo the slots, if it is linear."""
-    if (exact := _exact_form(value)) is not None:
+    if (exact := affine_sum_over(value, _symbol_form)) is not None:
         return exact.modulo(slots)
     assert isinstance(value, SSAValue)
     match owner := value.owner:
@@ -150,10 +113,10 @@ def _residue_form(value: Index, slots: int) -> AffineForm | None:
             return _sum_forms(owner.lhs, owner.rhs, -1, slots)
         case arith.MuliOp():
             for left, right in (owner.operands, owner.operands[::-1]):
-                if (factor := constant_of(right)) is not None:
+                if (factor := constant_value_of(right)) is not None:
                     return _sum_forms(0, left, factor, slots)
         case arith.RemSIOp():
-            divisor = constant_of(owner.rhs)
+            divisor = constant_value_of(owner.rhs)
             if divisor and divisor % slots == 0 and range_of(owner.lhs)[0] >= 0:
                 return _residue_form(owner.lhs, slots)
         case _:
@@ -161,46 +124,19 @@ def _residue_form(value: Index, slots: int) -> AffineForm | None:
     return None
 
 
-def _sum_forms(left: Index, right: Index, factor: int, slots: int) -> AffineForm | None:
+def _sum_forms(left: Index, right: Index, factor: int, slots: int) -> AffineSum | None:
     first, second = _residue_form(left, slots), _residue_form(right, slots)
     if first is None or second is None:
         return None
-    return first.add_scaled(second, factor).modulo(slots)
+    return (first + second * factor).modulo(slots)
 
 
-def _exact_form(value: Index) -> AffineForm | None:
-    """Return the affine form of an index without a modulus, if it is affine."""
-    if (constant := constant_of(value)) is not None:
-        return AffineForm(constant, {})
-    assert isinstance(value, SSAValue)
-    if isinstance(owner := value.owner, Block):
-        return _counter_form(value, owner)
-    if len(owner.operands) != 2:
+def _symbol_form(value: SSAValue) -> AffineSum | None:
+    """Return the form of a loop's induction variable."""
+    loop = value.block.parent_op() if isinstance(value, BlockArgument) else None
+    if not isinstance(loop, scf.ForOp) or value is not loop.body.block.args[0]:
         return None
-    left, right = (_exact_form(each) for each in owner.operands)
-    if left is None or right is None:
-        return None
-    match owner:
-        case arith.AddiOp():
-            return left.add_scaled(right, 1)
-        case arith.SubiOp():
-            return left.add_scaled(right, -1)
-        case arith.MuliOp() if not right.factors:
-            return AffineForm(0, {}).add_scaled(left, right.constant)
-        case arith.MuliOp() if not left.factors:
-            return AffineForm(0, {}).add_scaled(right, left.constant)
-        case arith.FloorDivSIOp() if not right.factors:
-            return left.floordiv(right.constant)
-        case _:
-            return None
-
-
-def _counter_form(value: SSAValue, block: Block) -> AffineForm | None:
-    """Return the affine form of a loop's induction variable."""
-    loop = block.parent_op()
-    if not isinstance(loop, scf.ForOp) or value is not block.args[0]:
-        return None
-    first, step = constant_of(loop.lb), constant_of(loop.step)
+    first, step = constant_value_of(loop.lb), constant_value_of(loop.step)
     if first is None or step is None:
         return None
-    return AffineForm(first, {loop: step})
+    return AffineSum.of(loop) * step + first

@@ -13,7 +13,6 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     FileLineColLoc,
-    IntegerAttr,
     ModuleOp,
     TensorType,
 )
@@ -28,6 +27,7 @@ from tlf.dialects.source_locations import location_of
 from tlf.dialects.target.description import Data
 from tlf.dialects.tile import layout_of
 from tlf.dialects.types import dtype_of
+from tlf.support.affine.affine_values import constant_value_of
 from tlf.support.affine.mixed_offsets import Index
 
 SCALAR_OPCODES: Mapping[type[Operation], str] = {
@@ -340,12 +340,9 @@ class _CodePrinter:
 
     def format_index(self, value: Index) -> str:
         """Format an index: a register, or the value of a constant."""
-        if isinstance(value, int):
-            return str(value)
-        owner = value.owner
-        if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-            return str(owner.value.value.data)
-        if value not in self.names:
+        if (constant := constant_value_of(value)) is not None:
+            return str(constant)
+        if isinstance(value, int) or value not in self.names:
             raise DiagnosticException("expected a value that the program computes")
         return self.names[value]
 

@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.dialects import mem
+from tlf.dialects.types import memref_type
 from tlf.lowering.mem_to_triton.element_positions import Position, Positions
 from tlf.lowering.mem_to_triton.element_types import (
     element_type_of,
@@ -39,7 +40,7 @@ class PointerView:
     @staticmethod
     def of(pointer: str, value: SSAValue) -> "PointerView":
         """Return the view of a kernel argument."""
-        type_ = cast(MemRefType[Attribute], value.type)
+        type_ = memref_type(value)
         strides, offset = strides_and_offset(type_)
         return PointerView(pointer, IndexExpr.of(offset), type_.get_shape(), strides)
 

@@ -1,18 +1,19 @@
 """Pass `convert-mem-to-triton`: outline kernels and replace them by launches."""
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import triton
 from tlf.dialects.target import TargetSpec
-from tlf.lowering.mem_to_triton.kernel_deduplication import deduplicate_kernels
 from tlf.lowering.mem_to_triton.kernel_legality import check_kernel
 from tlf.lowering.mem_to_triton.kernel_outlining import KernelOutliner
+from tlf.passes.graph.cse import body_key
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,36 @@ class ConvertMemToTritonPass(ModulePass):
             for kernel in kernels:
                 Rewriter.insert_op(kernel, InsertPoint.before(function))
             outlined += kernels
-        deduplicate_kernels(op, outlined)
+        _deduplicate_kernels(op, outlined)
         for kernel in op.ops:
             if isinstance(kernel, func.FuncOp) and triton.KERNEL in kernel.attributes:
                 check_kernel(kernel)
+
+
+def _deduplicate_kernels(module: ModuleOp, kernels: Sequence[func.FuncOp]) -> None:
+    """
+    Redirect launches of kernels that only differ in names to the first of them, and
+    erase the others. Equal layers then share their kernels.
+    """
+    launches: dict[str, list[triton.LaunchOp]] = {}
+    for op in module.walk():
+        if isinstance(op, triton.LaunchOp):
+            launches.setdefault(op.kernel_name, []).append(op)
+    first_of: dict[Hashable, func.FuncOp] = {}
+    for kernel in kernels:
+        users = launches.get(kernel.sym_name.data, [])
+        launch_parameters = {
+            (op.grid, op.properties["warps"], op.stages) for op in users
+        }
+        attributes = frozenset(kernel.attributes.items())
+        key = (
+            kernel.function_type,
+            attributes,
+            frozenset(launch_parameters),
+            body_key(kernel),
+        )
+        first = first_of.setdefault(key, kernel)
+        if first is not kernel:
+            for op in users:
+                op.kernel = SymbolRefAttr(first.sym_name)
+            Rewriter.erase_op(kernel)

@@ -7,6 +7,7 @@ from xdsl.ir.affine import AffineMap
 
 from tlf.dialects import mem
 from tlf.lowering.mem_to_triton.index_expressions import IndexExpr
+from tlf.support.affine.index_access import IndexAccess
 
 
 @dataclass(frozen=True)
@@ -21,11 +22,8 @@ class Position:
 
     def bounds(self, extents: Sequence[int]) -> tuple[int, int]:
         """Return the minimum and maximum position of a value with the given extents."""
-        low, high = self.offset.low, self.offset.high
-        for dim, coefficient in self.terms:
-            reach = coefficient * (extents[dim] - 1)
-            low, high = low + min(reach, 0), high + max(reach, 0)
-        return low, high
+        low, high = IndexAccess(self.terms).bounds(extents)
+        return self.offset.low + low, self.offset.high + high
 
     def is_along(self, dim: int) -> bool:
         """Return `True` if the position is an offset plus the index along `dim`."""
@@ -55,9 +53,8 @@ class Positions:
         nonunit = [dim for dim in range(rank) if room[dim] > 1] or list(range(rank))
         along: list[Position] = []
         for offset, access in zip(offsets, mem.access_functions(indexing), strict=True):
-            terms = [(d, c) for d in nonunit if (c := access.coefficients[d])]
-            start = offset + IndexExpr.of(access.constant)
-            along.append(Position(start, tuple(terms)))
+            terms = tuple(term for term in access.terms if term[0] in nonunit)
+            along.append(Position(offset + IndexExpr.of(access.offset), terms))
         return Positions(tuple(room), tuple(along))
 
     @property

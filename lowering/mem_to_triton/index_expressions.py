@@ -11,17 +11,11 @@ from typing import cast
 from xdsl.dialects import affine, arith
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import (
-    AffineBinaryOpExpr,
-    AffineBinaryOpKind,
-    AffineConstantExpr,
-    AffineDimExpr,
-    AffineExpr,
-    AffineSymExpr,
-)
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind
 from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.lowering.mem_to_triton.python_source import PythonSource
+from tlf.support.affine.affine_expressions import evaluate_expression
 
 
 @dataclass(frozen=True)
@@ -205,21 +199,20 @@ class IndexTable:
         dims = operands[: op.map.data.num_dims]
         symbols = operands[op.map.data.num_dims :]
         results = [
-            self._evaluate_expression(e, dims, symbols) for e in op.map.data.results
+            evaluate_expression(
+                each, dims, symbols, IndexExpr.of, self._combine_operands
+            )
+            for each in op.map.data.results
         ]
         combined = results[0]
         for result in results[1:]:
             combined = combined.minimum(result)
         return combined
 
-    def _evaluate_expression(
-        self, expr: AffineExpr, dims: list[IndexExpr], symbols: list[IndexExpr]
+    def _combine_operands(
+        self, expr: AffineBinaryOpExpr, lhs: IndexExpr, rhs: IndexExpr
     ) -> IndexExpr:
-        if not isinstance(expr, AffineBinaryOpExpr):
-            return _evaluate_leaf(expr, dims, symbols)
-        lhs = self._evaluate_expression(expr.lhs, dims, symbols)
-        rhs = self._evaluate_expression(expr.rhs, dims, symbols)
-        result = _combine_operands(expr, lhs, rhs)
+        result = _combine_expressions(expr, lhs, rhs)
         self._record_magnitude(result)
         return result
 
@@ -227,21 +220,7 @@ class IndexTable:
         self.greatest = max(self.greatest, abs(index.low), abs(index.high))
 
 
-def _evaluate_leaf(
-    expr: AffineExpr, dims: list[IndexExpr], symbols: list[IndexExpr]
-) -> IndexExpr:
-    match expr:
-        case AffineConstantExpr():
-            return IndexExpr.of(expr.value)
-        case AffineDimExpr():
-            return dims[expr.position]
-        case AffineSymExpr():
-            return symbols[expr.position]
-        case _:
-            raise DiagnosticException(f"unsupported affine expression {expr}")
-
-
-def _combine_operands(
+def _combine_expressions(
     expr: AffineBinaryOpExpr, lhs: IndexExpr, rhs: IndexExpr
 ) -> IndexExpr:
     if expr.kind is AffineBinaryOpKind.Add:

@@ -214,7 +214,7 @@ class _Captures:
         for op in ops:
             for result in op.results:
                 for use in result.uses:
-                    if _ancestor_in_block(use.operation, self.block) is None:
+                    if self.block.find_ancestor_op_in_block(use.operation) is None:
                         raise PassFailedException(
                             f"{op.name}: a kernel cannot return a value of type "
                             f"{result.type} to another kernel"
@@ -230,12 +230,6 @@ def _is_argument(value: SSAValue) -> bool:
     if isinstance(value, BlockArgument):
         return isinstance(type_, MemRefType | IndexType)
     return isinstance(value.owner, BUFFER_OPS)
-
-
-def _ancestor_in_block(op: Operation | None, block: Block) -> Operation | None:
-    while op is not None and op.parent is not block:
-        op = op.parent_op()
-    return op
 
 
 def _is_device_code(op: Operation) -> bool:

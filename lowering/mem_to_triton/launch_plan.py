@@ -16,13 +16,14 @@ from xdsl.dialects.builtin import (
     MemRefType,
     ModuleOp,
 )
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Block, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.symbol_table import SymbolTable
 
 from tlf.dialects import mem, triton
 from tlf.dialects.entry_point import argument_names, result_count, result_names
 from tlf.dialects.global_elements import load_global_elements
+from tlf.dialects.types import memref_type
 from tlf.lowering.mem_to_triton.access_writer import strides_and_offset
 from tlf.lowering.mem_to_triton.element_types import plan_type_name
 from tlf.lowering.mem_to_triton.index_expressions import (
@@ -103,7 +104,7 @@ class LaunchPlanBuilder:
             raise DiagnosticException(
                 f"expected buffers as arguments, got {value.type}"
             )
-        type_ = cast(MemRefType[Attribute], value.type)
+        type_ = memref_type(value)
         shape = type_.get_shape()
         contiguous = MemRefType(type_.element_type, shape)
         if -1 in shape or strides_and_offset(type_) != strides_and_offset(contiguous):

@@ -20,19 +20,11 @@ def domain_dims_of(
     """
     result: list[int | None] = []
     for access in mem.access_functions(indexing):
-        used = [
-            dim
-            for dim, coefficient in enumerate(access.coefficients)
-            if coefficient and domain[dim] > 1
-        ]
-        if not used and access.constant == 0:
-            result.append(access.dimension)
-        elif (
-            len(used) == 1
-            and access.constant == 0
-            and (access.coefficients[used[0]] == 1)
-        ):
-            result.append(used[0])
+        used = [term for term in access.terms if domain[term[0]] > 1]
+        if not used and access.offset == 0:
+            result.append(access.loop_dim)
+        elif len(used) == 1 and access.offset == 0 and used[0][1] == 1:
+            result.append(used[0][0])
         else:
             raise DiagnosticException(
                 f"cannot read a value through the map {indexing}: triton cannot slice "

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from xdsl.builder import Builder
 from xdsl.dialects import memref
 from xdsl.dialects.affine import ApplyOp
 from xdsl.dialects.builtin import (
-    AffineMapAttr,
     MemRefType,
     NoneAttr,
     StridedLayoutAttr,
     StringAttr,
 )
 from xdsl.ir import Attribute, SSAValue
-from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.ir.affine import AffineExpr
 
 from tlf.analysis.buffers.tile_liveness import SharedStorage
 from tlf.dialects import mem
 from tlf.dialects.mem import Index
 from tlf.dialects.slice_views import row_major_strides
 from tlf.dialects.tile import EncodingAttr
-from tlf.dialects.types import AnyTensor
+from tlf.dialects.types import AnyTensor, memref_type
+from tlf.support.affine.affine_values import insert_apply
 
 AnyBuffer: TypeAlias = MemRefType[Attribute]
 
@@ -52,7 +52,7 @@ def _strides_in_order(shape: Sequence[int], axes: Sequence[int]) -> list[int]:
 
 def is_contiguous(buffer: SSAValue) -> bool:
     """Return `True` if a buffer is row-major without gaps."""
-    return isinstance(cast(AnyBuffer, buffer.type).layout, NoneAttr)
+    return isinstance(memref_type(buffer).layout, NoneAttr)
 
 
 def build_subview(
@@ -62,7 +62,7 @@ def build_subview(
     if isinstance(window := source.owner, mem.WindowOp):
         return _build_window_subview(builder, window, offsets, sizes)
     strides = [1] * len(sizes)
-    source_type = cast(AnyBuffer, source.type)
+    source_type = memref_type(source)
     type_ = memref.SubviewOp.infer_result_type(source_type, offsets, sizes, strides)
     subview = memref.SubviewOp.get(source, offsets, sizes, strides, type_)
     return builder.insert(subview).result
@@ -92,8 +92,7 @@ def build_index_sum(builder: Builder, one: Index, other: Index) -> Index:
     total: AffineExpr = AffineExpr.constant(0)
     for each in (one, other):
         total = total + _to_affine_expr(each, operands)
-    map_ = AffineMapAttr(AffineMap(len(operands), 0, (total,)))
-    return builder.insert(ApplyOp(operands, map_)).result
+    return insert_apply(builder, total, operands)
 
 
 def _to_affine_expr(index: Index, operands: list[SSAValue]) -> AffineExpr:
@@ -113,7 +112,7 @@ def reshape_contiguous(
     builder: Builder, source: SSAValue, shape: Sequence[int]
 ) -> SSAValue:
     """Build a view of a contiguous buffer with another shape."""
-    source_type = cast(AnyBuffer, source.type)
+    source_type = memref_type(source)
     if source_type.get_shape() == tuple(shape):
         return source
     type_ = MemRefType(
@@ -133,7 +132,7 @@ def restride_contiguous(
     first: int = 0,
 ) -> SSAValue:
     """Build a view of a contiguous buffer with given strides and offset."""
-    source_type = cast(AnyBuffer, source.type)
+    source_type = memref_type(source)
     type_ = MemRefType(
         source_type.element_type,
         shape,

@@ -18,7 +18,7 @@ from tlf.analysis.buffers.tile_liveness import SharedStorage
 from tlf.dialects import mem
 from tlf.dialects.mem import Index
 from tlf.dialects.target import Level
-from tlf.dialects.types import dtype_of, tensor_type
+from tlf.dialects.types import dtype_of, memref_type, tensor_type
 from tlf.lowering.tile_to_mem.buffer_builders import AnyBuffer, build_index_sum
 from tlf.lowering.tile_to_mem.bufferization_error import BufferizationError
 from tlf.lowering.tile_to_mem.bufferization_state import BufferizationState
@@ -44,7 +44,7 @@ def copy_buffer(
     """
     if source is place:
         return
-    type_ = cast(AnyBuffer, place.type)
+    type_ = memref_type(place)
     level = cast(StringAttr, type_.memory_space).data
     names = list(scope.target.levels)
     if level == names[0]:
@@ -129,7 +129,7 @@ def _copy_through_inner_level(
     level = scope.target.levels[names[names.index(at) - 1]]
     if level.kind != "buffer":
         raise BufferizationError(op, f"cannot copy a tile within {at}")
-    type_ = cast(AnyBuffer, place.type)
+    type_ = memref_type(place)
     shape = list(type_.get_shape())
     if not shape:
         _bounce_box(scope.builder, part, place, [], type_, level)

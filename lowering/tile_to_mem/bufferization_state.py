@@ -15,12 +15,12 @@ from tlf.analysis.buffers.in_place_subviews import find_in_place_subviews
 from tlf.analysis.buffers.ring_buffers import find_rings
 from tlf.analysis.buffers.tile_liveness import SharedStorage, TileLiveness
 from tlf.dialects import mem, tile
+from tlf.dialects.interfaces import splat_value_of
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.tile import Index, level_of
 from tlf.dialects.types import AnyTensor, scalar_value, tensor_type
 from tlf.lowering.tile_to_mem.buffer_builders import PendingMoves, buffer_type
 from tlf.lowering.tile_to_mem.constant_globals import ConstantGlobals
-from tlf.lowering.tile_to_mem.structured_compute import splat_of
 
 
 class BufferizationState:
@@ -72,7 +72,7 @@ class BufferizationState:
         Return the lowered value of a tile; a splat constant becomes a filled tile on
         first use.
         """
-        if value not in self.values and (constant := splat_of(value)) is not None:
+        if value not in self.values and (constant := splat_value_of(value)) is not None:
             self.fill_tile(value, scalar_value(constant))
         return self.values[value]
 

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import (
     FunctionType,
     IntegerAttr,
     TensorType,
+    UnknownLoc,
     i64,
 )
 from xdsl.ir import Block, Operation, SSAValue
@@ -46,7 +47,6 @@ from tlf.lowering.tile_to_mem.buffer_builders import (
 from tlf.lowering.tile_to_mem.bufferization_error import BufferizationError
 from tlf.lowering.tile_to_mem.bufferization_state import BufferizationState
 from tlf.lowering.tile_to_mem.constant_globals import ConstantGlobals
-from tlf.lowering.tile_to_mem.location_propagation import propagate_location
 from tlf.lowering.tile_to_mem.structured_compute import elementwise_map
 
 
@@ -152,7 +152,7 @@ class FunctionConverter:
                 return
             last = new.last_op
             self._convert_operation(op)
-            propagate_location(op, new.first_op if last is None else last.next_op)
+            _propagate_location(op, new.first_op if last is None else last.next_op)
 
     def _convert_operation(self, op: Operation) -> None:
         scope = self.scope
@@ -247,3 +247,12 @@ def _unsupported_message(op: Operation) -> str:
             "`convert-graph-to-tile` first"
         )
     return f"expected an operation on tiles, got one of the dialect {op.dialect_name()}"
+
+
+def _propagate_location(source: Operation, made: Operation | None) -> None:
+    """Copy the location of `source` to `made` and to all operations after it."""
+    while made is not None:
+        for inner in made.walk():
+            if isinstance(inner.location, UnknownLoc):
+                inner.location = source.location
+        made = made.next_op

@@ -5,10 +5,9 @@ from __future__ import annotations
 from math import prod
 
 from xdsl.builder import Builder
-from xdsl.dialects.affine import ApplyOp
-from xdsl.dialects.builtin import AffineMapAttr, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.ir.affine import AffineExpr
 
 from tlf.analysis.buffers.in_place_subviews import enclosing_tensor_of
 from tlf.analysis.buffers.ring_buffers import PASS_NAME, RingBuffer, trip_counts
@@ -21,6 +20,7 @@ from tlf.lowering.tile_to_mem.buffer_builders import build_subview
 from tlf.lowering.tile_to_mem.buffer_copies import acquire_writable_buffer, copy_buffer
 from tlf.lowering.tile_to_mem.bufferization_state import BufferizationState
 from tlf.lowering.tile_to_mem.strided_views import reshape_buffer, reshape_strided
+from tlf.support.affine.affine_values import insert_apply
 
 
 def resolve_destination(
@@ -197,5 +197,4 @@ def _slice_position(scope: BufferizationState, ring: RingBuffer, shift: int) -> 
         return shift
     if total == AffineExpr.dimension(0):
         return operands[0]
-    map_ = AffineMapAttr(AffineMap(len(operands), 0, (total,)))
-    return scope.builder.insert(ApplyOp(operands, map_)).result
+    return insert_apply(scope.builder, total, operands)

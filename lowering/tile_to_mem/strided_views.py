@@ -15,8 +15,7 @@ from tlf.dialects import mem
 from tlf.dialects.collapsing_interface import collapsed_axis
 from tlf.dialects.interfaces import MovementInterface
 from tlf.dialects.slice_views import reshaped_strides, row_major_strides
-from tlf.dialects.types import tensor_type
-from tlf.lowering.tile_to_mem.buffer_builders import AnyBuffer
+from tlf.dialects.types import memref_type, tensor_type
 from tlf.lowering.tile_to_mem.bufferization_state import BufferizationState
 
 
@@ -43,7 +42,7 @@ def reshape_strided(
     if not _has_static_offset(source):
         return None
     offset, strides = _static_layout(source)
-    old = cast(AnyBuffer, source.type).get_shape()
+    old = memref_type(source).get_shape()
     view_strides = reshaped_strides(old, strides, shape)
     return (
         None
@@ -56,13 +55,11 @@ def reshape_buffer(
     scope: BufferizationState, place: SSAValue, shape: Sequence[int]
 ) -> SSAValue | None:
     """Return a reshaped view of a buffer or ring window, if strides allow it."""
-    old = cast(AnyBuffer, place.type).get_shape()
+    old = memref_type(place).get_shape()
     if old == tuple(shape):
         return place
     original = scope.shown.get(place)
-    if original is not None and cast(AnyBuffer, original.type).get_shape() == tuple(
-        shape
-    ):
+    if original is not None and memref_type(original).get_shape() == tuple(shape):
         return original
     if isinstance(place.owner, mem.WindowOp):
         axis = collapsed_axis(old, shape)
@@ -77,7 +74,7 @@ def reshape_buffer(
 
 def _has_static_offset(buffer: SSAValue) -> bool:
     """Return `True` if the offset in the allocated buffer is static."""
-    type_ = cast(AnyBuffer, buffer.type)
+    type_ = memref_type(buffer)
     if not isinstance(type_.layout, StridedLayoutAttr):
         return isinstance(type_.layout, NoneAttr)
     return type_.layout.get_offset() is not None
@@ -85,7 +82,7 @@ def _has_static_offset(buffer: SSAValue) -> bool:
 
 def _static_layout(buffer: SSAValue) -> tuple[int, tuple[int, ...]]:
     """Return the offset in the allocated buffer and the strides, in elements."""
-    type_ = cast(AnyBuffer, buffer.type)
+    type_ = memref_type(buffer)
     offset = (
         type_.layout.get_offset() if isinstance(type_.layout, StridedLayoutAttr) else 0
     )
@@ -105,7 +102,7 @@ def _build_view(
     """Build a view of the allocated buffer that `source` is a view of."""
     while isinstance(owner := source.owner, VIEW_OPERATIONS):
         source = owner.source
-    type_ = cast(AnyBuffer, source.type)
+    type_ = memref_type(source)
     is_whole = offset == 0 and tuple(strides) == row_major_strides(shape)
     layout = NoneAttr() if is_whole else StridedLayoutAttr(list(strides), offset)
     view = memref.ReinterpretCastOp.from_dynamic(

@@ -22,12 +22,12 @@ from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects import mem
 from tlf.dialects.interfaces import (
-    ConstantInterface,
     ContractionInterface,
     ElementwiseInterface,
     MovementInterface,
     ReductionInterface,
     TilingInterface,
+    splat_value_of,
     to_affine_map,
 )
 from tlf.dialects.types import (
@@ -37,12 +37,6 @@ from tlf.dialects.types import (
     tensor_type,
 )
 from tlf.support.affine.index_access import Accesses
-
-
-def splat_of(value: SSAValue) -> Attribute | None:
-    """Return the splat value of the constant that defines a tile, if any."""
-    owner = value.owner
-    return owner.splat_value() if isinstance(owner, ConstantInterface) else None
 
 
 @dataclass(frozen=True)
@@ -65,7 +59,7 @@ def elementwise_map(op: ElementwiseInterface) -> StructuredMap:
     elements: list[SSAValue] = []
     for operand, accesses in zip(op.operands, op.indexing_maps(), strict=True):
         element = tensor_type(operand).element_type
-        if (constant := splat_of(operand)) is not None and accesses is not None:
+        if (constant := splat_value_of(operand)) is not None and accesses is not None:
             scalar = scalar_value(constant)
             elements.append(_build_constant(builder, scalar, tensor_type(operand)))
             continue

@@ -20,9 +20,9 @@ from tlf.analysis.work.precompute_profit import FUNCTION_COST, cost_in_additions
 from tlf.dialects import graph
 from tlf.dialects.graph.affine_tensors import AffineTensor, affine_tensor_of
 from tlf.dialects.interfaces import (
-    ConstantInterface,
     ElementwiseInterface,
     Scalar,
+    splat_value_of,
     to_affine_map,
 )
 from tlf.dialects.types import scalar_value, tensor_type, type_like
@@ -101,7 +101,7 @@ class IndexCombination:
         if value in self.affine_leaves or value in self.splat_constants:
             return True
         op = value.owner
-        if isinstance(op, ConstantInterface) and op.splat_value() is not None:
+        if splat_value_of(value) is not None:
             self.splat_constants.add(value)
             return True
         if (affine := affine_tensor_of(value)) is not None:
@@ -199,9 +199,7 @@ def _build_affine_tensor(
 
 def _scalar_constant(value: SSAValue, builder: Builder) -> SSAValue:
     """Build a scalar constant from a splat constant."""
-    op = value.owner
-    assert isinstance(op, ConstantInterface)
-    splat = op.splat_value()
+    splat = splat_value_of(value)
     assert splat is not None
     return _fill_constant(scalar_value(splat), value, builder)
 

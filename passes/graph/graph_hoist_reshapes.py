@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -32,6 +31,7 @@ from tlf.dialects.types import tensor_type, type_like
 from tlf.passes.graph.contraction_product import Product
 from tlf.passes.graph.permutations import (
     inverse_permutation,
+    non_unit_extents,
     reshape_to,
     single_user_of,
 )
@@ -277,17 +277,12 @@ def _undoes_operand_reshape(product: Product, parts: IteratorSplits) -> bool:
             continue
         viewed = source.operands[0]
         is_computed = isinstance(viewed.owner, TilingInterface)
-        shape = _non_unit_extents(tensor_type(viewed).get_shape())
-        if is_computed and shape == _non_unit_extents(
+        shape = non_unit_extents(tensor_type(viewed).get_shape())
+        if is_computed and shape == non_unit_extents(
             operand_split_shape(value, axes, parts)
         ):
             return True
     return False
-
-
-def _non_unit_extents(shape: Sequence[int]) -> list[int]:
-    """Return the extents other than 1."""
-    return [extent for extent in shape if extent > 1]
 
 
 @dataclass(frozen=True)

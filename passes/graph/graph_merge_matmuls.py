@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.analysis.work.flops_and_bytes import size_in_bytes
 from tlf.dialects import graph
 from tlf.dialects.call_invariants import invariant_values
+from tlf.dialects.graph.tensor_types import element_of
 from tlf.dialects.interfaces import ElementwiseInterface, ViewInterface
 from tlf.dialects.topological_order import sort_topologically
 from tlf.dialects.types import tensor_type, type_like
@@ -127,7 +128,7 @@ class MatmulFamily:
             type(step) is type(first)
             and step.properties == first.properties
             and step.operands[index] is value
-            and _element_type_of(step.results[0]) == _element_type_of(first.results[0])
+            and element_of(step.results[0]) == element_of(first.results[0])
             and self._has_shape_of(step, value)
             for step, value in zip(steps, self.values, strict=True)
         )
@@ -186,10 +187,6 @@ class MatmulFamily:
         concat = graph.ConcatOp(operands, axis)
         ops.append(concat)
         return concat.result
-
-
-def _element_type_of(value: SSAValue) -> Attribute:
-    return tensor_type(value).element_type
 
 
 def merge_family(family: MatmulFamily) -> int:

@@ -41,6 +41,11 @@ def permuted_shape(value: SSAValue, permutation: Permutation) -> Permutation | N
     return permuted[first:]
 
 
+def non_unit_extents(shape: Sequence[int]) -> list[int]:
+    """Return the extents other than 1."""
+    return [extent for extent in shape if extent != 1]
+
+
 def reshape_to(value: SSAValue, shape: Sequence[int], builder: Builder) -> SSAValue:
     """Reshape a value, unless it already has the shape."""
     if tensor_type(value).get_shape() == tuple(shape):

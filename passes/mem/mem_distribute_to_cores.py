@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects import arith, func, scf
+from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, i64
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -25,6 +25,7 @@ from tlf.analysis.buffers.core_loops import (
 from tlf.analysis.buffers.core_scope import CoreConflictError, CoreScope
 from tlf.analysis.buffers.normalized_loops import (
     STAGES,
+    index_constant,
     loop_ranges_of,
     normalize_nest,
     stages_of,
@@ -134,7 +135,7 @@ def _distribute_nest(
     Wrap a nest, and its setup, in a loop over cores, and distribute one of its loops.
     """
     builder = Builder(InsertPoint.before(nest))
-    zero, count, one = (_index_constant(builder, each) for each in (0, cores, 1))
+    zero, count, one = (index_constant(builder, each) for each in (0, cores, 1))
     body = Block(arg_types=[IndexType()])
     body.args[0].name_hint = "core"
     core_loop = scf.ParallelOp([zero], [count], [one], Region(body))
@@ -149,7 +150,7 @@ def _distribute_nest(
     stages = stages_of(dealt)
     dealt.attributes[STAGES] = IntegerAttr(stages, i64)
     loop = normalize_nest([dealt])
-    step = _index_constant(Builder(InsertPoint.before(loop)), cores)
+    step = index_constant(Builder(InsertPoint.before(loop)), cores)
     distributed = scf.ForOp(
         body.args[0], loop.ub, step, [], loop.detach_region(loop.body)
     )
@@ -175,7 +176,3 @@ def _split_wait(op: Operation, moved: Sequence[Operation]) -> Operation:
     wait = builder.insert(mem.WaitOp(moved_tokens))
     Rewriter.erase_op(op)
     return wait
-
-
-def _index_constant(builder: Builder, number: int) -> SSAValue:
-    return builder.insert(arith.ConstantOp(IntegerAttr(number, IndexType()))).result

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import cast
 
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import MemRefType, ModuleOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.analysis.buffers.mem_liveness import users_of_buffer
 from tlf.analysis.buffers.memory_effects import has_access_to, root_of
 from tlf.dialects import mem
-from tlf.dialects.types import is_16_bit_float
+from tlf.dialects.types import is_16_bit_float, memref_type
 from tlf.passes.mem.mem_split_maps import is_structural
 from tlf.support.affine.linear_access import is_identity
 
@@ -71,9 +70,7 @@ def _whole_allocation_of(buffer: SSAValue) -> mem.AllocOp | None:
     base = owner.source if isinstance(owner, memref.ReinterpretCastOp) else buffer
     if not isinstance(base.owner, mem.AllocOp):
         return None
-    shapes = [
-        cast(MemRefType[Attribute], each.type).get_shape() for each in (buffer, base)
-    ]
+    shapes = [memref_type(each).get_shape() for each in (buffer, base)]
     return base.owner if prod(shapes[0]) == prod(shapes[1]) else None
 
 

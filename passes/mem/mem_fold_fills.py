@@ -7,13 +7,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import cast
 
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, NoneAttr
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -21,6 +20,8 @@ from tlf.analysis.buffers.mem_liveness import users_of_buffer
 from tlf.analysis.buffers.memory_effects import root_of
 from tlf.dialects import mem
 from tlf.dialects.mem.number_literals import number_attr
+from tlf.dialects.types import memref_type
+from tlf.support.affine.affine_values import constant_value_of
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ def _overwrite_first_iteration(
     total: SSAValue | None = None
     for loop in loops:
         distance: SSAValue = loop.body.block.args[0]
-        if _constant_value_of(loop.lb) != 0:
+        if constant_value_of(loop.lb) != 0:
             distance = builder.insert(arith.SubiOp(distance, loop.lb)).result
         if total is not None:
             distance = builder.insert(arith.AddiOp(total, distance)).result
@@ -138,15 +139,8 @@ def _first_access(op: Operation | None, touching: set[Operation]) -> Operation |
 
 def _has_iterations(loop: scf.ForOp) -> bool:
     """Return `True` if a loop with constant bounds has at least one iteration."""
-    lower, upper = _constant_value_of(loop.lb), _constant_value_of(loop.ub)
+    lower, upper = constant_value_of(loop.lb), constant_value_of(loop.ub)
     return lower is not None and upper is not None and lower < upper
-
-
-def _constant_value_of(value: SSAValue) -> int | None:
-    owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return owner.value.value.data
-    return None
 
 
 def _is_whole_view(view: SSAValue, buffer: SSAValue) -> bool:
@@ -162,7 +156,7 @@ def _is_whole_view(view: SSAValue, buffer: SSAValue) -> bool:
         return False
     sizes = list(owner.static_sizes.get_values())
     row_major = [prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
-    type_ = cast(MemRefType[Attribute], owner.source.type)
+    type_ = memref_type(owner.source)
     return (
         isinstance(type_.layout, NoneAttr)
         and list(owner.static_offsets.get_values()) == [0]

@@ -7,23 +7,24 @@ from dataclasses import dataclass, field
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects import arith, func, scf
+from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     DenseArrayBase,
-    IntegerAttr,
     ModuleOp,
     TensorType,
     i64,
 )
-from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tlf.analysis.buffers.normalized_loops import loop_range_of
 from tlf.dialects import mem
 from tlf.dialects.mem.structured import StructuredOp, structured_properties
 from tlf.dialects.types import tensor_type
+from tlf.support.affine.affine_values import constant_value_of
 from tlf.support.affine.mixed_offsets import Index, split_offsets
 
 KeptAxes = tuple[int, ...]
@@ -196,25 +197,10 @@ def _is_in_bounds(offset: Index, bound: int) -> bool:
     """
     if isinstance(offset, int):
         return 0 <= offset < bound
-    if not isinstance(offset, BlockArgument):
+    if (loop := loop_range_of(offset)) is None:
         return False
-    loop = offset.block.parent_op()
-    if isinstance(loop, scf.ForOp):
-        lower, upper = loop.lb, loop.ub
-    elif isinstance(loop, scf.ParallelOp):
-        lower, upper = loop.lowerBound[offset.index], loop.upperBound[offset.index]
-    else:
-        return False
-    first, end = (_constant_value_of(each) for each in (lower, upper))
+    first, end = (constant_value_of(each) for each in (loop.lower, loop.upper))
     return first is not None and end is not None and first >= 0 and end <= bound
-
-
-def _constant_value_of(value: SSAValue) -> int | None:
-    match value.owner:
-        case arith.ConstantOp(value=IntegerAttr(value=number)):
-            return number.data
-        case _:
-            return None
 
 
 def _copy_value(builder: Builder, value: SSAValue) -> SSAValue:

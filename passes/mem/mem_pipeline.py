@@ -18,7 +18,6 @@ from tlf.analysis.buffers.normalized_loops import (
     STAGES,
     Nest,
     can_repeat,
-    constant_value_of,
     loop_ranges_of,
     normalize_nest,
     perfect_nest_of,
@@ -42,6 +41,7 @@ from tlf.passes.mem.pipelining.outer_loop_prefetch import (
     prefetch_outer_loads,
 )
 from tlf.passes.mem.pipelining.prefetch_distance import LoopLoads, prefetch_moves
+from tlf.support.affine.affine_values import constant_value_of
 
 
 @dataclass(frozen=True)

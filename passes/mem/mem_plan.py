@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     DictionaryAttr,
     IntegerAttr,
-    MemRefType,
     ModuleOp,
     i64,
 )
@@ -20,7 +19,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from tlf.analysis.buffers.mem_liveness import MemLiveness, users_of_buffer
 from tlf.dialects import mem, target
-from tlf.dialects.types import byte_count
+from tlf.dialects.types import byte_count, memref_type
 from tlf.passes.mem.early_waits import hoist_waits_to_free
 from tlf.support.affine.mixed_offsets import IntArray
 from tlf.support.allocation import (
@@ -138,7 +137,7 @@ def _assign_global_offset(op: memref.GlobalOp, outer: target.Level, end: int) ->
 
 
 def _byte_size_of(buffer: SSAValue) -> int:
-    return byte_count(cast(MemRefType[Attribute], buffer.type))
+    return byte_count(memref_type(buffer))
 
 
 @dataclass

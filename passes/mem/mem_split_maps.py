@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
-from xdsl.dialects import arith, memref
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
@@ -15,9 +15,15 @@ from xdsl.pattern_rewriter import (
     op_type_rewrite_pattern,
 )
 
+from tlf.analysis.buffers.memory_effects import root_of
 from tlf.dialects import mem
 from tlf.dialects.located_rewriting import rewrite_module
-from tlf.dialects.mem import Linear, access_functions
+from tlf.dialects.mem import access_functions
+from tlf.support.affine.index_access import (
+    Accesses,
+    IndexAccess,
+    identity_accesses,
+)
 
 
 @dataclass(frozen=True)
@@ -57,11 +63,11 @@ class _Element:
     """A scalar of the body that is stored in a buffer."""
 
     buffer: SSAValue
-    accesses: tuple[Linear, ...]
+    accesses: Accesses
 
     @property
     def dimensions(self) -> set[int]:
-        return {each.dimension for each in self.accesses if each.dimension is not None}
+        return {each.loop_dim for each in self.accesses if each.loop_dim is not None}
 
 
 @dataclass
@@ -110,7 +116,7 @@ class _MapSplit:
         later += terminator.operands
         return any(
             isinstance(value, BlockArgument)
-            and _root_buffer_of(self.elements[value].buffer) is _root_buffer_of(output)
+            and root_of(self.elements[value].buffer) is root_of(output)
             for value in later
         )
 
@@ -159,8 +165,8 @@ class _MapSplit:
         clone = each.clone(replacements)
         block.add_ops([clone, mem.YieldOp(clone.results)])
         self._insert_map(sources, dimensions, output, block)
-        result = _unit_accesses(dimensions, len(self.op.extents))
-        self.elements[each.results[0]] = _Element(output, result)
+        accesses = tuple(map(IndexAccess.of, dimensions))
+        self.elements[each.results[0]] = _Element(output, accesses)
 
     def _insert_map(
         self,
@@ -189,15 +195,15 @@ class _MapSplit:
             if value not in self.elements or self.elements[value].buffer is not output
         ]
         all_dimensions = range(len(self.op.extents))
-        overwritten = {_root_buffer_of(output) for _, output in pending[:-1]}
+        overwritten = {root_of(output) for _, output in pending[:-1]}
         for value, _ in pending[1:]:
             if value in self.elements and (
-                _root_buffer_of(self.elements[value].buffer) in overwritten
+                root_of(self.elements[value].buffer) in overwritten
             ):
                 copy = self._allocate_buffer(value, all_dimensions)
                 self._copy_value(value, copy)
-                unit = _unit_accesses(all_dimensions, len(all_dimensions))
-                self.elements[value] = _Element(copy, unit)
+                accesses = identity_accesses(len(all_dimensions))
+                self.elements[value] = _Element(copy, accesses)
         for value, output in pending:
             self._copy_value(value, output)
 
@@ -215,27 +221,12 @@ class _MapSplit:
         self._insert_map(sources, range(len(self.op.extents)), output, block)
 
 
-def _unit_accesses(dimensions: Sequence[int], rank: int) -> tuple[Linear, ...]:
-    return tuple(
-        Linear(tuple(int(column == dimension) for column in range(rank)))
-        for dimension in dimensions
-    )
-
-
 def _indexing_map_of(element: _Element, dimensions: Sequence[int]) -> AffineMap:
     """Return the indexing map of a buffer in a domain restricted to some dimensions."""
     results = [
         AffineExpr.constant(0)
-        if each.dimension is None
-        else AffineExpr.dimension(dimensions.index(each.dimension))
+        if each.loop_dim is None
+        else AffineExpr.dimension(dimensions.index(each.loop_dim))
         for each in element.accesses
     ]
     return AffineMap(len(dimensions), 0, tuple(results))
-
-
-def _root_buffer_of(buffer: SSAValue) -> SSAValue:
-    """Return the buffer that a view refers to."""
-    owner = buffer.owner
-    if isinstance(owner, memref.SubviewOp | memref.ReinterpretCastOp):
-        return _root_buffer_of(owner.source)
-    return buffer

@@ -13,7 +13,7 @@ from xdsl.passes import ModulePass
 
 from tlf.dialects.graph import GroupOp
 from tlf.dialects.indexed_write_interface import IndexedWriteInterface
-from tlf.dialects.interfaces import ConstantInterface
+from tlf.dialects.interfaces import splat_value_of
 from tlf.dialects.tensor_copies import insert_operand_copy
 from tlf.planner.fusion.remark_collector import RemarkCollector
 from tlf.planner.layout.concat_in_place import objection
@@ -58,7 +58,7 @@ def _find_objection(op: IndexedWriteInterface) -> str | None:
     if value.uses.get_length() > 1:
         return NEEDED_BY_OTHERS
     owner, block = value.owner, op.parent
-    if isinstance(owner, ConstantInterface) and owner.splat_value() is not None:
+    if splat_value_of(value) is not None:
         return None
     if isinstance(owner, Operation) and isinstance(owner, IndexedWriteInterface):
         return None

@@ -11,7 +11,7 @@ from xdsl.context import Context
 from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import FloatAttr, ModuleOp, f32
 from xdsl.dialects.utils import FastMathFlag
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 from xdsl.transforms.dead_code_elimination import region_dce
@@ -21,8 +21,9 @@ from tlf.analysis.tiling.group_members import members_of_group_op
 from tlf.analysis.work.vector_step_costs import is_multi_step
 from tlf.dialects import graph
 from tlf.dialects.graph.tensor_builder import TensorBuilder
+from tlf.dialects.graph.tensor_types import element_of
 from tlf.dialects.graph.unary_functions import MathFunctionOperation
-from tlf.dialects.interfaces import ConstantInterface, ElementwiseInterface
+from tlf.dialects.interfaces import ElementwiseInterface, splat_value_of
 from tlf.dialects.located_rewriting import replace_op
 from tlf.dialects.numerics import Numerics, numerics_of
 from tlf.dialects.op_replacement import is_in_planned_group
@@ -64,12 +65,12 @@ def _promote_value(value: SSAValue, program: TensorBuilder, rounds: bool) -> SSA
     """
     Return a 16-bit float in f32: the value before rounding if available, else a cast.
     """
-    element, owner = tensor_type(value).element_type, value.owner
+    element = tensor_type(value).element_type
     if not is_16_bit_float(element):
         return value
     if (before := _value_before_rounding(value, rounds)) is not None:
         return before
-    splat = owner.splat_value() if isinstance(owner, ConstantInterface) else None
+    splat = splat_value_of(value)
     if isinstance(splat, FloatAttr):
         type_ = tensor_type(value)
         wide = type_like(type_, type_.get_shape(), f32)
@@ -83,14 +84,10 @@ def _value_before_rounding(value: SSAValue, rounds: bool) -> SSAValue | None:
     else None. With `rounds`, results of the group are read rounded.
     """
     owner = value.owner
-    if not isinstance(owner, graph.CastOp) or _element_type_of(owner.operand) != f32:
+    if not isinstance(owner, graph.CastOp) or element_of(owner.operand) != f32:
         return None
     is_result = any(isinstance(use.operation, graph.YieldOp) for use in value.uses)
     return None if rounds and is_result else owner.operand
-
-
-def _element_type_of(value: SSAValue) -> Attribute:
-    return tensor_type(value).element_type
 
 
 def _can_promote(op: Operation) -> bool:
@@ -101,7 +98,7 @@ def _can_promote(op: Operation) -> bool:
     if not is_pointwise(op) or isinstance(op, graph.CastOp) or is_in_planned_group(op):
         return False
     if len(op.results) != 1 or not any(
-        is_16_bit_float(_element_type_of(e)) for e in op.operands
+        is_16_bit_float(element_of(e)) for e in op.operands
     ):
         return False
     is_function = isinstance(op, MathFunctionOperation)
@@ -116,7 +113,7 @@ def promote_group(group: graph.GroupOp, rounds: bool = False) -> None:
     for op in list(group.body.block.ops):
         if _can_promote(op) and isinstance(op, ElementwiseInterface):
             promote_operation(op, rounds)
-        elif isinstance(op, graph.CastOp) and _element_type_of(op.result) == f32:
+        elif isinstance(op, graph.CastOp) and element_of(op.result) == f32:
             if (before := _value_before_rounding(op.operand, rounds)) is not None:
                 replace_op(op, [], [before])
     region_dce(group.body)

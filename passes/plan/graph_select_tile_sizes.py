@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
@@ -16,6 +15,7 @@ from xdsl.utils.exceptions import PassFailedException
 from tlf.analysis.tiling.group_analysis import tile_rules_of
 from tlf.analysis.tiling.group_members import members_of_group_op
 from tlf.dialects import graph, tile
+from tlf.dialects.graph.remark import enclosing_function
 from tlf.dialects.prepack import is_preparation
 from tlf.dialects.target import Level, TargetSpec
 from tlf.dialects.target.level_lookup import find_tile_level
@@ -31,10 +31,8 @@ from tlf.planner.tile_sizes.largest_tiles import TileSizes, TileSizeSelector
 
 def _is_in_preparation(group: graph.GroupOp) -> bool:
     """Return `True` if a group is in a function that prepares weights."""
-    parent = group.parent_op()
-    while parent is not None and not isinstance(parent, func.FuncOp):
-        parent = parent.parent_op()
-    return parent is not None and is_preparation(parent)
+    function = enclosing_function(group)
+    return function is not None and is_preparation(function)
 
 
 STRATEGIES = ("fastest", "largest")

@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import MemoryEffectKind, get_effects
 
-from tlf.analysis.buffers.memory_effects import VIEW_OPS
+from tlf.analysis.buffers.memory_effects import root_of
 from tlf.dialects import graph, mem
 from tlf.support.affine.linear_access import is_identity
 
@@ -40,11 +40,11 @@ class _BufferMoves:
         moves = _BufferMoves()
         for op in function.walk():
             if (move := _buffers_of_move(op)) is not None:
-                source, destination = map(_root_buffer_of, move)
+                source, destination = map(root_of, move)
                 moves.sources.setdefault(destination, []).append(source)
             else:
                 moves.computed_buffers.update(
-                    _root_buffer_of(value) for value in _buffers_written_by(op)
+                    root_of(value) for value in _buffers_written_by(op)
                 )
         return moves
 
@@ -118,13 +118,6 @@ def _buffers_written_by(op: Operation) -> Iterator[SSAValue]:
             value = effect.value
             if effect.kind is MemoryEffectKind.WRITE and isinstance(value, SSAValue):
                 yield value
-
-
-def _root_buffer_of(buffer: SSAValue) -> SSAValue:
-    """Return the buffer that a view refers to."""
-    while isinstance(owner := buffer.owner, VIEW_OPS):
-        buffer = owner.operands[0]
-    return buffer
 
 
 @dataclass(frozen=True)

@@ -97,6 +97,8 @@ def _fusion_candidates(
     second: tile.WhileOp, position: dict[Operation, int]
 ) -> Iterator[tile.WhileOp]:
     """Yield the earlier nests that share a tensor with `second`, last nest first."""
+    block = second.parent
+    assert block is not None
     related = set[Operation | Block | None]()
     for value in values_used_by(second):
         if isinstance(value.type, TensorType):
@@ -107,25 +109,17 @@ def _fusion_candidates(
                 else definition
             )
             users = (
-                _ancestor_in_block(use.operation, second.parent) for use in value.uses
+                block.find_ancestor_op_in_block(use.operation) for use in value.uses
             )
             related.update((source, *users))
     earlier = [
         op
         for op in related
         if isinstance(op, tile.WhileOp)
-        and op.parent is second.parent
+        and op.parent is block
         and position[op] < position[second]
     ]
     yield from sorted(earlier, key=lambda op: -position[op])
-
-
-def _ancestor_in_block(op: Operation, block: Block | None) -> Operation | None:
-    """Return the ancestor of an operation in a block, or None."""
-    ancestor: Operation | None = op
-    while ancestor is not None and ancestor.parent is not block:
-        ancestor = ancestor.parent_op()
-    return ancestor
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 from xdsl.ir import Operation
 
 from tlf.analysis.tiling.group_results import results_of
 from tlf.dialects.interfaces import ContractionInterface
-from tlf.dialects.types import tensor_type
+from tlf.dialects.types import element_count_of
 
 SHARED = "a result beside a contraction has other users and lacks axes of it"
 
@@ -29,14 +28,10 @@ def objection(operations: Sequence[Operation]) -> str | None:
         if is_behind or isinstance(op, ContractionInterface):
             following.add(op)
         if isinstance(op, ContractionInterface):
-            max_elements = max(max_elements, _element_count(op))
+            max_elements = max(max_elements, element_count_of(op.results[0]))
     beside = {result.owner for result in results_of(operations)} - following
     is_smaller = any(
-        isinstance(e, Operation) and _element_count(e) < max_elements for e in beside
+        isinstance(each, Operation) and element_count_of(each.results[0]) < max_elements
+        for each in beside
     )
     return SHARED if is_smaller else None
-
-
-def _element_count(op: Operation) -> int:
-    """Return the number of elements of the first result."""
-    return prod(tensor_type(op.results[0]).get_shape())

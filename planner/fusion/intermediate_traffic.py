@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from tlf.analysis.work.flops_and_bytes import size_in_bytes
 from tlf.dialects.interfaces import (
-    ConstantInterface,
     ElementwiseInterface,
     TilingInterface,
+    splat_value_of,
 )
 
 Operations: TypeAlias = list[TilingInterface]
@@ -52,7 +52,7 @@ def saved_bytes(moved: Operations, before: Operations, reader: Operations) -> in
     saved = 2 * size_in_bytes(moved[-1].results)
     for value in dict.fromkeys(operand for each in moved for operand in each.operands):
         owner, size = value.owner, size_in_bytes([value])
-        if owner in moved or _is_splat(owner):
+        if owner in moved or splat_value_of(value) is not None:
             continue
         if owner not in rest:
             saved += 0 if _is_read_in(rest, value) else size
@@ -60,10 +60,6 @@ def saved_bytes(moved: Operations, before: Operations, reader: Operations) -> in
             saved -= size
         saved -= 0 if _is_read_in(reader, value) else size
     return saved
-
-
-def _is_splat(owner: Operation | Block) -> bool:
-    return isinstance(owner, ConstantInterface) and owner.splat_value() is not None
 
 
 def has_wider_results(op: Operation) -> bool:

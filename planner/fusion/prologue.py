@@ -11,18 +11,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import ceil, isqrt, prod
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from tlf.analysis.buffers.producer_slices import producer_slice_of
 from tlf.analysis.work.flops_and_bytes import size_in_bytes
 from tlf.analysis.work.roofline import vector_rate
 from tlf.analysis.work.vector_step_costs import lane_steps
 from tlf.dialects.interfaces import (
-    ConstantInterface,
     ContractionInterface,
     ElementwiseInterface,
     IteratorType,
     MovementInterface,
+    splat_value_of,
 )
 from tlf.dialects.target import Level, TargetSpec
 from tlf.dialects.tile import level_of
@@ -182,9 +182,5 @@ def _inputs_of(operations: set[Operation]) -> list[SSAValue]:
         operand
         for op in operations
         for operand in op.operands
-        if operand.owner not in operations and not _is_splat(operand.owner)
+        if operand.owner not in operations and splat_value_of(operand) is None
     ]
-
-
-def _is_splat(owner: Operation | Block) -> bool:
-    return isinstance(owner, ConstantInterface) and owner.splat_value() is not None

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from xdsl.dialects import func
 from xdsl.ir import Operation
 
 from tlf.dialects.graph import add_shared_remark
-from tlf.dialects.graph.remark import RemarkKind
+from tlf.dialects.graph.remark import RemarkKind, enclosing_function
 
 LOOPS = "loops"
 """Topic of remarks on algebraic reasons against a loop, independent of the grouping."""
@@ -35,19 +34,14 @@ class RemarkCollector:
         self, op: Operation, kind: RemarkKind, text: str, topic: str = ""
     ) -> None:
         """Record a decision at an operation, passed or missed."""
-        self.operations.setdefault((_function_of(op), kind, text, topic), []).append(op)
+        self.operations.setdefault(
+            (enclosing_function(op), kind, text, topic), []
+        ).append(op)
 
     def attach_remarks(self) -> None:
         """Attach the remarks to the functions that they are about."""
         for (_, kind, text, topic), operations in self.operations.items():
             add_shared_remark(operations, self.source, kind, text, topic, self.level)
-
-
-def _function_of(op: Operation) -> Operation | None:
-    parent: Operation | None = op
-    while parent is not None and not isinstance(parent, func.FuncOp):
-        parent = parent.parent_op()
-    return parent
 
 
 def describe_operations(operations: Sequence[Operation]) -> str:

@@ -117,7 +117,7 @@ class GroupCosts(CostModel):
             return f"{ungroupable[0].name} cannot be grouped with other operations"
         if self.count_contractions(group) > self.contractions:
             return too_many_contractions(self.contractions)
-        if sum(map(_operation_count, operations)) > self.operations:
+        if sum(map(operation_count, operations)) > self.operations:
             return too_many_operations(self.operations)
         return None
 
@@ -156,7 +156,7 @@ class GroupCosts(CostModel):
         """Subtract the work of new tilings of a group from the limit."""
         if self._work_left is not None:
             self._work_left -= tilings * sum(
-                map(_operation_count, self._operations_in(group))
+                map(operation_count, self._operations_in(group))
             )
             if self._work_left < 0:
                 raise WorkLimitError
@@ -411,7 +411,7 @@ def _collect_copied_operands(
     return operands
 
 
-def _operation_count(op: Operation) -> int:
+def operation_count(op: Operation) -> int:
     """
     Return the number of operations that an operation of the block adds to a group.
     """

@@ -16,7 +16,7 @@ from tlf.planner.context import Evaluator
 from tlf.planner.cost.npu.outer_plan import OuterPlan
 from tlf.planner.partition.block_evaluation import evaluate_change
 from tlf.planner.partition.block_problem import BlockProblem
-from tlf.planner.partition.group_cost_model import GroupCosts
+from tlf.planner.partition.group_cost_model import GroupCosts, operation_count
 from tlf.planner.partition.schedule_application import apply_schedule
 from tlf.planner.partition.step_orders import StepOrders
 from tlf.planner.settings.search_budgets import REFINEMENT
@@ -334,19 +334,13 @@ def limit_evaluations(
     groups count, too, as they are also lowered to loops.
     """
     block = _block_of(stated)
-    size = sum(
-        _operation_count(op) for op in block.ops if isinstance(op, graph.GroupOp)
-    )
+    size = sum(operation_count(op) for op in block.ops if isinstance(op, graph.GroupOp))
     if tries is None:
         tries = (
             REFINEMENT.schedule_evaluations if size <= REFINEMENT.small_program else 0
         )
     materialized = sum(_is_materialized(op) for op in block.ops)
     return min(tries, effort // max(1, size + materialized))
-
-
-def _operation_count(group: graph.GroupOp) -> int:
-    return len(group.body.block.ops) - 1
 
 
 def _is_materialized(op: Operation) -> bool:

@@ -6,7 +6,7 @@ queues of the engines. Values are computed immediately, in program order; each a
 checked to ensure that concurrent engines compute the same (see `shadow_memory`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -32,8 +32,8 @@ from tlf.runtime.npu.npu_program import (
     kind_of,
 )
 from tlf.runtime.npu.output_checker import OutputChecker
-from tlf.runtime.npu.program_segments import segments_of
 from tlf.runtime.npu.register_intervals import IrregularError
+from tlf.runtime.npu.run_metrics import Segment
 from tlf.runtime.npu.run_report import Report
 from tlf.runtime.npu.scalar_arithmetic import calculate
 from tlf.runtime.npu.timing_planner import TimingPlanner
@@ -84,7 +84,7 @@ def _simulate_timing(program: Program) -> Report:
     plan = TimingPlanner(program, costs).plan_program()
     ends = plan.simulate_steps(model)
     report = Report.of(program, model, plan.totals, {})
-    report.segments = segments_of(program, ends)
+    report.segments = _segments_of(program, ends)
     return report
 
 
@@ -148,7 +148,7 @@ class _ControlProcessor:
             peak = {}
         report = Report.of(self._program, self._model, executor.totals, peak)
         report.outputs, report.timeline = outputs, executor.events
-        report.segments = segments_of(self._program, ends)
+        report.segments = _segments_of(self._program, ends)
         if executor.live is not None:
             report.live = executor.live.live_byte_counts()
         return report
@@ -261,3 +261,32 @@ class _ControlProcessor:
     def _run_scalar(self, op: Scalar) -> None:
         values = [self._executor.value_of(operand) for operand in op.operands]
         self._executor.registers[op.target] = calculate(op.operation, values)
+
+
+def _segments_of(program: Program, ends: Mapping[int, int]) -> list[Segment]:
+    """
+    Return the parts of a program with work on engines, given the end time of each
+    instruction by its index; instructions without an end time had no work.
+    """
+    segments: list[Segment] = []
+    end = 0
+    for index, op in enumerate(program.body):
+        end = ends.get(index, end)
+        if lines := list(_engine_lines([op])):
+            origins = {
+                program.origins[line] for line in lines if line in program.origins
+            }
+            segments.append(Segment(op.line, end, frozenset(origins)))
+    return segments
+
+
+def _engine_lines(body: Sequence[Instruction]) -> Iterator[int]:
+    """Yield the lines of instructions on engines."""
+    for op in body:
+        match op:
+            case Loop() | Cores():
+                yield from _engine_lines(op.body)
+            case Dma() | Matmul() | Vector() | Reduce():
+                yield op.line
+            case _:
+                pass

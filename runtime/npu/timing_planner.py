@@ -24,7 +24,6 @@ from tlf.runtime.npu.npu_program import (
     kind_of,
 )
 from tlf.runtime.npu.register_intervals import IrregularError, compute_intervals
-from tlf.runtime.npu.repeat_patterns import find_repeats
 from tlf.runtime.npu.scalar_arithmetic import (
     Column,
     Numbers,
@@ -41,6 +40,10 @@ from tlf.runtime.npu.timing_plan import (
     TimingPlan,
     build_timing_plan,
 )
+
+_PATTERN_LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64, 128)
+_MIN_REPETITIONS = 4
+"""Minimum number of repetitions of a pattern of more than one element."""
 
 _ROWS = 1 << 16
 """Maximum number of rows of a column."""
@@ -260,3 +263,44 @@ def _expand_to_rows(numbers: Sequence[int], like: Numbers) -> Column:
 
 def _value_at(column: Column, row: int) -> int:
     return column if isinstance(column, int) else int(column[row])
+
+
+def find_repeats(numbers: Numbers) -> list[tuple[tuple[int, ...], int]]:
+    """
+    Split a sequence into patterns, each with its number of consecutive repetitions.
+    """
+    size = len(numbers)
+    ends = {
+        length: _match_ends(numbers, length)
+        for length in _PATTERN_LENGTHS
+        if length < size
+    }
+    result: list[tuple[tuple[int, ...], int]] = []
+    start = 0
+    while start < size:
+        length, count = 1, 1
+        for each, end in ends.items():
+            if start + each >= size:
+                break
+            # Elements match those `each` positions later up to `end`.
+            times = (int(end[start]) + each - start) // each
+            if (
+                times > 1
+                and (each == 1 or times >= _MIN_REPETITIONS)
+                and times * each > count
+            ):
+                length, count = each, times
+                break
+        result.append((tuple(numbers[start : start + length].tolist()), count))
+        start += length * count
+    return result
+
+
+def _match_ends(numbers: Numbers, length: int) -> Numbers:
+    """
+    Return, for each position, the next one whose element differs from that `length`
+    positions later.
+    """
+    same = numbers[:-length] == numbers[length:]
+    positions = np.where(same, len(same), np.arange(len(same)))
+    return np.minimum.accumulate(positions[::-1])[::-1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from typing import cast
@@ -14,7 +14,7 @@ from tlf.runtime.triton import device_tensors
 from tlf.runtime.triton.device_tensors import Array
 from tlf.runtime.triton.kernel_admission import Facts
 from tlf.runtime.triton.kernel_launcher import Launcher
-from tlf.runtime.triton.launch_plan import HostLoop, Launch, Plan
+from tlf.runtime.triton.launch_plan import HostLoop, Launch, Plan, iterate_launches
 from tlf.runtime.triton.runtime_errors import GuardError
 
 Inputs = Mapping[str, Array] | Sequence[Array]
@@ -153,15 +153,6 @@ class Executable:
                 for kind, name in step.arguments
             ]
             self._launchers[step.kernel](arguments)
-
-
-def iterate_launches(steps: Sequence[Launch | HostLoop]) -> Iterator[Launch]:
-    """Yield the launches of a plan, those in loops once."""
-    for step in steps:
-        if isinstance(step, HostLoop):
-            yield from iterate_launches(step.steps)
-        else:
-            yield step
 
 
 def _use_device(device: torch.device) -> AbstractContextManager[object]:

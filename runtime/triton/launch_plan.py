@@ -22,7 +22,7 @@ import binascii
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -105,6 +105,15 @@ class Plan:
 
     def buffer(self, name: str) -> DeviceBuffer:
         return next(buffer for buffer in self.buffers if buffer.name == name)
+
+
+def iterate_launches(steps: Sequence[Launch | HostLoop]) -> Iterator[Launch]:
+    """Yield the launches of a plan, those in loops once."""
+    for step in steps:
+        if isinstance(step, HostLoop):
+            yield from iterate_launches(step.steps)
+        else:
+            yield step
 
 
 def load_plan(source: str | Mapping[str, object]) -> Plan:

@@ -4,14 +4,18 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from types import TracebackType
 from typing import Self, cast
 
 from tlf.runtime.triton.kernel_admission import Facts, Variant, admit
 from tlf.runtime.triton.kernel_files import kernel_file
-from tlf.runtime.triton.launch_plan import HostLoop, Kernel, Launch, Plan
+from tlf.runtime.triton.launch_plan import (
+    Kernel,
+    Plan,
+    iterate_launches,
+)
 from tlf.runtime.triton.ptx_statistics import PtxStatistics, read_ptx_statistics
 from tlf.runtime.triton.runtime_errors import KernelError, UnavailableError
 
@@ -183,7 +187,7 @@ class OfflineCompiler:
 def _parameter_types(plan: Plan, kernel: Kernel) -> list[str]:
     """Return the types of a kernel's parameters in the syntax of Triton."""
     launches = (
-        step for step in _iterate_launches(plan.steps) if step.kernel == kernel.name
+        step for step in iterate_launches(plan.steps) if step.kernel == kernel.name
     )
     if (launch := next(launches, None)) is None:
         raise KernelError(f"kernel '{kernel.name}': nothing launches it")
@@ -193,11 +197,3 @@ def _parameter_types(plan: Plan, kernel: Kernel) -> list[str]:
         else "i32"
         for kind, name in launch.arguments
     ]
-
-
-def _iterate_launches(steps: tuple[Launch | HostLoop, ...]) -> Iterator[Launch]:
-    for step in steps:
-        if isinstance(step, HostLoop):
-            yield from _iterate_launches(step.steps)
-        else:
-            yield step

@@ -10,7 +10,7 @@ does.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 
 
@@ -52,6 +52,30 @@ class AffineSum:
             return AffineSum()
         terms = tuple((symbol, each * factor) for symbol, each in self.terms)
         return AffineSum(self.constant * factor, terms)
+
+    def multiply(self, other: AffineSum) -> AffineSum | None:
+        """Return the product, or None if neither factor is constant."""
+        if other.terms:
+            return None if self.terms else other * self.constant
+        return self * other.constant
+
+    def floor_divide(self, other: AffineSum) -> AffineSum | None:
+        """Return the quotient, rounded down, or None if it is not affine."""
+        divisor = other.constant
+        if other.terms or divisor <= 0:
+            return None
+        rest = self.constant % divisor
+        return (self - rest).divide_exactly(divisor)
+
+    def modulo(self, divisor: int) -> AffineSum:
+        """Return the sum with its constant and its factors modulo a divisor."""
+        rests = ((symbol, factor % divisor) for symbol, factor in self.terms)
+        terms = tuple((symbol, rest) for symbol, rest in rests if rest)
+        return AffineSum(self.constant % divisor, terms)
+
+    def factor_of(self, symbol: Hashable) -> int:
+        """Return the factor of a symbol; 0 if the sum does not contain it."""
+        return dict(self.terms).get(symbol, 0)
 
     def divide_exactly(self, divisor: int) -> AffineSum | None:
         """Return the exact quotient, or None if a coefficient is not a multiple."""
@@ -160,6 +184,26 @@ class IndexAccess:
         Return an indirect access: the index is an element read from another operand.
         """
         return IndexAccess(width=extent, index=operand)
+
+    def coefficient_of(self, iterator: int) -> int:
+        """Return the coefficient of an iterator; 0 if the index is independent."""
+        return dict(self.terms).get(iterator, 0)
+
+    def bounds(self, extents: Sequence[int]) -> tuple[int, int]:
+        """
+        Return the minimum and the maximum index that iterations of the given extents
+        access.
+        """
+        least = greatest = self.offset
+        for iterator, coefficient in self.terms:
+            distance = coefficient * (extents[iterator] - 1)
+            least += min(distance, 0)
+            greatest += max(distance, 0)
+        return least, greatest + self.width - 1
+
+    def rebase_to_origin(self, extents: Sequence[int]) -> IndexAccess:
+        """Return the access of a tile that starts at the minimum index accessed."""
+        return replace(self, offset=self.offset - self.bounds(extents)[0])
 
     def interval(self, box: Box) -> Interval:
         """

@@ -5,7 +5,6 @@ An access is linear in the dimensions of the iteration domain: `c + sum(k[i] * d
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -13,90 +12,43 @@ from numpy.typing import NDArray
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
     AffineBinaryOpKind,
-    AffineConstantExpr,
-    AffineDimExpr,
     AffineExpr,
     AffineMap,
 )
 from xdsl.utils.exceptions import VerifyException
 
-
-@dataclass(frozen=True)
-class Linear:
-    """Linear expression of the dimensions of an iteration domain."""
-
-    coefficients: tuple[int, ...]
-    """One coefficient per dimension."""
-    constant: int = 0
-
-    @staticmethod
-    def of(expression: AffineExpr, rank: int) -> "Linear":
-        """
-        Convert an affine expression over `rank` dimensions.
-
-        Raises `VerifyException` if it is not linear (`mod`, `floordiv`, symbols).
-        """
-        match expression:
-            case AffineConstantExpr():
-                return Linear((0,) * rank, expression.value)
-            case AffineDimExpr():
-                unit = [0] * rank
-                unit[expression.position] = 1
-                return Linear(tuple(unit))
-            case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
-                lhs = Linear.of(expression.lhs, rank)
-                return lhs.plus(Linear.of(expression.rhs, rank))
-            case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul):
-                lhs = Linear.of(expression.lhs, rank)
-                rhs = Linear.of(expression.rhs, rank)
-                if not any(rhs.coefficients):
-                    return lhs.times(rhs.constant)
-                if not any(lhs.coefficients):
-                    return rhs.times(lhs.constant)
-            case _:
-                pass
-        raise VerifyException(f"expected a linear expression, got {expression}")
-
-    def plus(self, other: "Linear") -> "Linear":
-        pairs = zip(self.coefficients, other.coefficients, strict=True)
-        return Linear(
-            tuple(lhs + rhs for lhs, rhs in pairs), self.constant + other.constant
-        )
-
-    def times(self, factor: int) -> "Linear":
-        return Linear(
-            tuple(factor * value for value in self.coefficients), factor * self.constant
-        )
-
-    def bounds(self, domain: Sequence[int]) -> tuple[int, int]:
-        """
-        Return the minimum and the maximum value over a domain with extents `domain`.
-        """
-        low = high = self.constant
-        for coefficient, extent in zip(self.coefficients, domain, strict=True):
-            distance = coefficient * (extent - 1)
-            low += min(distance, 0)
-            high += max(distance, 0)
-        return low, high
-
-    @property
-    def dimension(self) -> int | None:
-        """Dimension that is equal to this expression, or None if there is none."""
-        used = [i for i, value in enumerate(self.coefficients) if value]
-        if len(used) == 1 and self.constant == 0 and self.coefficients[used[0]] == 1:
-            return used[0]
-        return None
-
-    @property
-    def is_zero(self) -> bool:
-        return self.constant == 0 and not any(self.coefficients)
+from tlf.support.affine.affine_expressions import evaluate_expression
+from tlf.support.affine.affine_values import combine_sums
+from tlf.support.affine.index_access import Accesses, AffineSum, IndexAccess
 
 
-def access_functions(indexing: AffineMap) -> tuple[Linear, ...]:
+def access_functions(indexing: AffineMap) -> Accesses:
     """
-    Return one linear expression per dimension of an operand.
+    Return one linear access per dimension of an operand.
+
+    Raises `VerifyException` for maps that are not linear (`mod`, `floordiv`, symbols).
     """
-    return tuple(Linear.of(result, indexing.num_dims) for result in indexing.results)
+    if indexing.num_symbols:
+        raise VerifyException(f"expected a linear expression, got {indexing}")
+    return tuple(_to_access(each, indexing.num_dims) for each in indexing.results)
+
+
+def _to_access(expression: AffineExpr, rank: int) -> IndexAccess:
+    dims = [AffineSum.of(dimension) for dimension in range(rank)]
+    total = evaluate_expression(expression, dims, (), AffineSum, _combine_linear)
+    factors = ((dimension, total.factor_of(dimension)) for dimension in range(rank))
+    terms = tuple((dimension, factor) for dimension, factor in factors if factor)
+    return IndexAccess(terms, total.constant)
+
+
+def _combine_linear(
+    expression: AffineBinaryOpExpr, lhs: AffineSum, rhs: AffineSum
+) -> AffineSum:
+    if expression.kind in (AffineBinaryOpKind.Add, AffineBinaryOpKind.Mul):
+        total = combine_sums(expression, lhs, rhs)
+        if total is not None:
+            return total
+    raise VerifyException(f"expected a linear expression, got {expression}")
 
 
 def is_projection(indexing: AffineMap, allow_zero: bool = False) -> bool:
@@ -108,9 +60,9 @@ def is_projection(indexing: AffineMap, allow_zero: bool = False) -> bool:
     """
     used: set[int] = set()
     for access in access_functions(indexing):
-        if allow_zero and access.is_zero:
+        if allow_zero and access == IndexAccess():
             continue
-        dimension = access.dimension
+        dimension = access.loop_dim
         if dimension is None or dimension in used:
             return False
         used.add(dimension)
@@ -119,7 +71,7 @@ def is_projection(indexing: AffineMap, allow_zero: bool = False) -> bool:
 
 def is_identity(indexing: AffineMap) -> bool:
     """Return `True` if the operand has the dimensions of the domain, in order."""
-    dimensions = [access.dimension for access in access_functions(indexing)]
+    dimensions = [access.loop_dim for access in access_functions(indexing)]
     return dimensions == list(range(indexing.num_dims))
 
 
@@ -153,14 +105,20 @@ def view_over_domain(
     Return a view of an operand, whose accesses are in bounds, with one element per
     point of the domain.
     """
-    strides = [0] * len(domain)
-    for access, stride in zip(access_functions(indexing), array.strides, strict=True):
-        for dimension, coefficient in enumerate(access.coefficients):
-            strides[dimension] += coefficient * stride
     start = array[
-        tuple(slice(each.constant, None) for each in access_functions(indexing))
+        tuple(slice(each.offset, None) for each in access_functions(indexing))
     ]
-    return as_strided(start, tuple(domain), tuple(strides))
+    strides = strides_over_domain(indexing, array.strides)
+    return as_strided(start, tuple(domain), strides)
+
+
+def strides_over_domain(indexing: AffineMap, strides: Sequence[int]) -> tuple[int, ...]:
+    """Return the strides of an operand along each dimension of the domain."""
+    total = [0] * indexing.num_dims
+    for access, stride in zip(access_functions(indexing), strides, strict=True):
+        for dimension, coefficient in access.terms:
+            total[dimension] += coefficient * stride
+    return tuple(total)
 
 
 def view_over_used_dims(

@@ -21,6 +21,12 @@ from tlf.support.allocation.hazard_placement import place_by_hazards
 from tlf.support.allocation.hazards import Use, engine_stage, find_hazards
 from tlf.support.allocation.lifetime_extension import Loops, extend_lifetimes
 from tlf.support.allocation.lifetime_ranks import rank_lifetimes
+from tlf.support.allocation.live_intervals import (
+    LiveBytes,
+    LiveInterval,
+    peak_live_bytes,
+)
+from tlf.support.allocation.load_hoisting import LoadHoisting
 from tlf.support.allocation.offset_check import find_faults
 from tlf.support.allocation.packing import (
     pack,
@@ -37,6 +43,9 @@ __all__ = [
     "Budget",
     "Buffer",
     "Fault",
+    "LiveBytes",
+    "LiveInterval",
+    "LoadHoisting",
     "Loops",
     "Span",
     "Use",
@@ -51,6 +60,7 @@ __all__ = [
     "pack",
     "pack_side_by_side",
     "pack_within",
+    "peak_live_bytes",
     "peak_lower_bound",
     "place_by_hazards",
     "rank_lifetimes",

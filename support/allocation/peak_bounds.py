@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from tlf.support.allocation.buffer import Buffer, Span
+from tlf.support.allocation.buffer import Buffer, Span, align
+from tlf.support.allocation.live_intervals import LiveInterval, peak_live_bytes
 from tlf.support.allocation.rigid_blocks import Block, blocks_of
 
 UNKNOWN = 1 << 80
@@ -20,12 +21,12 @@ def max_live_bytes(buffers: Sequence[Buffer]) -> int:
     Return the maximum of the bytes that are live at one step, shared bytes counted
     once.
     """
-    changes: list[tuple[int, int]] = []
     is_disjoint = all(buffer.within is None for buffer in buffers)
-    for each in buffers if is_disjoint else blocks_of(buffers):
-        for start, end, count in live_byte_ranges(each.spans):
-            changes += (start, count), (end, -count)
-    return max_prefix_sum(changes)
+    return peak_live_bytes(
+        interval
+        for each in (buffers if is_disjoint else blocks_of(buffers))
+        for interval in live_intervals_of(each.spans)
+    )
 
 
 def lower_bound(blocks: Sequence[Block], grain: int) -> int:
@@ -37,20 +38,20 @@ def lower_bound(blocks: Sequence[Block], grain: int) -> int:
     one also takes the bytes that round its size up to `grain`, provided that its live
     bytes start at its first byte: otherwise another buffer may occupy the rounding.
     """
-    plain: list[tuple[int, int]] = []
-    changes: list[tuple[int, int]] = []
+    plain: list[LiveInterval] = []
+    rounded: list[LiveInterval] = []
     max_end = unused = 0
     for block in blocks:
         max_end = max(max_end, block.extent + (block.offset or block.residue))
-        for start, end, count in live_byte_ranges(block.spans):
-            plain += (start, count), (end, -count)
-            rounded = -(-count // grain) * grain
+        for start, end, count in live_intervals_of(block.spans):
+            plain.append((start, end, count))
             if not _is_live_prefix(block.spans, start, count):
-                changes += (start, -UNKNOWN), (end, UNKNOWN)
+                rounded.append((start, end, -UNKNOWN))
                 continue
-            changes += (start, rounded), (end, -rounded)
-            unused = max(unused, rounded - count)
-    return max(max_end, max_prefix_sum(plain), max_prefix_sum(changes) - unused)
+            size = align(count, grain)
+            rounded.append((start, end, size))
+            unused = max(unused, size - count)
+    return max(max_end, peak_live_bytes(plain), peak_live_bytes(rounded) - unused)
 
 
 def _is_live_prefix(spans: Sequence[Span], step: int, count: int) -> bool:
@@ -59,20 +60,8 @@ def _is_live_prefix(spans: Sequence[Span], step: int, count: int) -> bool:
     return max(highs, default=0) == count
 
 
-def max_prefix_sum(changes: Iterable[tuple[int, int]]) -> int:
-    """Return the maximum over all steps of the sum of the changes up to a step."""
-    maximum = live = 0
-    for _, change in sorted(changes):
-        live += change
-        maximum = max(maximum, live)
-    return maximum
-
-
-def live_byte_ranges(spans: Sequence[Span]) -> Iterator[tuple[int, int, int]]:
-    """
-    Yield the intervals [start, end) of steps and the number of live bytes, where it is
-    not 0.
-    """
+def live_intervals_of(spans: Sequence[Span]) -> Iterator[LiveInterval]:
+    """Yield the intervals in which bytes are live, shared bytes counted once."""
     if len(spans) == 1:
         (span,) = spans
         yield span.start, span.end, span.high - span.low

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tlf.support.allocation.time_sections import Shape
+from tlf.support.bit_sets import members
 
 FULL = 1 << 62
 """Floor of a section with no unplaced blocks."""
@@ -201,7 +202,7 @@ class Skyline:
                 resting |= split_blocks
             fits = resting
             if wasted:
-                for index in iterate_bits(resting):
+                for index in members(resting):
                     if not self.sections[index] & ~wasted:
                         fits ^= 1 << index
             if fits:
@@ -214,7 +215,7 @@ class Skyline:
         sections, or None if one could be placed on it here and above it elsewhere.
         """
         result = 0
-        for index in iterate_bits(blocks):
+        for index in members(blocks):
             ranges = self.shapes[index].ranges
             if max(max(self.floor[first:last]) for first, last, _ in ranges) > level:
                 continue
@@ -233,7 +234,7 @@ class Skyline:
             pit, unplaced & self.cover[pit.section] & ~pit.resting
         )
         below = 0
-        for index in iterate_bits(pit.resting):
+        for index in members(pit.resting):
             below |= self.meets[index]
         if below := below & unplaced & ~self.cover[pit.section]:
             for height, blocks in self.by_height:
@@ -247,7 +248,7 @@ class Skyline:
         """Return the lowest offset at which the floor admits one of some blocks."""
         floor = self.floor
         best = FULL
-        for index in iterate_bits(blocks & self.split):
+        for index in members(blocks & self.split):
             ranges = self.shapes[index].ranges
             best = min(best, max(max(floor[first:last]) for first, last, _ in ranges))
         low, high = pit.section, pit.section + 1
@@ -264,11 +265,3 @@ class Skyline:
                 floor[high] if high < self.count else FULL,
             )
         return best
-
-
-def iterate_bits(mask: int) -> Iterator[int]:
-    """Yield the indices of the set bits, in ascending order."""
-    while mask:
-        lowest = mask & -mask
-        yield lowest.bit_length() - 1
-        mask ^= lowest

@@ -27,7 +27,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from typing import TypeAlias
 
-from tlf.support.allocation.skyline import Pit, Skyline, iterate_bits
+from tlf.support.allocation.skyline import Pit, Skyline
+from tlf.support.bit_sets import members
 
 Step: TypeAlias = "Generator[Step, bool | None, bool]"
 """
@@ -133,7 +134,7 @@ class SkylineSearch:
             tuple(skyline.floor[low:high]),
         )
         if key not in self.failed:
-            for index in iterate_bits(pit.fits):
+            for index in members(pit.fits):
                 offset = skyline.place_block(index, pit.floor)
                 if offset is None:
                     continue

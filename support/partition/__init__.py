@@ -6,7 +6,7 @@ A combinatorial search. The caller describes a graph as a `Problem`, implements
 `CostModel` for its groups, and calls `search`.
 """
 
-from tlf.support.partition.bit_sets import mask_of, members
+from tlf.support.bit_sets import mask_of, members
 from tlf.support.partition.candidate_groups import Demand
 from tlf.support.partition.cost_model import Context, CostModel, Option
 from tlf.support.partition.objective import Objective

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tlf.support.partition.bit_sets import members
+from tlf.support.bit_sets import members
 from tlf.support.partition.cost_memo import CostMemo
 from tlf.support.partition.search_limits import Limits
 

@@ -4,7 +4,7 @@ import heapq
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
-from tlf.support.partition.bit_sets import mask_of, members
+from tlf.support.bit_sets import mask_of, members
 from tlf.support.partition.cost_model import Context, CostModel, Option
 from tlf.support.partition.partition_problem import Node, Problem
 from tlf.support.partition.schedule import Alternative, Schedule, Step

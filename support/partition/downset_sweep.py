@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
-from tlf.support.partition.bit_sets import members
+from tlf.support.bit_sets import members
 from tlf.support.partition.candidate_groups import CandidateGroups
 from tlf.support.partition.cost_memo import CostMemo
 from tlf.support.partition.cost_model import Context

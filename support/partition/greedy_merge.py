@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tlf.support.partition.bit_sets import members
+from tlf.support.bit_sets import members
 from tlf.support.partition.cost_memo import CostMemo
 from tlf.support.partition.cost_model import Context
 from tlf.support.partition.hidden_transfers import standalone_time

@@ -3,7 +3,7 @@
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
-from tlf.support.partition.bit_sets import members
+from tlf.support.bit_sets import members
 from tlf.support.partition.partition_problem import Problem
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from tlf.support.partition.bit_sets import mask_of, members
+from tlf.support.bit_sets import mask_of, members
 
 
 @dataclass(frozen=True)

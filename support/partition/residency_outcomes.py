@@ -6,7 +6,7 @@ from itertools import product
 from math import prod
 from typing import NamedTuple, TypeAlias
 
-from tlf.support.partition.bit_sets import members
+from tlf.support.bit_sets import members
 from tlf.support.partition.cost_memo import CostMemo
 from tlf.support.partition.cost_model import Context, Option
 

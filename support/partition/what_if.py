@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tlf.support.partition.bit_sets import mask_of, members
+from tlf.support.bit_sets import mask_of, members
 from tlf.support.partition.candidate_groups import Demand
 from tlf.support.partition.cost_model import CostModel
 from tlf.support.partition.objective import Objective

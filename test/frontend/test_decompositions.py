@@ -106,7 +106,7 @@ def test_that_programs_of_which_one_writes_are_taken_apart(
     with caplog.at_level(logging.INFO, "tlf.torch"):
         decompose_program(export_module(Inverse(), (X,)))
     (record,) = caplog.records
-    assert "by core decompositions alone: it writes" in record.getMessage()
+    assert "by core decompositions only: it writes" in record.getMessage()
 
 
 def test_that_other_errors_are_told(monkeypatch: pytest.MonkeyPatch):

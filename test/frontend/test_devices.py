@@ -8,9 +8,13 @@ import torch
 from torch import fx
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
-from tlf.frontend.torch.fx_partition import PartitionedGraph, partition_graph
+from tlf.frontend.torch.fx_partition import (
+    PartitionedGraph,
+    accelerators_of,
+    list_accelerators,
+    partition_graph,
+)
 from tlf.frontend.torch.graph_import import import_graph
-from tlf.frontend.torch.node_devices import accelerators_of, list_accelerators
 
 ATEN = torch.ops.aten
 MODE = FakeTensorMode()

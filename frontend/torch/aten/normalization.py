@@ -10,10 +10,7 @@ from xdsl.ir import Attribute, SSAValue
 from tlf.dialects import graph
 from tlf.dialects.graph.tensor_types import element_of, shape_of
 from tlf.dialects.types import accumulator_of
-from tlf.frontend.torch.aten.norm_statistics import (
-    mean_and_rsqrt_variance,
-    rsqrt_mean_square,
-)
+from tlf.frontend.torch.aten.reduction import variance_and_mean
 from tlf.frontend.torch.emitter import Emitter
 from tlf.frontend.torch.import_errors import Unsupported
 from tlf.frontend.torch.registry import converts
@@ -77,7 +74,7 @@ def _layer_norm(
     rows = range(len(shape_of(x)) - len(shape), len(shape_of(x)))
     return (
         at.cast(at.emit(normal), at.element),
-        *mean_and_rsqrt_variance(at, x, rows, epsilon),
+        *_mean_and_rsqrt_variance(at, x, rows, epsilon),
     )
 
 
@@ -127,7 +124,7 @@ def _rms_norm(
     rows = range(len(shape_of(x)) - len(shape), len(shape_of(x)))
     return (
         at.cast(at.emit(normal), at.element),
-        *rsqrt_mean_square(at, x, rows, checked_epsilon),
+        *_rsqrt_mean_square(at, x, rows, checked_epsilon),
     )
 
 
@@ -156,7 +153,7 @@ def _group_norm(
         value = at.mul(value, at.reshape(weight, column), wide)
     if bias is not None:
         value = at.add(value, at.reshape(bias, column), wide)
-    return at.to_result(value), *mean_and_rsqrt_variance(at, rows, [2], epsilon)
+    return at.to_result(value), *_mean_and_rsqrt_variance(at, rows, [2], epsilon)
 
 
 @converts("_native_batch_norm_legit_no_training.default")
@@ -177,3 +174,48 @@ def _batch_norm(
         value, *statistics, *affine, epsilon=_check_epsilon(epsilon)
     )
     return at.cast(at.emit(normal), at.element), None, None
+
+
+def _mean_and_rsqrt_variance(
+    at: Emitter, rows: SSAValue, axes: Sequence[int], epsilon: float
+) -> Sequence[SSAValue | None]:
+    """
+    Return the second and third result of a normalization: the mean along axes, and the
+    reciprocal root of the variance; `None` for unused results.
+    """
+    if len(at.results) == 1:
+        return None, None
+    variance, mean = variance_and_mean(at, rows, axes, 0, keepdim=True)
+    root = _emit_rsqrt(at, variance, epsilon)
+    return [_to_result(at, value, index) for index, value in enumerate((mean, root), 1)]
+
+
+def _rsqrt_mean_square(
+    at: Emitter, rows: SSAValue, axes: Sequence[int], epsilon: float
+) -> Sequence[SSAValue | None]:
+    """
+    Return the second result of a normalization: the reciprocal root of the mean square;
+    `None` if it is unused.
+    """
+    if len(at.results) == 1:
+        return (None,)
+    value = at.cast(rows, at.wide)
+    squares = graph.MeanOp(at.mul(value, value, at.wide), axes, True)
+    root = _emit_rsqrt(at, at.emit(squares), epsilon)
+    return (_to_result(at, root, 1),)
+
+
+def _emit_rsqrt(at: Emitter, value: SSAValue, epsilon: float) -> SSAValue:
+    raised = at.add(value, epsilon, at.wide)
+    return at.apply(graph.RsqrtOp, raised, element=at.wide)
+
+
+def _to_result(at: Emitter, value: SSAValue, place: int) -> SSAValue | None:
+    """
+    Convert a value to the type of the result at index `place`; `None` if there is no
+    such result.
+    """
+    if place >= len(at.results):
+        return None
+    type_ = at.results[place]
+    return at.reshape(at.cast(value, type_.element_type), type_.get_shape())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from xdsl.builder import Builder
@@ -17,7 +17,7 @@ from tlf.dialects.op_replacement import is_in_planned_group
 from tlf.dialects.types import is_float, tensor_type
 from tlf.passes.graph.contraction_product import Axes, Product
 from tlf.passes.graph.hoist_scalars.finite_range import is_finite_in
-from tlf.passes.graph.permutations import reshape_to
+from tlf.passes.graph.permutations import non_unit_extents, reshape_to
 from tlf.passes.graph.pointwise import leaf_values_of
 
 MAX_RESULT_GROWTH = 4
@@ -216,13 +216,9 @@ def _align_scale(
 ) -> SSAValue:
     """Reshape a scale so that its axes align with those of the result."""
     extents = dict(
-        zip(axes, _non_unit_extents(tensor_type(factor).get_shape()), strict=True)
+        zip(axes, non_unit_extents(tensor_type(factor).get_shape()), strict=True)
     )
     return reshape_to(factor, [extents.get(axis, 1) for axis in result], builder)
-
-
-def _non_unit_extents(shape: Sequence[int]) -> list[int]:
-    return [extent for extent in shape if extent > 1]
 
 
 def _has_only_floats(*values: SSAValue) -> bool:

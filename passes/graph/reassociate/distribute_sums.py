@@ -7,17 +7,17 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from xdsl.builder import Builder
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import graph
+from tlf.dialects.call_invariants import invariant_values
 from tlf.dialects.graph.tensor_builder import TensorBuilder
 from tlf.dialects.located_rewriting import replace_op
 from tlf.dialects.op_replacement import operations_between
-from tlf.dialects.types import is_16_bit_float, tensor_type
+from tlf.dialects.types import accumulator_of, is_16_bit_float, tensor_type
 from tlf.passes.graph.hoist_scalars.finite_range import is_finite_in
 from tlf.passes.graph.permutations import reshape_to
-from tlf.passes.graph.reassociate.invariant_terms import combine_invariant_terms
 from tlf.passes.graph.reassociate.linear_sum import LinearSum
 from tlf.passes.graph.reassociate.term_splitting import (
     FactorProduct,
@@ -123,7 +123,7 @@ class _Distribution:
         for each in operations_between(before, op):
             each.location = op.location
         replace_op(op, [], [result])
-        combine_invariant_terms(result)
+        _combine_invariant_terms(result)
 
     def _is_exact(self, term: Term) -> bool:
         """
@@ -278,3 +278,31 @@ def _element_before_promotion(value: SSAValue) -> object:
     owner = value.owner
     source = owner.operand if isinstance(owner, graph.CastOp) else value
     return tensor_type(source).element_type
+
+
+def _combine_invariant_terms(value: SSAValue) -> None:
+    """
+    Rewrite `(x + a) + b` as `x + (a + b)`, where `value` is the first sum, and `a` and
+    `b` are call-invariant, so that they are added once. Do nothing if the element type
+    is narrower than its accumulator type, or the first sum has other uses.
+    """
+    inner, element = value.owner, tensor_type(value).element_type
+    uses = list(value.uses)
+    if not isinstance(inner, graph.AddOp) or accumulator_of(element) != element:
+        return
+    if len(uses) != 1 or not isinstance(outer := uses[0].operation, graph.AddOp):
+        return
+    block = outer.parent
+    if not isinstance(block, Block) or outer.result.type != value.type:
+        return
+    invariant = invariant_values(block)
+    other = outer.operands[1 - uses[0].index]
+    if inner.rhs not in invariant or other not in invariant or inner.lhs in invariant:
+        return
+    builder = Builder(InsertPoint.before(outer))
+    total = builder.insert(graph.AddOp(inner.rhs, other)).result
+    result = builder.insert(graph.AddOp(inner.lhs, total))
+    result.location = outer.location
+    result.result.name_hint = outer.result.name_hint
+    replace_op(outer, [], [result.result])
+    Rewriter.erase_op(inner)

@@ -19,7 +19,7 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.types import tensor_type
 from tlf.passes.graph.contraction_product import Axes, Product
-from tlf.passes.graph.permutations import reshape_to
+from tlf.passes.graph.permutations import non_unit_extents, reshape_to
 from tlf.passes.graph.pointwise import is_pointwise, rebuild_elementwise
 from tlf.passes.graph.split_reductions.partial_values import (
     PartialValues,
@@ -182,16 +182,16 @@ class PartialBuilder:
         """Rebuild a reshape that only adds or drops unit axes."""
         operand = self._require_operand(op, 0, builder)
         source, shape = (tensor_type(e).get_shape() for e in (op.operand, op.result))
-        if _non_unit_extents(source) != _non_unit_extents(shape):
+        if non_unit_extents(source) != non_unit_extents(shape):
             raise NotSplittableError
         before, is_split = (
-            _non_unit_extents(source[: operand.axis]),
+            non_unit_extents(source[: operand.axis]),
             self.split_iterator_of(op) is not None,
         )
         axis = next(
             n
             for n in range(len(shape) + 1)
-            if _non_unit_extents(shape[:n]) == before
+            if non_unit_extents(shape[:n]) == before
             and not (is_split and shape[n] == 1)
         )
         inner = [shape[axis] // self.parts] if is_split else []
@@ -261,7 +261,3 @@ def _with_inner_axis(axes: Axes, along: int, inner: int) -> Axes:
     """Insert the iterator `inner` after the iterator of the parts."""
     position = axes.index(along) + 1
     return (*axes[:position], inner, *axes[position:])
-
-
-def _non_unit_extents(shape: tuple[int, ...]) -> list[int]:
-    return [extent for extent in shape if extent != 1]

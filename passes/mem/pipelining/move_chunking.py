@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from math import gcd
 
 from xdsl.builder import Builder
-from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import IndexType, MemRefType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -20,12 +20,13 @@ from tlf.analysis.buffers.index_congruence import (
     multiply_congruences,
 )
 from tlf.analysis.buffers.memory_effects import VIEW_OPS
-from tlf.analysis.buffers.normalized_loops import insert_apply, is_index_arithmetic
+from tlf.analysis.buffers.normalized_loops import index_constant, is_index_arithmetic
 from tlf.dialects import mem
 from tlf.dialects.located_rewriting import replace_op
 from tlf.dialects.mem import Index
 from tlf.dialects.target import Level
 from tlf.dialects.types import dtype_of
+from tlf.support.affine.affine_values import insert_apply
 
 
 def is_wait_or_address(op: Operation) -> bool:
@@ -103,7 +104,7 @@ def chunk_move(
     body.add_ops([chunk, mem.WaitOp([chunk.token]), scf.YieldOp()])
     builder = Builder(InsertPoint.before(place))
     count = -(-move.box[axis] // size)
-    bounds = [_index_constant(builder, number) for number in (0, count, 1)]
+    bounds = [index_constant(builder, number) for number in (0, count, 1)]
     loop = scf.ForOp(bounds[0], bounds[1], bounds[2], [], body)
     loop.location = move.location
     builder.insert(loop)
@@ -127,7 +128,3 @@ def _drop_from_wait(wait: Operation, token: SSAValue) -> None:
     assert isinstance(wait, mem.WaitOp)
     remaining = [each for each in wait.tokens if each is not token]
     replace_op(wait, [mem.WaitOp(remaining)] if remaining else [], [])
-
-
-def _index_constant(builder: Builder, number: int) -> SSAValue:
-    return builder.insert(arith.ConstantOp(IntegerAttr(number, IndexType()))).result

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from xdsl.builder import Builder
 from xdsl.dialects import memref, scf
@@ -16,14 +15,13 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from tlf.analysis.buffers.core_loops import is_core_loop
 from tlf.analysis.buffers.normalized_loops import (
     LoopRange,
-    constant_value_of,
-    insert_apply,
     loop_ranges_of,
 )
 from tlf.dialects import mem
 from tlf.dialects.located_rewriting import replace_op
 from tlf.dialects.slice_views import row_major_strides
-from tlf.dialects.types import byte_count, dtype_of
+from tlf.dialects.types import byte_count, dtype_of, memref_type
+from tlf.support.affine.affine_values import constant_value_of, insert_apply
 
 
 def multibuffer_index(loop: scf.ForOp, trips: int | None, slots: int) -> SSAValue:
@@ -167,7 +165,7 @@ class MultiBuffer:
 
     @property
     def type(self) -> MemRefType[Attribute]:
-        return cast(MemRefType[Attribute], self.buffer.type)
+        return memref_type(self.buffer)
 
     def view_of_copy(
         self,

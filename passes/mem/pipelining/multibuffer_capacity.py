@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from math import prod
 
@@ -15,7 +15,7 @@ from tlf.dialects import mem
 from tlf.dialects.target import Level
 from tlf.dialects.types import byte_count
 from tlf.passes.mem.mem_split_maps import is_structural
-from tlf.support.allocation import Buffer, align, max_live_bytes
+from tlf.support.allocation import LiveBytes, LiveInterval, align, peak_live_bytes
 
 
 @dataclass(frozen=True)
@@ -46,16 +46,15 @@ class MultibufferCapacity:
         """
         Return `True` if the buffers that are live at each step fit into a level.
         """
-        return max_live_bytes(self._live_buffers_in(level)) <= level.capacity
+        return peak_live_bytes(self._live_intervals(level)) <= level.capacity
 
     def has_room_without_sharing(self, level: Level) -> bool:
         """
         Return `True` if all buffers that are live in the loop, and intermediates of
         maps, fit into a level without sharing.
         """
-        buffers = self._live_buffers_in(level)
-        (loop,) = self._buffer_during(0, self.liveness.step_ranges[self.loop]).spans
-        needed = sum(each.size for each in buffers if each.spans[0].has_overlap(loop))
+        first, last = self.liveness.step_ranges[self.loop]
+        needed = LiveBytes(self._live_intervals(level)).total_during(first, last + 1)
         inner = [
             _intermediate_bytes_of(op)
             for op in self.body.walk()
@@ -66,9 +65,8 @@ class MultibufferCapacity:
         )
         return needed <= level.capacity
 
-    def _live_buffers_in(self, level: Level) -> list[Buffer]:
-        """Return the buffers in a level that may be live during the loop."""
-        buffers: list[Buffer] = []
+    def _live_intervals(self, level: Level) -> Iterator[LiveInterval]:
+        """Yield the live ranges of the buffers in a level, with their bytes."""
         for op in self.liveness.step_ranges:
             if not isinstance(op, mem.AllocOp) or op.level != level.name:
                 continue
@@ -77,11 +75,7 @@ class MultibufferCapacity:
             if op in self.multibuffered:
                 size, live = size * self.copies, self.liveness.step_ranges[self.loop]
             if live is not None:
-                buffers.append(self._buffer_during(size, live))
-        return buffers
-
-    def _buffer_during(self, size: int, live: tuple[int, int]) -> Buffer:
-        return Buffer.live_during(size, live[0], live[1] + 1)
+                yield live[0], live[1] + 1, size
 
 
 def _intermediate_bytes_of(op: Operation) -> int:

@@ -13,28 +13,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.dialects import memref, scf
-from xdsl.dialects.affine import ApplyOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import (
-    AffineBinaryOpExpr,
-    AffineBinaryOpKind,
-    AffineConstantExpr,
-    AffineDimExpr,
-    AffineExpr,
-)
 
 from tlf.analysis.buffers.memory_effects import VIEW_OPS, ring_window_of, root_of
-from tlf.analysis.buffers.normalized_loops import constant_value_of
 from tlf.dialects import mem
-from tlf.dialects.mem import Index
+from tlf.support.affine.affine_values import affine_sum_over
+from tlf.support.affine.index_access import AffineSum
 
 
 @dataclass(frozen=True)
 class RingSlices:
     """Slices of a ring buffer as an affine function of an induction variable."""
 
-    factor: int
-    constant: int
+    start: AffineSum
+    """First slice, before the modulo of slots."""
     extent: int
     axis: int
     ring_extent: int
@@ -47,9 +39,11 @@ class RingSlices:
         """
         if self.ring is not other.ring:
             return True
-        if (self.factor, self.axis) != (other.factor, other.axis):
+        shift = other.start - self.start
+        if shift.terms or self.axis != other.axis:
             return True
-        distance = other.factor * iterations + other.constant - self.constant
+        factor = sum(factor for _, factor in self.start.terms)
+        distance = factor * iterations + shift.constant
         return (
             not self.extent
             <= distance % self.ring_extent
@@ -87,7 +81,8 @@ def is_window_free(move: mem.Move, loop: scf.ForOp, iterations: int) -> bool:
             read.has_overlap(written, earlier) for earlier in range(1, iterations + 1)
         ):
             return False
-        ancestor = _ancestor_in_body(user, loop)
+        ancestor = loop.body.block.find_ancestor_op_in_block(user)
+        assert ancestor is not None
         if order[ancestor] < order[move] and read.has_overlap(written, 0):
             return False
     return True
@@ -107,25 +102,20 @@ def _users_in_loop(
             yield user, buffer
 
 
-def _ancestor_in_body(op: Operation, loop: scf.ForOp) -> Operation:
-    """Return the ancestor of an operation in the body of a loop."""
-    while op.parent is not loop.body.block:
-        parent = op.parent_op()
-        assert parent is not None
-        op = parent
-    return op
-
-
 def _ring_slices_of(view: SSAValue, loop: scf.ForOp) -> RingSlices | None:
     """Return the slices of a ring that a window view contains, or None."""
     if (owner := ring_window_of(view)) is None:
         return None
     axis = owner.ring_axis
-    start = _affine_in_counter(owner.mixed_offsets[axis], loop)
+    counter = loop.body.block.args[0]
+    start = affine_sum_over(
+        owner.mixed_offsets[axis],
+        lambda value: AffineSum.of(value) if value is counter else None,
+    )
     if start is None or not _has_all_slices(owner.source):
         return None
     extent = owner.box[axis]
-    return RingSlices(*start, extent, axis, owner.ring_size, owner.source)
+    return RingSlices(start, extent, axis, owner.ring_size, owner.source)
 
 
 def _has_all_slices(ring: SSAValue) -> bool:
@@ -140,55 +130,3 @@ def _has_all_slices(ring: SSAValue) -> bool:
             return tuple(subview.static_sizes.get_values()) == (1, *shape[1:])
         case _:
             return False
-
-
-def _affine_in_counter(index: Index, loop: scf.ForOp) -> tuple[int, int] | None:
-    """
-    Return an index as (factor, constant) of an affine function of the induction
-    variable of a loop; None if it is not affine.
-    """
-    if isinstance(index, int):
-        return 0, index
-    if (constant := constant_value_of(index)) is not None:
-        return 0, constant
-    if index is loop.body.block.args[0]:
-        return 1, 0
-    if not isinstance(owner := index.owner, ApplyOp) or owner.map.data.num_symbols:
-        return None
-    operands = [_affine_in_counter(each, loop) for each in owner.mapOperands]
-    return _evaluate_affine(owner.map.data.results[0], operands)
-
-
-def _evaluate_affine(
-    expression: AffineExpr, operands: list[tuple[int, int] | None]
-) -> tuple[int, int] | None:
-    match expression:
-        case AffineConstantExpr():
-            return 0, expression.value
-        case AffineDimExpr():
-            return operands[expression.position]
-        case AffineBinaryOpExpr():
-            left = _evaluate_affine(expression.lhs, operands)
-            right = _evaluate_affine(expression.rhs, operands)
-            if left is None or right is None:
-                return None
-            return _combine_affine(expression.kind, left, right)
-        case _:
-            return None
-
-
-def _combine_affine(
-    kind: AffineBinaryOpKind, left: tuple[int, int], right: tuple[int, int]
-) -> tuple[int, int] | None:
-    (factor, constant), (right_factor, right_constant) = left, right
-    match kind:
-        case AffineBinaryOpKind.Add:
-            return factor + right_factor, constant + right_constant
-        case AffineBinaryOpKind.Mul if right_factor == 0:
-            return factor * right_constant, constant * right_constant
-        case AffineBinaryOpKind.FloorDiv if (
-            right_factor == 0 < right_constant and not factor % right_constant
-        ):
-            return factor // right_constant, constant // right_constant
-        case _:
-            return None

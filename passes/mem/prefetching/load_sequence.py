@@ -28,15 +28,14 @@ class LoadSequence:
     """
 
     ops: Sequence[Operation]
-    position: dict[Operation, int]
     accessed_buffers: Sequence[frozenset[SSAValue]]
     """For each operation, the buffers that it or its nested operations access."""
     written_buffers: Sequence[frozenset[SSAValue]]
     """For each operation, the buffers and views that it may write."""
     fences: Sequence[bool]
     """For each operation, True if it has loads between the levels that are fixed."""
-    loads: Sequence[mem.DmaOp]
-    """Loads that may be hoisted, in program order."""
+    loads: Mapping[int, mem.DmaOp]
+    """Loads that may be hoisted, by position."""
 
     @staticmethod
     def of(block: Block, near: str, far: str) -> LoadSequence:
@@ -50,41 +49,44 @@ class LoadSequence:
                 and mem.level_of(op.destination.type) == near
             )
 
-        loads = [
-            op
-            for op in ops
+        loads = {
+            position: op
+            for position, op in enumerate(ops)
             if isinstance(op, mem.DmaOp) and is_load(op) and _can_hoist_load(op, block)
-        ]
+        }
         return LoadSequence(
             ops,
-            {op: index for index, op in enumerate(ops)},
             [frozenset(_buffers_accessed_by(op)) for op in ops],
             [frozenset(_buffers_written_by(op)) for op in ops],
-            [op not in loads and any(map(is_load, op.walk())) for op in ops],
+            [
+                position not in loads and any(map(is_load, op.walk()))
+                for position, op in enumerate(ops)
+            ],
             loads,
         )
 
-    def has_barrier_at(self, load: mem.DmaOp, position: int) -> bool:
+    def has_barrier_at(self, load: int, position: int) -> bool:
         """
         Return `True` if a load cannot be hoisted above the operation at a position.
         """
         if self.fences[position]:
             return True
-        buffer, source = root_of(load.destination), root_of(load.source)
+        move = self.loads[load]
+        buffer, source = root_of(move.destination), root_of(move.source)
         op = self.ops[position]
         if op in (buffer.owner, source.owner):
             return not isinstance(op, BUFFER_OPS)
         return buffer in self.accessed_buffers[position] or any(
-            can_alias(load.source, each) for each in self.written_buffers[position]
+            can_alias(move.source, each) for each in self.written_buffers[position]
         )
 
-    def reorder_operations(self, goals: Mapping[mem.DmaOp, int]) -> list[Operation]:
+    def reorder_operations(self, goals: Mapping[int, int]) -> list[Operation]:
         """
         Return the operations with loads moved to their target positions.
         """
         loads_at: dict[int, list[mem.DmaOp]] = {}
         for load, goal in goals.items():
-            loads_at.setdefault(goal, []).append(load)
+            loads_at.setdefault(goal, []).append(self.loads[load])
         order: dict[Operation, None] = {}
         for position, op in enumerate(self.ops):
             for load in loads_at.get(position, ()):

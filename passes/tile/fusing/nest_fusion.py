@@ -9,11 +9,11 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tlf.analysis.affine_loops.affine_sums import materialize_index
 from tlf.analysis.affine_loops.fusion_legality import NestFusion
 from tlf.analysis.affine_loops.loop_matching import FusedLoop
 from tlf.analysis.affine_loops.motion_legality import dependents_between
 from tlf.dialects import tile
+from tlf.support.affine.affine_values import materialize_index
 from tlf.support.affine.index_access import AffineSum
 
 

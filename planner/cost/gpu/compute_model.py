@@ -20,7 +20,7 @@ from tlf.analysis.work.vector_step_costs import (
 )
 from tlf.dialects.interfaces import ContractionInterface, TilingInterface
 from tlf.dialects.target import TargetSpec
-from tlf.dialects.types import dtype_of, tensor_type
+from tlf.dialects.types import itemsize_of, tensor_type
 from tlf.planner.cost.gpu.chip import Chip
 from tlf.planner.cost.gpu.operand_swap import OperandSwap, axis_roles_of, matmul_work_of
 from tlf.planner.cost.gpu.unit_cycles import NO_CYCLES, UnitCycles
@@ -116,7 +116,7 @@ class ComputeModel:
         op = tiled.op
         assert isinstance(op, ContractionInterface)
         work = matmul_work_of(tiled)
-        width = dtype_of(tensor_type(op.operands[0]).element_type).itemsize
+        width = itemsize_of(op.operands[0])
         shape = work.m, work.n
         if is_swapped := self.is_swapped(tiled):
             shape = work.n, work.m
@@ -200,7 +200,7 @@ class ComputeModel:
         last = (tiled.facts.indexing_maps[operand] or ())[-1:]
         if any(access.depends_on({*tiled.facts.reduction_dims}) for access in last):
             return NO_CYCLES
-        width = dtype_of(tensor_type(tiled.op.operands[operand]).element_type).itemsize
+        width = itemsize_of(tiled.op.operands[operand])
         parts = (
             elements_of_box(box)
             * width
@@ -242,7 +242,7 @@ class ComputeModel:
         gpu, rows = self.chip.gpu, elements_of_box(tiled.result)
         spread = MATRIX_INSTRUCTIONS.row_threads
         if made is None or not self.is_full_rate_mma(made):
-            width = dtype_of(tensor_type(tiled.op.operands[0]).element_type).itemsize
+            width = itemsize_of(tiled.op.operands[0])
             vectors = (
                 elements_of_box(tiled.box)
                 // rows
@@ -313,7 +313,7 @@ class ComputeModel:
         for operand, value in enumerate(tiled.op.operands[:2]):
             if self.has_collapsed_axes(tiled, operand):
                 box = accessed_box(tiled.facts.indexing_maps[operand] or (), tiled.box)
-                width = dtype_of(tensor_type(value).element_type).itemsize
+                width = itemsize_of(value)
                 times = (
                     MATRIX_INSTRUCTIONS.bank_conflicts
                     if self._is_transposed(tiled, operand)

@@ -12,7 +12,7 @@ from tlf.analysis.tiling.tile_rules import TileRules
 from tlf.analysis.tiling.tileable_axes import TileableAxes
 from tlf.dialects.target import Level, TargetSpec
 from tlf.dialects.triton import default_warp_count
-from tlf.dialects.types import dtype_of, tensor_type
+from tlf.dialects.types import itemsize_of
 from tlf.planner.cost.gpu.compute_model import product_volume
 from tlf.planner.cost.gpu.kernel_cost import KernelCost
 from tlf.planner.cost.gpu.kernel_model import KernelModel
@@ -207,10 +207,7 @@ class KernelSearch:
         if self.has_products and not self.kernels.has_products(tiling):
             return False
         moved = [*tiling.input_tiles(), *tiling.output_tiles()]
-        largest = max(
-            elements_of_box(box) * dtype_of(tensor_type(value).element_type).itemsize
-            for value, box in moved
-        )
+        largest = max(elements_of_box(box) * itemsize_of(value) for value, box in moved)
         return (
             largest
             >= TRITON_CALIBRATION.vector_bytes * WARPS * self.kernels.chip.gpu.warp

@@ -19,7 +19,7 @@ from tlf.analysis.tiling.group_tiling import (
 )
 from tlf.dialects.interfaces import IndexedInterface, ReductionInterface
 from tlf.dialects.triton import default_warp_count
-from tlf.dialects.types import dtype_of, tensor_type
+from tlf.dialects.types import itemsize_of
 from tlf.planner.cost.gpu.chip import Chip
 from tlf.planner.cost.gpu.compute_model import ComputeModel, Product, product_volume
 from tlf.planner.cost.gpu.global_traffic import TrafficModel
@@ -420,4 +420,4 @@ class ResourceDemand:
 
 
 def _bytes_of_tile(value: SSAValue, box: Box) -> int:
-    return elements_of_box(box) * dtype_of(tensor_type(value).element_type).itemsize
+    return elements_of_box(box) * itemsize_of(value)

@@ -8,7 +8,7 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from tlf.analysis.tiling.box_covering import is_moved_by
+from tlf.analysis.tiling.box_covering import innermost_moving_depth, is_moved_by
 from tlf.analysis.tiling.group_tiling import GroupTiling, TiledOperation, TileLoop
 from tlf.dialects.interfaces import IndexedInterface
 from tlf.planner.cost.covered_extents import covered_extent
@@ -82,10 +82,7 @@ class GroupTransfers:
         """
         Return the depth of the innermost loop that moves a box; 0 if no loop does.
         """
-        return max(
-            (n + 1 for n, loop in enumerate(self.loops) if is_moved_by(box, (loop,))),
-            default=0,
-        )
+        return innermost_moving_depth(box, self.loops)
 
     @staticmethod
     def _invariant_trips(box: Box, loops: Sequence[TileLoop]) -> int:

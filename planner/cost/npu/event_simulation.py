@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import NamedTuple, TypeAlias
 
 from tlf.machine.event_model import EventModel
 from tlf.machine.instruction_costs import Cost, InstructionCosts
+from tlf.machine.steady_state import change_between, extrapolate
 from tlf.planner.settings.control_code import CONTROL_CODE
 from tlf.planner.settings.search_budgets import TILE_SEARCH
 
@@ -194,21 +195,21 @@ class Timeline:
         for iteration in range(-ahead, 0):
             self._run_iteration(loop, iteration)
         period, remaining, periods = loop.slots, loop.trips, 0
-        last: list[int] = []
+        last: tuple[int, ...] = ()
         while remaining > 0:
-            before = self._relative_state()
+            before = self._save_state()
             for _ in range(min(period, remaining)):
                 self._run_iteration(loop, loop.trips - remaining)
                 remaining -= 1
             if remaining < period:
                 continue
             periods += 1
-            pairs = zip(self._relative_state(), before, strict=True)
-            delta = [after - start for after, start in pairs]
-            if delta == last or periods == TILE_SEARCH.steady_periods:
-                self._skip_periods(delta, remaining // period)
+            after = self._save_state()
+            change = change_between(before, after)
+            if change == last or periods == TILE_SEARCH.steady_periods:
+                self._restore_state(extrapolate(after, change, remaining // period))
                 remaining %= period
-            last = delta
+            last = change
 
     def _run_iteration(self, loop: _Loop, number: int) -> None:
         """Run one iteration; a negative `number` only issues prefetched tasks."""
@@ -231,24 +232,14 @@ class Timeline:
         for buffer in loop.slotted:
             self._place[buffer] = self._first[buffer] + slot
 
-    def _relative_state(self) -> list[int]:
-        model = self.model
-        times = [model.time, *model.free, *model.done, *model.channels]
-        return times + self._written + self._read
+    def _save_state(self) -> list[int]:
+        return self.model.save_times() + self._written + self._read
 
-    def _skip_periods(self, delta: Sequence[int], times: int) -> None:
-        """Advance all times by `times` periods, each of which adds `delta`."""
-        model, increments = self.model, iter(delta)
-        model.time += next(increments) * times
-        for values in (
-            model.free,
-            model.done,
-            model.channels,
-            self._written,
-            self._read,
-        ):
-            for index in range(len(values)):
-                values[index] += next(increments) * times
+    def _restore_state(self, state: Sequence[int]) -> None:
+        times = iter(state)
+        self.model.restore_times(times)
+        for values in (self._written, self._read):
+            values[:] = islice(times, len(values))
 
 
 def _multibuffer_counts(items: Sequence[Item]) -> dict[Buffer, int]:

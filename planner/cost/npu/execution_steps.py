@@ -8,7 +8,7 @@ from xdsl.ir import Operation, SSAValue
 
 from tlf.analysis.tiling.group_tiling import TiledOperation
 from tlf.dialects.slice_views import is_unit_stride_slice
-from tlf.dialects.types import dtype_of, tensor_type
+from tlf.dialects.types import itemsize_of
 from tlf.planner.cost.npu.inner_transfers import InnerTransfer, collect_transfers
 from tlf.planner.cost.npu.nest_prediction import Nests
 
@@ -95,6 +95,6 @@ class ExecutionSteps:
     def item_bytes_of(self, value: SSAValue) -> int:
         """Return the bytes per element of a value."""
         if (known := self._items.get(value)) is None:
-            known = dtype_of(tensor_type(value).element_type).itemsize
+            known = itemsize_of(value)
             self._items[value] = known
         return known

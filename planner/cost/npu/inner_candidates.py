@@ -11,7 +11,7 @@ from math import ceil, prod
 from tlf.analysis.tiling.group_analysis import GroupMembers
 from tlf.analysis.tiling.tileable_axes import TileableAxes
 from tlf.dialects.interfaces import ContractionInterface
-from tlf.dialects.types import dtype_of, tensor_type
+from tlf.dialects.types import itemsize_of
 from tlf.planner.cost.npu.shortlist import Sizes
 from tlf.planner.cost.npu.size_options import stepping_sizes
 from tlf.planner.settings.search_budgets import TILE_SEARCH
@@ -89,7 +89,7 @@ class CandidateGrid:
         empty bursts or leave columns idle.
         """
         root = self.members.root
-        item = dtype_of(tensor_type(root.results[0]).element_type).itemsize
+        item = itemsize_of(root.results[0])
         floors = [1] * len(self.axes.parallel)
         if floors:
             floors[-1] = max(1, self.burst // item // TILE_SEARCH.burst_divisor)

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from xdsl.ir import Operation, SSAValue
 
 from tlf.analysis.buffers.core_loops import parallel_speedup
-from tlf.analysis.tiling.box_covering import is_moved_by
+from tlf.analysis.tiling.box_covering import innermost_moving_depth
 from tlf.analysis.tiling.cascade_tiles import is_corrected_after_loop, is_loop_carried
 from tlf.analysis.tiling.group_tiling import (
     GroupTiling,
@@ -117,14 +117,8 @@ class NestProgram:
 
     def _is_nest_boundary(self, loops: Sequence[TileLoop], depth: int) -> bool:
         return any(
-            self._loop_depth_of(box, loops) == depth
+            innermost_moving_depth(box, loops) == depth
             for _, _, box in self._slices_in_scope(LoopLevel.OUTER)
-        )
-
-    def _loop_depth_of(self, box: Box, loops: Sequence[TileLoop]) -> int:
-        return max(
-            (n + 1 for n, loop in enumerate(loops) if is_moved_by(box, (loop,))),
-            default=0,
         )
 
     def _slices_in_scope(self, scope: LoopLevel) -> list[tuple[SSAValue, int, Box]]:
@@ -144,7 +138,7 @@ class NestProgram:
 
     def _load_slices(self, loops: Sequence[TileLoop], depth: int) -> Iterator[Task]:
         for value, number, box in self._slices_in_scope(LoopLevel.OUTER):
-            if self._loop_depth_of(box, loops) == depth:
+            if innermost_moving_depth(box, loops) == depth:
                 ahead = self.stages - 1 if depth else 0
                 yield Task(
                     self.moves.load_cost_of(value, box), (), ((value, number),), ahead

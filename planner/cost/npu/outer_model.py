@@ -25,7 +25,6 @@ from tlf.planner.cost.npu.inner_transfers import InnerTransfer, collect_transfer
 from tlf.planner.cost.npu.matmul_retiling import min_work, padded_work
 from tlf.planner.cost.npu.nest_prediction import Nests
 from tlf.planner.cost.npu.nest_work import NestThroughput, NestWork
-from tlf.planner.cost.npu.operand_reloads import reload_counts
 from tlf.planner.cost.npu.reduce_stages import (
     initial_nest_of,
     is_accumulated_over_stages,
@@ -245,3 +244,25 @@ def _available_box_of(tiling: GroupTiling, value: SSAValue) -> Box | None:
         if boxes := tiling.reads.get((value, scope)):
             return boxes[0]
     return None
+
+
+def reload_counts(left: float, right: float, sums: int, room: float) -> tuple[int, int]:
+    """
+    Return the number of loads of two factors of `left` and `right` bytes through `room`
+    bytes: blocks of one factor stay while the whole other factor is read, or blocks of
+    `sums` bytes of accumulators stay while rows of one factor meet columns of the
+    other.
+
+    Source: the blocked product of Hong and Kung, "I/O complexity: the red-blue pebble
+    game" (STOC 1981): a block of one array stays, and the others are read for each
+    block.
+    """
+    options = [(1, ceil(left / room)), (ceil(right / room), 1)]
+    blocks = ceil(sums / room)
+    options += [(ceil(blocks / rows), rows) for rows in _powers_of_two(blocks)]
+    return min(options, key=lambda option: option[0] * left + option[1] * right)
+
+
+def _powers_of_two(blocks: int) -> list[int]:
+    """Return the powers of two up to a number of blocks."""
+    return [1 << octave for octave in range(blocks.bit_length())]

@@ -31,31 +31,17 @@ from tlf.planner.cost.npu.in_place_buffers import InPlaceBuffers
 from tlf.planner.cost.npu.iterations_in_flight import IterationsInFlight
 from tlf.planner.cost.npu.nest_prediction import Nests
 from tlf.support.affine.index_access import Box, Interval
-from tlf.support.allocation import Buffer, align
-from tlf.support.allocation.peak_bounds import max_prefix_sum
+from tlf.support.allocation import align, peak_live_bytes
 
 BEFORE = -1
 """Step before a sliding-window loop, in which the initial windows are computed."""
-
-
-@dataclass(frozen=True)
-class FootprintBuffer:
-    """Buffer of a footprint: its purpose, its tile and its live range."""
-
-    kind: str
-    """`input`, `window`, `value`, `output`, `held` or `temporary`."""
-    value: SSAValue
-    buffer: Buffer
-    box: Box
-    """The stored tile."""
-    ahead: int = 0
-    """Bytes of the buffer for further iterations in flight."""
 
 
 class BufferRow(NamedTuple):
     """Buffer of a footprint, with its live range in steps."""
 
     kind: str
+    """`input`, `window`, `value`, `output`, `held` or `temporary`."""
     value: SSAValue
     size: int
     """Bytes, including those for further iterations."""
@@ -63,6 +49,7 @@ class BufferRow(NamedTuple):
     end: int
     """End of the live range `[start, end)`."""
     box: Box
+    """The stored tile."""
     ahead: int = 0
     """Bytes of the buffer for further iterations in flight."""
     is_reduce_stage: bool = False
@@ -73,12 +60,6 @@ class BufferRow(NamedTuple):
         ahead = self.ahead * further
         return self._replace(size=self.size + ahead, ahead=ahead)
 
-    @property
-    def to_buffer(self) -> FootprintBuffer:
-        """The row as a buffer."""
-        buffer = Buffer.live_during(self.size, self.start, self.end, 1)
-        return FootprintBuffer(self.kind, self.value, buffer, self.box, self.ahead)
-
 
 @dataclass(frozen=True)
 class Footprint:
@@ -87,17 +68,9 @@ class Footprint:
     rows: tuple[BufferRow, ...]
 
     @cached_property
-    def buffers(self) -> tuple[FootprintBuffer, ...]:
-        """The rows as buffers."""
-        return tuple(row.to_buffer for row in self.rows)
-
-    @cached_property
     def peak_bytes(self) -> int:
         """Maximum number of live bytes over all steps."""
-        changes: list[tuple[int, int]] = []
-        for row in self.rows:
-            changes += (row.start, row.size), (row.end, -row.size)
-        return max_prefix_sum(changes)
+        return peak_live_bytes((row.start, row.end, row.size) for row in self.rows)
 
     @property
     def total_bytes(self) -> int:

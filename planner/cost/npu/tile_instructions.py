@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import prod
 
 from tlf.analysis.operations.banded_matmul import (
     BandedMatmul,
@@ -23,7 +22,6 @@ from tlf.dialects.types import tensor_type
 from tlf.machine.instruction_costs import Cost, InstructionCosts
 from tlf.machine.machine_spec import MatrixEngine
 from tlf.planner.cost.npu.matmul_retiling import RetiledWork
-from tlf.support.affine.index_access import Box
 
 
 class TileInstructions:
@@ -51,7 +49,7 @@ class TileInstructions:
         if isinstance(op, ContractionInterface):
             yield self._product_costs(op, tiled)
         elif facts.is_accumulating:
-            yield self._elementwise_costs(_element_count(tiled.box))
+            yield self._elementwise_costs(elements_of_box(tiled.box))
         elif isinstance(op, ElementwiseInterface):
             count = self._compute_costs_of(tiled)
             for slow in self._slow_operations(op, facts):
@@ -123,7 +121,3 @@ class TileInstructions:
             self._bodies[key] = tuple(map(is_multi_step, scalar_steps(op)))
         self._known[form] = self._bodies[key]
         return self._bodies[key]
-
-
-def _element_count(box: Box) -> int:
-    return prod(interval.tile_extent for interval in box)

@@ -6,16 +6,10 @@ from collections.abc import Sequence
 
 from xdsl.dialects.affine import ApplyOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import (
-    AffineBinaryOpExpr,
-    AffineBinaryOpKind,
-    AffineConstantExpr,
-    AffineDimExpr,
-    AffineExpr,
-)
 from xdsl.utils.exceptions import PassFailedException
 
 from tlf.planner.cost.program.instruction_nests import LoopCounter
+from tlf.support.affine.affine_values import sum_of_expression
 from tlf.support.affine.index_access import AffineSum
 from tlf.support.affine.mixed_offsets import Index
 
@@ -60,27 +54,8 @@ class AffineIndices:
     def record_operation(self, op: ApplyOp) -> None:
         """Record the affine function that an operation computes."""
         operands = [self.to_affine(each) for each in op.mapOperands]
-        (expression,) = op.map.data.results
-        self.known[op.result] = _substitute_affine(op, expression, operands)
-
-
-def _substitute_affine(
-    op: ApplyOp, expression: AffineExpr, operands: Sequence[AffineSum]
-) -> AffineSum:
-    match expression:
-        case AffineConstantExpr():
-            return AffineSum(expression.value)
-        case AffineDimExpr():
-            return operands[expression.position]
-        case AffineBinaryOpExpr():
-            left = _substitute_affine(op, expression.lhs, operands)
-            right = _substitute_affine(op, expression.rhs, operands)
-            if expression.kind is AffineBinaryOpKind.Add:
-                return left + right
-            if expression.kind is AffineBinaryOpKind.Mul and not right.terms:
-                return left * right.constant
-            if expression.kind is AffineBinaryOpKind.Mul and not left.terms:
-                return right * left.constant
-        case _:
-            pass
-    raise UnpredictableTimeError(op, f"expected a linear index, got {expression}")
+        if (form := sum_of_expression(op.map.data, operands)) is None:
+            raise UnpredictableTimeError(
+                op, f"expected a linear index, got {op.map.data.results[0]}"
+            )
+        self.known[op.result] = form

@@ -17,6 +17,7 @@ from tlf.planner.cost.program.instruction_nests import (
     LoopCounter,
     Nest,
     gcd_of_index,
+    has_access_to,
     instructions_in,
 )
 from tlf.planner.cost.program.move_cost import MoveCost, MoveSide
@@ -31,7 +32,7 @@ def users_of(buffer: Buffer, items: Sequence[Item]) -> list[tuple[Item, Instruct
         (item, step)
         for item in items
         for step in instructions_in([item])
-        if any(access.buffer is buffer for access in step.reads_and_writes)
+        if has_access_to(step, buffer)
     ]
 
 

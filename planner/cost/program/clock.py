@@ -187,23 +187,14 @@ class Clock:
 
     def save_state(self) -> list[int]:
         """Return all times and totals."""
-        model = self.model
-        return [
-            model.time,
-            *model.free,
-            *model.done,
-            *model.channels,
-            *self.times,
-            *self.totals,
-        ]
+        return self.model.save_times() + self.times + self.totals
 
     def restore_state(self, state: Sequence[int]) -> None:
         """Set all times and totals."""
-        model, values = self.model, iter(state)
-        model.time = next(values)
-        for group in (model.free, model.done, model.channels, self.times, self.totals):
-            for index in range(len(group)):
-                group[index] = next(values, 0)
+        values = iter(state)
+        self.model.restore_times(values)
+        for group in (self.times, self.totals):
+            group[:] = [next(values, 0) for _ in group]
 
     def totals_by_key(self) -> dict[Key, int]:
         """Return the sums of the instructions' tallies."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 from tlf.dialects.target import Level
 from tlf.planner.cost.program.buffer_sharing import (
@@ -21,9 +21,7 @@ from tlf.planner.cost.program.instruction_nests import (
     instructions_in,
 )
 from tlf.planner.cost.program.multibuffer_capacity import LiveRanges
-from tlf.support.allocation import Buffer as Live
-from tlf.support.allocation import align, pack_side_by_side, pack_within, rank_lifetimes
-from tlf.support.allocation.allocation_limits import CAPACITY_SHARES, FEASIBILITY_VISITS
+from tlf.support.allocation import LoadHoisting
 
 
 def prefetch_loads(items: list[Item], levels: Sequence[Level]) -> None:
@@ -81,7 +79,6 @@ class LoadSequence:
             for index, item in enumerate(self.items)
         ]
         self.buffers = buffers_in_level(self.spans, self.near)
-        self.planned = to_allocation_buffers(self.buffers, self.near, self.spans)
 
     def _is_load(self, step: Instruction) -> bool:
         if step.moves is None or step.indexed:
@@ -113,64 +110,20 @@ class LoadSequence:
         Yield target positions of loads: as early as capacity allows, then with smaller
         shares of the capacity. Loads that stay are omitted.
         """
-        for share in CAPACITY_SHARES:
-            targets = self._targets_within(int(self.near.capacity * share))
-            if targets and self._is_likely_allocatable(targets):
-                yield targets
-
-    def _targets_within(self, limit: int) -> dict[int, int]:
-        """Return the target positions of loads with at most `limit` live bytes."""
-        live, first = self._live_bytes(), 0
-        targets: dict[int, int] = {}
-        for load in self.loads:
-            target = load
-            size = align(self._endpoints_of(load)[1].bytes, self.near.alignment)
-            while (
-                target > first
-                and live[target - 1] + size <= limit
-                and not self._is_barrier(load, target - 1)
-            ):
-                target -= 1
-                live[target] += size
-            first = target + 1
-            if target < load:
-                first, targets[load] = target, target
-        return targets
-
-    def _live_bytes(self) -> list[int]:
-        """Return the maximum live bytes during each item."""
-        spans = [self._live_range(item) for item in self.items]
-        changes = [0] * (3 + max((last for _, last in spans), default=0))
-        for live in self.planned:
-            size = align(live.size, live.alignment)
-            changes[live.spans[0].start] += size
-            changes[live.spans[0].end] -= size
-        totals = list(accumulate(changes))
-        return [max(totals[first : last + 1]) for first, last in spans]
+        indices = {buffer: index for index, buffer in enumerate(self.buffers)}
+        return LoadHoisting(
+            to_allocation_buffers(self.buffers, self.near, self.spans),
+            [self._live_range(item) for item in self.items],
+            {load: indices[self._endpoints_of(load)[1]] for load in self.loads},
+            self.near.capacity,
+            self._is_barrier,
+            keeps_order=True,
+        ).target_positions()
 
     def _live_range(self, item: Item) -> tuple[int, int]:
         if isinstance(item, Nest):
             return self.spans.nests[item]
         return self.spans.steps[item], self.spans.steps[item]
-
-    def _is_likely_allocatable(self, goals: dict[int, int]) -> bool:
-        """
-        Return `True` if the allocator is likely to find offsets with loads at their
-        target positions.
-        """
-        indices = {buffer: index for index, buffer in enumerate(self.buffers)}
-        moved = list(self.planned)
-        for load, goal in goals.items():
-            index = indices[self._endpoints_of(load)[1]]
-            live = moved[index]
-            first = min(live.spans[0].start, self._live_range(self.items[goal])[0])
-            moved[index] = Live.live_during(
-                live.size, first, live.spans[0].end, live.alignment
-            )
-        lives = rank_lifetimes(moved)
-        if pack_side_by_side(lives).peak <= self.near.capacity:
-            return True
-        return pack_within(lives, self.near.capacity, FEASIBILITY_VISITS) is not None
 
     def reorder_items(self, goals: dict[int, int]) -> list[Item]:
         """Return the items with loads at their target positions."""

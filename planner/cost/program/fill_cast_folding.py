@@ -10,6 +10,7 @@ from tlf.planner.cost.program.instruction_nests import (
     Instruction,
     Item,
     Nest,
+    has_access_to,
     instructions_in,
 )
 
@@ -33,7 +34,7 @@ def _is_first_overwritten(items: Sequence[Item], buffer: Buffer) -> bool:
     Return `True` if the first access of a buffer is an accumulation that overwrites it.
     """
     for item in items:
-        if not any(_has_access_to(step, buffer) for step in instructions_in([item])):
+        if not has_access_to(item, buffer):
             continue
         if isinstance(item, Nest):
             return item.trips > 0 and _is_first_overwritten(item.body, buffer)
@@ -41,10 +42,6 @@ def _is_first_overwritten(items: Sequence[Item], buffer: Buffer) -> bool:
             access.buffer is not buffer for access in item.reads
         )
     return False
-
-
-def _has_access_to(step: Instruction, buffer: Buffer) -> bool:
-    return any(access.buffer is buffer for access in step.reads_and_writes)
 
 
 def fold_casts(items: list[Item]) -> None:
@@ -85,11 +82,11 @@ def _find_cast(
         return None
     following = items[items.index(product) + 1 :]
     for index, item in enumerate(following):
-        if not isinstance(item, Instruction) or not _has_access_to(item, total):
+        if not isinstance(item, Instruction) or not has_access_to(item, total):
             continue
         (written,) = item.writes
         between = instructions_in(following[:index])
-        is_free = not any(_has_access_to(step, written.buffer) for step in between)
+        is_free = not any(has_access_to(step, written.buffer) for step in between)
         if item.product or item.half != product.half or written.buffer.slices > 1:
             return None
         return item if is_free and written.buffer.home is total.home else None

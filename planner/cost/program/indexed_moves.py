@@ -23,7 +23,7 @@ from tlf.planner.cost.program.level_copies import writable_view
 from tlf.planner.cost.program.move_cost import MoveSide
 from tlf.planner.cost.program.schedule_reader import ScheduleReader
 from tlf.planner.cost.program.tile_reader import make_view
-from tlf.support.affine.linear_access import access_functions
+from tlf.support.affine.linear_access import access_functions, strides_over_domain
 
 
 @dataclass(eq=False)
@@ -47,7 +47,7 @@ class IndexedMoveCost:
     def __post_init__(self) -> None:
         levels = self.costs.machine.levels
         self._offsets = [
-            offset + access.constant
+            offset + access.offset
             for offset, access in zip(
                 self.table.offsets, access_functions(self.maps[0]), strict=True
             )
@@ -57,7 +57,7 @@ class IndexedMoveCost:
             base += offset * stride
         self._base = base
         self._named = self.indices.base + sum(
-            access.constant * stride
+            access.offset * stride
             for access, stride in zip(
                 access_functions(self.maps[1]), self.indices.strides, strict=True
             )
@@ -86,16 +86,16 @@ class IndexedMoveCost:
         axes = list[tuple[int, int, int]]()
         shape = self.table.place.shape
         for axis, access in enumerate(access_functions(self.maps[0])):
-            if axis != self.axis and access.dimension is not None:
-                axes.append((axis, access.dimension, shape[axis]))
+            if axis != self.axis and access.loop_dim is not None:
+                axes.append((axis, access.loop_dim, shape[axis]))
         return axes
 
     def costs_at(self, values: Values) -> Sequence[Cost]:
         """Return the cost of the instruction."""
         read, start = list(self.box), evaluate_index(self._base, values)
         index_start = evaluate_index(self._named, values)
-        table_strides = _strides_along(self.maps[0], self.table.place.strides)
-        index_strides = _strides_along(self.maps[1], self.indices.strides)
+        table_strides = strides_over_domain(self.maps[0], self.table.place.strides)
+        index_strides = strides_over_domain(self.maps[1], self.indices.strides)
         for axis, dimension, bound in self._clipped_axes:
             first = evaluate_index(self._offsets[axis], values)
             low = max(0, -first)
@@ -123,15 +123,6 @@ class IndexedMoveCost:
             ),
         )
         return (cost,)
-
-
-def _strides_along(map_: AffineMap, strides: Sequence[int]) -> tuple[int, ...]:
-    """Return the byte strides along each dimension of a box."""
-    accesses = list(zip(access_functions(map_), strides, strict=True))
-    return tuple(
-        sum(access.coefficients[dimension] * stride for access, stride in accesses)
-        for dimension in range(map_.num_dims)
-    )
 
 
 def read_gather(reader: ScheduleReader, op: tile.GatherOp) -> None:

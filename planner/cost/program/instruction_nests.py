@@ -42,6 +42,11 @@ def evaluate_index(index: AffineSum, values: Values) -> int:
     return total
 
 
+def step_of_index(index: AffineSum, variable: LoopCounter) -> int:
+    """Return the step of an index per iteration of a loop."""
+    return index.factor_of(variable) * variable.step
+
+
 def gcd_of_index(index: AffineSum) -> int:
     """
     Return the greatest common divisor of the values of an index over all iterations; 0
@@ -314,6 +319,15 @@ def instructions_in(items: Sequence[Item]) -> Iterator[Instruction]:
             yield from item.instructions()
         else:
             yield item
+
+
+def has_access_to(item: Item, buffer: Buffer) -> bool:
+    """Return `True` if an instruction, or one inside a nest, accesses a buffer."""
+    return any(
+        access.buffer is buffer
+        for step in instructions_in([item])
+        for access in step.reads_and_writes
+    )
 
 
 def nests_in(items: Sequence[Item]) -> Iterator[Nest]:

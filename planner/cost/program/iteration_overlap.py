@@ -15,7 +15,9 @@ from tlf.planner.cost.program.instruction_nests import (
     Instruction,
     Item,
     Nest,
+    has_access_to,
     instructions_in,
+    step_of_index,
 )
 from tlf.planner.cost.program.multibuffer_capacity import LiveRanges, NestCapacity
 
@@ -198,7 +200,7 @@ class IterationOverlap:
         for item in nest.body:
             if item is step:
                 return True
-            if item not in early and _has_access_to(item, destination):
+            if item not in early and has_access_to(item, destination):
                 return False
         return False
 
@@ -264,7 +266,7 @@ def _count_items_before(step: Instruction, nest: Nest, rest: Sequence[Item]) -> 
     if _is_ring_filled(step, nest):
         return count
     for index, item in enumerate(rest, 1):
-        if _has_access_to(item, step.moves[1]) or _is_awaited(step, item):
+        if has_access_to(item, step.moves[1]) or _is_awaited(step, item):
             break
         if isinstance(item, Nest) and _has_load_in_queue(item, step):
             count = index
@@ -295,13 +297,6 @@ def _count_to_queue_end(step: Instruction, rest: Sequence[Item]) -> int:
 
 def _has_load_in_queue(nest: Nest, step: Instruction) -> bool:
     return any(each.queue == step.queue for each in nest.instructions())
-
-
-def _has_access_to(item: Item, buffer: Buffer) -> bool:
-    steps = item.instructions() if isinstance(item, Nest) else [item]
-    return any(
-        each.buffer is buffer for step in steps for each in step.reads_and_writes
-    )
 
 
 def _accumulator_buffers(nest: Nest, moved: Sequence[Buffer]) -> list[Buffer]:
@@ -351,24 +346,9 @@ def _is_overlapping(
     read: BufferAccess, place: BufferAccess, nest: Nest, iterations: int
 ) -> bool:
     """Return `True` if ring slices of two iterations may overlap."""
-    forms = [_ring_access_form(each, nest) for each in (read, place)]
-    if forms[0] is None or forms[1] is None or forms[0][0] != forms[1][0]:
+    shift, slices = place.start - read.start, place.buffer.slices
+    if shift.terms or any(nest.variables != (each,) for each, _ in read.start.terms):
         return True
-    factor, slices = forms[0][0], place.buffer.slices
-    distance = factor * iterations + forms[1][1] - forms[0][1]
+    step = sum(step_of_index(read.start, each) for each in nest.variables)
+    distance = step * iterations + shift.constant
     return not read.extent <= distance % slices <= slices - place.extent
-
-
-def _ring_access_form(access: BufferAccess, nest: Nest) -> tuple[int, int] | None:
-    """
-    Return the step of an access per iteration and its start, both in slices, or `None`
-    if other loops affect it.
-    """
-    factor, constant = 0, access.start.constant
-    for symbol, times in access.start.terms:
-        if nest.variables != (symbol,):
-            return None
-        (variable,) = nest.variables
-        factor += times * variable.step
-        constant += times * variable.lower
-    return factor, constant

@@ -8,11 +8,12 @@ same time, so do those in between, as `tlf.machine.steady_state` proves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import gcd, lcm, prod
 from typing import Protocol
 
+from tlf.machine.steady_state import change_between, extrapolate
 from tlf.planner.cost.program.instruction_nests import (
     AxisRange,
     BurstPhase,
@@ -20,6 +21,7 @@ from tlf.planner.cost.program.instruction_nests import (
     LoopCounter,
     Nest,
     nests_in,
+    step_of_index,
 )
 from tlf.planner.settings.search_budgets import TILE_SEARCH
 
@@ -138,21 +140,12 @@ def _offset_range(
     Return the step of an offset per iteration of a loop, and its minimum and maximum
     over the inner loops in iteration 0.
     """
-    factor, least, most = 0, reach.offset.constant, reach.offset.constant
-    for symbol, times in reach.offset.terms:
+    ranges = dict[Hashable, tuple[int, int]]()
+    for symbol, _ in reach.offset.terms:
         assert isinstance(symbol, LoopCounter)
-        if symbol is variable:
-            factor = times * variable.step
-            least += times * variable.lower
-            most += times * variable.lower
-        elif symbol in free:
-            ends = (times * symbol.lower, times * symbol.last_value)
-            least += min(ends)
-            most += max(ends)
-        else:
-            least += times * values[symbol]
-            most += times * values[symbol]
-    return factor, least, most
+        first = symbol.lower if symbol is variable or symbol in free else values[symbol]
+        ranges[symbol] = (first, symbol.last_value if symbol in free else first)
+    return step_of_index(reach.offset, variable), *reach.offset.bounds(ranges)
 
 
 def _variant_ranges(
@@ -175,7 +168,7 @@ def _steady_period(nest: Nest, variable: LoopCounter, block: int) -> int:
     for step in nest.instructions():
         for access in step.reads_and_writes:
             slices = access.buffer.slices
-            moved = _index_step(access.start.terms, variable)
+            moved = step_of_index(access.start, variable)
             period = lcm(period, slices // gcd(slices, moved))
     full_period = period
     for step in nest.instructions():
@@ -195,12 +188,7 @@ def _inner_runs(inner: Nest, nest: Nest, block: int) -> int:
 
 
 def _phase_period(phase: BurstPhase, variable: LoopCounter) -> int:
-    return phase.burst // gcd(phase.burst, _index_step(phase.place.terms, variable))
-
-
-def _index_step(terms: Sequence[tuple[object, int]], variable: LoopCounter) -> int:
-    """Return the step of an index per iteration of a loop."""
-    return sum(times * variable.step for symbol, times in terms if symbol is variable)
+    return phase.burst // gcd(phase.burst, step_of_index(phase.place, variable))
 
 
 def _run_periodic(
@@ -211,14 +199,14 @@ def _run_periodic(
     period: int,
 ) -> None:
     """Run iterations that repeat with a period, most of them by extrapolation."""
-    done, last, patience = begin, list[int](), 0
+    done, last, patience = begin, tuple[int, ...](), 0
     before = runner.save_state() if end - begin > 3 * period else []
     while before and end - done >= 2 * period:
         for index in range(done, done + period):
             body(index)
         done += period
         after = runner.save_state()
-        change = _difference(after, before)
+        change = change_between(before, after)
         before = after
         patience -= 1
         is_steady = change == last and len(change) > 0
@@ -237,7 +225,7 @@ def _skip_periods(
     runner: IterationRunner,
     body: Callable[[int], None],
     state: list[int],
-    change: list[int],
+    change: tuple[int, ...],
     done: int,
     skipped: int,
     period: int,
@@ -246,23 +234,12 @@ def _skip_periods(
     Skip `skipped` periods and run one more. Return `True` if it takes the same time;
     otherwise restore the state.
     """
-    if len(change) != len(state):
-        return False
-    extrapolated = [
-        value + each * skipped for value, each in zip(state, change, strict=True)
-    ]
+    extrapolated = extrapolate(state, change, skipped)
     runner.restore_state(extrapolated)
     start = done + skipped * period
     for index in range(start, start + period):
         body(index)
-    if _difference(runner.save_state(), extrapolated) == change:
+    if change_between(extrapolated, runner.save_state()) == change:
         return True
     runner.restore_state(state)
     return False
-
-
-def _difference(left: Sequence[int], right: Sequence[int]) -> list[int]:
-    """Return the difference of two states; an empty list if totals were added."""
-    if len(left) != len(right):
-        return []
-    return [a - b for a, b in zip(left, right, strict=True)]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tlf.dialects.target import Level
 from tlf.planner.cost.program.instruction_nests import Buffer, Instruction, Item, Nest
-from tlf.support.allocation import Buffer as Live
-from tlf.support.allocation import align, max_live_bytes
+from tlf.support.allocation import LiveBytes, LiveInterval, align, peak_live_bytes
 
 Span = tuple[int, int]
 
@@ -83,35 +82,27 @@ class NestCapacity:
 
     def has_room_shared(self, level: Level) -> bool:
         """Return `True` if the live bytes at every instruction fit in a level."""
-        return (
-            max_live_bytes([live for live, _ in self._live_buffers(level)])
-            <= level.capacity
-        )
+        return peak_live_bytes(self._live_intervals(level)) <= level.capacity
 
     def has_room_unshared(self, level: Level) -> bool:
         """
         Return `True` if all buffers that are live in the nest fit without sharing.
         """
         first, last = self.spans.nests[self.nest]
-        needed = sum(
-            live.size
-            for live, (start, end) in self._live_buffers(level)
-            if start <= last and first <= end
-        )
+        needed = LiveBytes(self._live_intervals(level)).total_during(first, last + 1)
         steps = [step for step in self.nest.body if isinstance(step, Instruction)]
         inner = [step.spare for step in self.nest.instructions() if step not in steps]
         needed += sum(step.spare for step in steps) + max(inner, default=0)
         return needed <= level.capacity
 
-    def _live_buffers(self, level: Level) -> list[tuple[Live, Span]]:
-        live_buffers: list[tuple[Live, Span]] = []
-        for buffer, span in self.spans.buffers.items():
+    def _live_intervals(self, level: Level) -> Iterator[LiveInterval]:
+        for buffer, (first, last) in self.spans.buffers.items():
             if buffer.level != level.name:
                 continue
             size = align(buffer.bytes, level.alignment) * buffer.multibuffer_count
             if buffer in self.slotted:
-                size, span = size * self.slots, self.spans.nests[self.nest]
+                size *= self.slots
+                first, last = self.spans.nests[self.nest]
             elif buffer.multibuffer_nest is not None:
-                span = self.spans.nests[buffer.multibuffer_nest]
-            live_buffers.append((Live.live_during(size, span[0], span[1] + 1), span))
-        return live_buffers
+                first, last = self.spans.nests[buffer.multibuffer_nest]
+            yield first, last + 1, size

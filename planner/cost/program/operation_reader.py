@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 
 from tlf.analysis.buffers.tile_liveness import SharedStorage
+from tlf.analysis.operations.banded_matmul import MatmulWork
 from tlf.analysis.operations.op_facts import OpFacts
 from tlf.analysis.tiling.group_tiling import TEMPORARY_BYTES
 from tlf.dialects import tile
@@ -20,13 +22,15 @@ from tlf.dialects.interfaces import (
     ReductionInterface,
     TilingInterface,
     ViewInterface,
+    splat_value_of,
 )
 from tlf.dialects.slice_views import is_strided_slice
 from tlf.dialects.tile import level_of, with_axis_order
 from tlf.dialects.types import is_16_bit_float, tensor_type
+from tlf.machine.instruction_costs import Cost, InstructionCosts
+from tlf.machine.machine_spec import MatrixEngine
 from tlf.planner.cost.program.affine_indices import UnpredictableTimeError
 from tlf.planner.cost.program.buffer_views import BufferView
-from tlf.planner.cost.program.compute_costs import product_cost, reduction_cost
 from tlf.planner.cost.program.indexed_moves import read_gather, read_scatter
 from tlf.planner.cost.program.level_copies import copy_tile, writable_view
 from tlf.planner.cost.program.nest_reader import read_parallel, read_sequential
@@ -43,7 +47,6 @@ from tlf.planner.cost.program.vector_instructions import (
     Name,
     ScalarBody,
     copy_body,
-    splat_value_of,
 )
 
 
@@ -188,12 +191,12 @@ def _read_accumulation(
     reader.wait_for_reads(*op.inputs)
     total, storage = _initial_value_view(reader, op)
     if isinstance(op, ContractionInterface):
-        step = reader.add_compute(product_cost(op, reader.costs), inputs, total)
+        step = reader.add_compute(_product_cost(op, reader.costs), inputs, total)
         step.product = True
         element = tensor_type(op.operands[0]).element_type
         step.half = element if is_16_bit_float(element) else None
     else:
-        step = reader.add_compute(reduction_cost(op, reader.costs), inputs, total)
+        step = reader.add_compute(_reduction_cost(op, reader.costs), inputs, total)
     if total.is_contiguous:
         step.sums = total.buffer
     reader.bind_view(op.results[0], total, storage)
@@ -209,3 +212,38 @@ def _initial_value_view(
     if constant is not None and op.init_value not in reader.places:
         reader.view_of(op.init_value)
     return writable_view(reader, op, op.init_value)
+
+
+def _product_cost(op: ContractionInterface, costs: InstructionCosts) -> Cost:
+    """
+    Return the cost of a product of tiles; the roles of its iterators follow from the
+    operands that they index.
+    """
+    facts = OpFacts(op)
+    work = MatmulWork.of(facts.roles, facts.extents)
+    return costs.cost_of_fastest_matmul(*work, kind=_kind_of(op, costs))
+
+
+def _kind_of(op: ContractionInterface, costs: InstructionCosts) -> str:
+    """
+    Return the name of the array's rate for a product. Raises `UnpredictableTimeError`
+    if the array has none.
+    """
+    unit = costs.machine.engines["matrix"]
+    assert isinstance(unit, MatrixEngine)
+    element = tensor_type(op.operands[0]).element_type
+    is_tf32 = op.precision == "tf32" and element == f32
+    kind = "tf32" if is_tf32 and "tf32" in unit.cycles else str(element)
+    if kind not in unit.cycles:
+        known = ", ".join(unit.cycles)
+        raise UnpredictableTimeError(op, f"expected products of {known}, got {kind}")
+    return kind
+
+
+def _reduction_cost(op: ReductionInterface, costs: InstructionCosts) -> Cost:
+    """Return the cost of a reduction of a tile."""
+    return costs.cost_of_elementwise(_element_count(op))
+
+
+def _element_count(op: TilingInterface) -> int:
+    return prod(each.extent for each in op.iteration_domain())

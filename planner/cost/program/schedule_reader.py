@@ -19,12 +19,17 @@ from xdsl.dialects.affine import ApplyOp
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from tlf.analysis.buffers.box_disjointness import (
+    MAX_ITERATIONS,
+    is_disjoint_across_iterations,
+)
 from tlf.analysis.buffers.destination_origin import empty_origin_of
 from tlf.analysis.buffers.in_place_subviews import find_in_place_subviews
 from tlf.analysis.buffers.ring_buffers import RingBuffer, find_rings
 from tlf.analysis.buffers.subview_disjointness import BufferRegion
 from tlf.analysis.buffers.tile_liveness import SharedStorage, TileLiveness
 from tlf.dialects import tile
+from tlf.dialects.interfaces import splat_value_of
 from tlf.dialects.npu import dma_engine
 from tlf.dialects.slice_views import row_major_strides
 from tlf.dialects.target import TargetSpec
@@ -37,19 +42,20 @@ from tlf.planner.cost.program.affine_indices import (
     UnpredictableTimeError,
 )
 from tlf.planner.cost.program.buffer_views import BufferView
-from tlf.planner.cost.program.disjoint_boxes import find_disjoint_box
 from tlf.planner.cost.program.instruction_nests import (
     Buffer,
     BufferAccess,
+    DisjointBox,
     FixedCost,
     Instruction,
     InstructionCost,
     Item,
     Nest,
+    counter_values,
+    evaluate_index,
 )
 from tlf.planner.cost.program.move_cost import MoveCost, MoveSide
 from tlf.planner.cost.program.pending_moves import PendingMoves
-from tlf.planner.cost.program.vector_instructions import splat_value_of
 from tlf.support.affine.index_access import AffineSum
 
 ReadOperation: TypeAlias = "Callable[[ScheduleReader, Operation], None]"
@@ -255,9 +261,29 @@ class ScheduleReader:
         access, nest = side.place.to_access, self.nest
         if nest is None or access.buffer.home is nest or side.place.window:
             return access
-        return replace(access, disjoint_box=find_disjoint_box(nest, side.offsets, box))
+        return replace(access, disjoint_box=_find_disjoint_box(nest, side.offsets, box))
 
 
 def whole_side(place: BufferView) -> MoveSide:
     """Return the side of a move that starts at the origin of a view."""
     return MoveSide(place, tuple(AffineSum() for _ in place.shape))
+
+
+def _find_disjoint_box(
+    nest: Nest, offsets: tuple[AffineSum, ...], box: tuple[int, ...]
+) -> DisjointBox | None:
+    """Return the box of an iteration if boxes of any two iterations are disjoint."""
+    if not 1 < nest.trips <= MAX_ITERATIONS:
+        return None
+    variables = set(nest.variables)
+    columns = [
+        [evaluate_index(offset, values) for values in counter_values(nest)]
+        if all(symbol in variables for symbol, _ in offset.terms)
+        else None
+        for offset in offsets
+    ]
+    return (
+        DisjointBox(nest, offsets, box)
+        if is_disjoint_across_iterations(columns, box)
+        else None
+    )

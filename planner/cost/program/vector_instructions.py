@@ -8,11 +8,11 @@ from math import prod
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tlf.analysis.work.vector_step_costs import is_multi_step
-from tlf.dialects.interfaces import ConstantInterface, ElementwiseInterface
+from tlf.dialects.interfaces import ElementwiseInterface, splat_value_of
 from tlf.dialects.types import (
     dtype_of,
     scalar_attribute,
@@ -26,12 +26,6 @@ OUTPUT = "output"
 
 Name = int | str
 """Index of an input, name of a temporary, or `OUTPUT`."""
-
-
-def splat_value_of(value: SSAValue) -> Attribute | None:
-    """Return the value of the splat constant that defines a tile, or `None`."""
-    owner = value.owner
-    return owner.splat_value() if isinstance(owner, ConstantInterface) else None
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from needed_elements import Elements
 from xdsl.ir import SSAValue
 
 from tlf.analysis.bounds.backward_slices import BackwardSlices
-from tlf.analysis.bounds.dataflow import DataflowGraph, itemsize_of
+from tlf.analysis.bounds.dataflow import DataflowGraph
 from tlf.analysis.bounds.forward_slices import ForwardSlices
 from tlf.analysis.bounds.head_tail_latency import NO_LATENCY
 from tlf.analysis.bounds.lower_bounds import inner_capacity_of, lower_bounds_of
@@ -20,6 +20,7 @@ from tlf.analysis.bounds.tensor_demand import tensor_demands_of
 from tlf.analysis.bounds.vector_steps import VectorSteps
 from tlf.analysis.work.engine_throughput import Engines
 from tlf.dialects.target import load_target_spec
+from tlf.dialects.types import itemsize_of
 
 TINY = load_target_spec("npu-tiny")
 WAY = (4 + 500) + (1 + 50)

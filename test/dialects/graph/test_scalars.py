@@ -13,8 +13,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import graph, mem
+from tlf.dialects.graph.division import truncated_quotient
 from tlf.dialects.graph.elementwise import BinaryOperation
-from tlf.dialects.graph.integer_division import truncated_quotient
 from tlf.dialects.graph.tensor_types import NUMBERS
 from tlf.dialects.graph.unary_functions import error_function
 from tlf.dialects.interfaces import (

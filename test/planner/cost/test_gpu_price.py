@@ -28,7 +28,7 @@ from tlf.planner.cost.gpu.kernel_cost import (
     OuterTraffic,
     estimate_kernel_cost,
 )
-from tlf.planner.cost.gpu.operand_reuse import ProgramGrid
+from tlf.planner.cost.gpu.kernel_programs import ProgramGrid
 from tlf.planner.cost.gpu.program_resources import ProgramResources
 from tlf.planner.cost.gpu.unit_cycles import UnitCycles
 from tlf.planner.estimator_selection import estimator_of

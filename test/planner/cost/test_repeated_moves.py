@@ -6,7 +6,7 @@ from math import ceil
 
 import pytest
 
-from tlf.planner.cost.npu.operand_reloads import reload_counts
+from tlf.planner.cost.npu.outer_model import reload_counts
 
 
 @pytest.mark.parametrize(

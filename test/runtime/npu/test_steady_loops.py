@@ -10,9 +10,8 @@ from npu_loops import LoopWriter
 from tlf.machine.instruction_costs import InstructionCosts
 from tlf.runtime.npu import NPUTrap, Program, Report, parse, run
 from tlf.runtime.npu.register_intervals import IrregularError, compute_intervals
-from tlf.runtime.npu.repeat_patterns import find_repeats
 from tlf.runtime.npu.scalar_arithmetic import Numbers, distinct_rows
-from tlf.runtime.npu.timing_planner import TimingPlanner
+from tlf.runtime.npu.timing_planner import TimingPlanner, find_repeats
 
 
 def program(machine: str, code: str) -> Program:

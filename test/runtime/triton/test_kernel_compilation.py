@@ -40,6 +40,10 @@ class Compiled:
 def test_threads_do_not_swap_launchers():
     launchers = Launchers()
     kernels = [Compiled(launchers, count) for count in range(32)]
+
+    def load(kernel: Compiled) -> None:
+        read_facts(kernel, 1)
+
     with ThreadPoolExecutor(8) as threads:
-        list(threads.map(lambda each: read_facts(each, 1), kernels))
+        list(threads.map(load, kernels))
     assert [each.launch for each in kernels] == list(range(32))

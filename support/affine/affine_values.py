@@ -1,0 +1,145 @@
+"""Conversion of index values to affine sums of SSA values, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import TypeAlias, cast
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith
+from xdsl.dialects.affine import ApplyOp
+from xdsl.dialects.builtin import AffineMapAttr, IntegerAttr
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineExpr,
+    AffineMap,
+)
+
+from tlf.support.affine.affine_expressions import evaluate_expression
+from tlf.support.affine.index_access import AffineSum
+from tlf.support.affine.mixed_offsets import Index
+
+SymbolRule: TypeAlias = Callable[[SSAValue], AffineSum | None]
+"""
+Maps a value that is not computed by affine operations to its affine sum; None if it has
+none.
+"""
+
+
+AFFINE_OPS = ApplyOp | arith.AddiOp | arith.SubiOp | arith.MuliOp | arith.FloorDivSIOp
+"""Operations whose result may be affine in their operands."""
+
+
+def constant_value_of(index: Index) -> int | None:
+    """Return the value of a constant index; None for other values."""
+    if isinstance(index, int):
+        return index
+    match index.owner:
+        case arith.ConstantOp(value=IntegerAttr(value=number)):
+            return number.data
+        case _:
+            return None
+
+
+def affine_sum_of(index: Index) -> AffineSum:
+    """
+    Return an index as an affine sum of SSA values. A value that is not computed by
+    affine operations becomes a symbol.
+    """
+    form = affine_sum_over(index, AffineSum.of)
+    assert form is not None
+    return form
+
+
+def affine_sum_over(index: Index, symbol_rule: SymbolRule) -> AffineSum | None:
+    """
+    Return an index as an affine sum over the symbols of a rule; None if it has none.
+    """
+    if (constant := constant_value_of(index)) is not None:
+        return AffineSum(constant)
+    assert isinstance(index, SSAValue)
+    owner = index.owner
+    found = _sum_of_op(owner, symbol_rule) if isinstance(owner, Operation) else None
+    return symbol_rule(index) if found is None else found
+
+
+def _sum_of_op(op: Operation, symbol_rule: SymbolRule) -> AffineSum | None:
+    if not isinstance(op, AFFINE_OPS):
+        return None
+    operands = [affine_sum_over(each, symbol_rule) for each in op.operands]
+    if isinstance(op, ApplyOp):
+        return sum_of_expression(op.map.data, operands)
+    lhs, rhs = operands
+    if lhs is None or rhs is None:
+        return None
+    match op:
+        case arith.AddiOp():
+            return lhs + rhs
+        case arith.SubiOp():
+            return lhs - rhs
+        case arith.MuliOp():
+            return lhs.multiply(rhs)
+        case arith.FloorDivSIOp():
+            return lhs.floor_divide(rhs)
+
+
+def sum_of_expression(
+    map_: AffineMap, operands: Sequence[AffineSum | None]
+) -> AffineSum | None:
+    """
+    Return the only result of a map as an affine sum; None if it is not affine in the
+    symbols of its operands.
+    """
+    (expression,) = map_.results
+    dims, symbols = operands[: map_.num_dims], operands[map_.num_dims :]
+    return evaluate_expression(expression, dims, symbols, AffineSum, combine_sums)
+
+
+def combine_sums(
+    expression: AffineBinaryOpExpr, lhs: AffineSum | None, rhs: AffineSum | None
+) -> AffineSum | None:
+    """Return the result of a binary expression; None if it is not affine."""
+    if lhs is None or rhs is None:
+        return None
+    match expression.kind:
+        case AffineBinaryOpKind.Add:
+            return lhs + rhs
+        case AffineBinaryOpKind.Mul:
+            return lhs.multiply(rhs)
+        case AffineBinaryOpKind.FloorDiv:
+            return lhs.floor_divide(rhs)
+        case _:
+            return None
+
+
+def value_of_symbol(symbol: Hashable) -> SSAValue:
+    """Return the SSA value of a symbol."""
+    assert isinstance(symbol, SSAValue)
+    return cast(SSAValue, symbol)
+
+
+def materialize_index(builder: Builder, form: AffineSum) -> Index:
+    """Build an index from an affine sum: an integer or an `affine.apply`."""
+    if not form.terms:
+        return form.constant
+    symbols = [value_of_symbol(symbol) for symbol, _ in form.terms]
+    if form.constant == 0 and form.terms[0][1] == 1 and len(symbols) == 1:
+        return symbols[0]
+    total: AffineExpr | None = None
+    for position, (_, factor) in enumerate(form.terms):
+        dimension = AffineExpr.dimension(position)
+        term = dimension if factor == 1 else dimension * factor
+        total = term if total is None else total + term
+    assert total is not None
+    total = total + form.constant if form.constant else total
+    return insert_apply(builder, total, symbols)
+
+
+def insert_apply(
+    builder: Builder, expression: AffineExpr, operands: Sequence[SSAValue]
+) -> SSAValue:
+    """Insert an `affine.apply` of an expression and return its result."""
+    map_ = AffineMapAttr(AffineMap(len(operands), 0, (expression,)))
+    return builder.insert(ApplyOp(operands, map_)).result
