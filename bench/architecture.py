@@ -197,13 +197,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().split("\n")[0])
     parser.add_argument("--write", type=Path, help="page to write it into")
     options = parser.parse_args(arguments, namespace=ArchitectureOptions())
-    text = format_report(Package.of(ROOT))
     if options.write is None:
-        print(text, end="")
+        print(format_report(Package.of(ROOT)), end="")
         return
     page = options.write.read_text(encoding="utf-8")
     if MARKED.search(page) is None:
         parser.error(f"expected the marks of the report in `{options.write}`")
+    text = format_report(Package.of(ROOT))
     updated = MARKED.sub(lambda found: f"{found[1]}{text}{found[2]}", page)
     options.write.write_text(updated, encoding="utf-8")
 

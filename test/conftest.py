@@ -21,7 +21,7 @@ def pytest_addoption(parser: pytest.Parser):
     )
 
 
-FEWER = 6
+FEWER = 8
 """
 Factor by which fewer combinations run than tests ask for by `one_in`, so that all tests
 end in a quarter of an hour on two cores.
