@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -50,25 +51,31 @@ def imported_modules(file: Path, *, at_run_time: bool = False) -> Iterator[str]:
 
     With `at_run_time`, imports for types are excluded.
     """
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    excluded = set(_type_only_imports(tree)) if at_run_time else set[ast.AST]()
-    for node in ast.walk(tree):
+    for name, is_for_types in _parse_imports(file.read_text(encoding="utf-8")):
+        if not (at_run_time and is_for_types):
+            yield name
+
+
+@lru_cache(maxsize=1 << 12)
+def _parse_imports(source: str) -> Sequence[tuple[str, bool]]:
+    """Return the modules that a file imports, each with `True` if only for types."""
+    imports = list[tuple[str, bool]]()
+    pending: list[tuple[ast.AST, bool]] = [(ast.parse(source), False)]
+    while pending:
+        node, is_for_types = pending.pop()
         match node:
-            case _ if node in excluded:
-                pass
             case ast.ImportFrom(module=str(module), names=names, level=0):
-                yield from (f"{module}.{name.name}" for name in names)
+                imports += [(f"{module}.{name.name}", is_for_types) for name in names]
             case ast.Import(names=names):
-                yield from (name.name for name in names)
-            case _:
+                imports += [(name.name, is_for_types) for name in names]
+            case ast.If(test=ast.Name(id="TYPE_CHECKING"), body=body, orelse=orelse):
+                pending += [(each, True) for each in body]
+                pending += [(each, is_for_types) for each in orelse]
+            case ast.expr():
                 pass
-
-
-def _type_only_imports(tree: ast.AST) -> Iterator[ast.AST]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            for each in node.body:
-                yield from ast.walk(each)
+            case _:
+                pending += [(each, is_for_types) for each in ast.iter_child_nodes(node)]
+    return tuple(imports)
 
 
 def imports_of(file: Path, known: Mapping[str, Path]) -> Iterator[str]:
