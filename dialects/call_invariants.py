@@ -1,4 +1,4 @@
-"""Analysis of call-invariant values, which depend on weights and constants alone."""
+"""IR utility of the dialects: query for values that are equal at every call."""
 
 from __future__ import annotations
 

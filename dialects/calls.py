@@ -1,4 +1,4 @@
-"""Functions of a module, and the calls between them."""
+"""IR utility: functions of a module, and the calls between them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Encoding of a tensor: its memory level, and the order of its axes there."""
+"""
+Attribute `tile.encoding` of a tensor type: memory level and order of the axes there.
+"""
 
 import re
 from collections.abc import Sequence

@@ -1,5 +1,6 @@
 """
-Entry point of a module: the function that a caller runs, its arguments and results.
+IR utility: entry point of a module, the function that a caller runs, with its arguments
+and results.
 """
 
 from __future__ import annotations

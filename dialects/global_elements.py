@@ -1,4 +1,6 @@
-"""Elements of `memref.global` constants, inline or in a side file."""
+"""
+IR utility: read the elements of `memref.global` constants, inline or in a side file.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-Base and checks of gathers and scatters: moves along an indexed axis of a table.
+Base of gather and scatter operations, and verification of their indexed axis.
 
 Along the indexed axis of the table, the position of an element is an index value. Along
 other axes, it is an offset plus a linear function of the element's position in the box.

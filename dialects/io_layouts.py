@@ -1,4 +1,4 @@
-"""Declared memory layouts of the arguments and results of a function."""
+"""Attribute of function arguments and results: their declared memory layouts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attribute parameters that are one keyword of an enumeration."""
+"""Parser of attribute parameters that are one keyword of an enumeration."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-Rewriting that preserves locations: new operations take those of the replaced ones.
+IR utility: rewriters of xDSL that give new operations the locations of replaced ones.
 
 xDSL's rewriters leave the location of new operations unknown. Rewrites through this
 module set it, so that an error of a late pass still names a line of the source.

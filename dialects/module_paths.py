@@ -1,4 +1,4 @@
-"""Module paths: names of source modules in the locations of operations."""
+"""IR utility: names of source modules in the locations of operations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Numerics mode of a module: strict, or relaxed as by fast-math flags."""
+"""
+Attribute of a module: its numerics mode, strict, or relaxed as by fast-math flags.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replacement of an operation by several simpler ones."""
+"""IR utility: replace an operation of the graph dialect by several simpler ones."""
 
 from __future__ import annotations
 

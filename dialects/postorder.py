@@ -1,4 +1,4 @@
-"""Iterative postorder traversal of the values that a value depends on."""
+"""IR utility: iterative postorder traversal of the values that a value depends on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Prepacking functions: preprocess weights once instead of in every call."""
+"""
+Attributes of preparation functions, which preprocess weights once, not in every call.
+"""
 
 from __future__ import annotations
 

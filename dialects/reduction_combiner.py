@@ -1,4 +1,6 @@
-"""Combiner operations of the partial results of reductions and contractions."""
+"""
+IR utility: build the graph operation that combines partial results of a reduction.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Copies of returned values, so that every result has a buffer of its own."""
+"""
+IR utility: insert copies of returned values, so that every result has its own buffer.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Movements that are views: strided slices and axis merges of a stored operand."""
+"""
+IR utility: queries for movement operations that are views (strided slices, merged
+axes).
+"""
 
 from __future__ import annotations
 

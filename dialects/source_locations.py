@@ -1,4 +1,4 @@
-"""Source locations of operations: file, line and column."""
+"""IR utility: source locations of operations, as file, line and column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensor copies: transpositions with the identity permutation."""
+"""IR utility: insert and recognize tensor copies, transpositions by the identity."""
 
 from __future__ import annotations
 

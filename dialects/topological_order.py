@@ -1,4 +1,4 @@
-"""Topological sorting of the operations of a block: definitions before uses."""
+"""IR utility: sort the operations of a block topologically, definitions before uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Element types, tensor types and their numpy dtypes."""
+"""IR utility of all dialects: element types, tensor types and their numpy dtypes."""
 
 from collections.abc import Sequence
 from typing import Any, TypeAlias, cast

@@ -1,4 +1,6 @@
-"""Insertion of value checks: minima and maxima as extra results of a function."""
+"""
+IR utility: insert value checks, which are minima and maxima as extra function results.
+"""
 
 from __future__ import annotations
 

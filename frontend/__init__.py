@@ -1,1 +1,1 @@
-"""Import of programs of other systems."""
+"""Frontend: import of programs of other systems."""

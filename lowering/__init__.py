@@ -1,4 +1,4 @@
-"""Dialect conversions (graph, tile, mem, npu, triton) and the output targets."""
+"""Lowering between dialects (graph, tile, mem, npu, triton), and the output targets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Output target `analysis`: roofline costs and lower bounds as a table or JSON."""
+"""
+Output target `analysis`: emission of roofline costs and lower bounds as a table or
+JSON.
+"""
 
 from __future__ import annotations
 

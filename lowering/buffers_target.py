@@ -1,4 +1,7 @@
-"""Output target `buffers`: the live ranges of a function's buffers in one level."""
+"""
+Output target `buffers`: emission of the live ranges of a function's buffers in one
+memory level as text.
+"""
 
 from __future__ import annotations
 

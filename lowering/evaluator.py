@@ -1,4 +1,6 @@
-"""Cost evaluation by trial lowering of a module copy to tile loops."""
+"""
+Trial lowering of module copies to tile loops, to evaluate the cost of their plans.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bus traffic of a strided array, rounded to whole bursts."""
+"""Timing model: bus traffic of a strided array, rounded to whole bursts."""
 
 from functools import lru_cache
 

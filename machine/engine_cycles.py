@@ -1,5 +1,5 @@
 """
-Closed-form cycle counts of one instruction on its engine.
+Timing model: closed-form cycle counts of one instruction on its engine.
 
 A systolic array without a pipeline follows the formulae of SCALE-Sim: each pass fills
 the array, runs `T` steps through it and drains it.

@@ -1,5 +1,5 @@
 """
-Event model of an NPU: a max-plus system of engines, channels and semaphores.
+Timing model of an NPU: a max-plus system of engines, channels and semaphores.
 
 Every time is the maximum of earlier times plus constants. Hence a machine with a faster
 part never takes longer for a program, and a loop whose iterations have equal costs

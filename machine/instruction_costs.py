@@ -1,4 +1,6 @@
-"""Cost of one NPU instruction: engine cycles, latency, channel time and counters."""
+"""
+Timing model: engine cycles, latency, channel time and counters of one NPU instruction.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

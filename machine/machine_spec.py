@@ -1,4 +1,4 @@
-"""Description of an NPU: its memory levels, engines and cores."""
+"""Description of an NPU for the timing model: its memory levels, engines and cores."""
 
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args

@@ -1,5 +1,6 @@
 """
-Lower bounds on the cycles of a task: rooflines of its traffic, compute and engines.
+Timing model: lower bounds on the cycles of a task by rooflines of its traffic, compute
+and engines.
 """
 
 from collections.abc import Mapping

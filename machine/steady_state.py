@@ -1,5 +1,5 @@
 """
-Skip the steady state of a repeated body: detect its period and extrapolate.
+Timing model: skip the steady state of a repeated body by its period, and extrapolate.
 
 Between the state `x` of a machine before a body of instructions and the state `f(x)`
 after it, every time is the maximum of entries of `x` plus constants: `f` is convex, and

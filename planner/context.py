@@ -1,4 +1,7 @@
-"""Context of a compilation: memo of cost estimates, evaluator of candidates."""
+"""
+Context of the planner in a compilation: memo of cost estimates, evaluator of
+candidates.
+"""
 
 from __future__ import annotations
 

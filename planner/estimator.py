@@ -1,4 +1,6 @@
-"""Interface of the cost models that estimate a group's cycles on a target."""
+"""
+Interface of the planner's cost models, which estimate a group's cycles on a target.
+"""
 
 from __future__ import annotations
 

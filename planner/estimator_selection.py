@@ -1,4 +1,4 @@
-"""Select the cost model of a target: NPU, GPU or none."""
+"""Selection of the planner's cost model for a target: NPU, GPU or none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Search space of tile plans; restrictions measure the benefit of each dimension."""
+"""
+Search space of the planner's tile plans; restrictions measure the benefit of each
+dimension.
+"""
 
 from __future__ import annotations
 

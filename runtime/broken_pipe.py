@@ -1,4 +1,4 @@
-"""Clean exit when the reader of the output closes the pipe, as with `head`."""
+"""Runtime: clean exit of a script if the reader of its output closes the pipe."""
 
 from __future__ import annotations
 

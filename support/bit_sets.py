@@ -1,4 +1,4 @@
-"""Sets of small integers as bit masks."""
+"""Sets of small integers as bit masks, without IR."""
 
 from collections.abc import Iterable, Iterator
 

@@ -1,4 +1,7 @@
-"""Former names of passes, options and plan keys, for errors that name the new ones."""
+"""
+Tables without IR of former names of passes, options and plan keys, for errors that name
+the new ones.
+"""
 
 from __future__ import annotations
 

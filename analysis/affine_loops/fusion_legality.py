@@ -1,4 +1,4 @@
-"""Legality of the fusion of two nests, and the treatment of their shared tensors."""
+"""Analysis of the legality of fusing two nests, and of their shared tensors."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """
-Satisfiability of linear inequalities over bounded integers by branch and bound.
+Analysis of linear inequalities over bounded integers: satisfiability by branch and
+bound, without IR.
 
 The systems of loops over boxes are small: one or two inequalities per axis, one
 variable per loop. Bounds are propagated through the inequalities; a domain that remains

@@ -1,4 +1,7 @@
-"""Loops of two nests with equal trip counts, and the common loop that replaces both."""
+"""
+Analysis of the loops of two nests: those with equal trip counts, and the common loop
+that can replace both.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Legality of moving the operations between two nests."""
+"""Analysis of the legality of moving the operations between two nests."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """
-Forwarding of a stored tile to a slice of the same iteration, bypassing the tensor.
+Analysis of slices of tiles stored in the same iteration: those that can bypass the
+tensor, and their replacement.
 
 The slice is replaced by the tile stored in the same iteration, or by a view of it.
 Elements outside of the tensor, which have the slice's fill value, are masked.

@@ -1,4 +1,4 @@
-"""Loops distributed over cores, one iteration per core."""
+"""Analysis of loops distributed over cores, one iteration per core."""
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import StringAttr

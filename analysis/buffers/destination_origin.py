@@ -1,4 +1,4 @@
-"""Allocation of a destination tensor."""
+"""Analysis of the origin of a destination tensor: its allocation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Chunking of whole-buffer moves along one axis, so that users can start early."""
+"""
+Analysis of chunks of whole-buffer moves along one axis, so that users can start early.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """
-Tiles that are computed in place, in a subview of their destination tensor.
+Analysis of tiles that can be computed in place, in a subview of their destination
+tensor.
 
 A new tile that loops fill, and that is finally stored into a tensor of the same memory
 level, needs no separate buffer: it becomes a subview of the tensor's buffer. Tensors

@@ -1,4 +1,7 @@
-"""Box of a buffer that a load fills from in-bounds elements of its source."""
+"""
+Analysis of loads: the box that in-bounds elements fill, and narrowing of the load to
+it.
+"""
 
 from __future__ import annotations
 

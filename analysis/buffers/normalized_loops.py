@@ -1,4 +1,7 @@
-"""Loop ranges and trip counts, and normalization of a nest to one loop from 0 by 1."""
+"""
+Analysis of loop ranges and trip counts, and normalization of a nest to one loop from 0
+by 1.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """
-Ring buffers for rolling windows, and slices that are computed in place.
+Analysis of rolling windows: those that are stored in ring buffers, and slices computed
+in place.
 
 A window that a sequential loop carries and updates by a `tile.roll` is stored in a
 buffer of `slots` slices along the rolling axis. In iteration `t`, counted from 0, the

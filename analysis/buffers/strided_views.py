@@ -1,4 +1,4 @@
-"""Stride arithmetic of views of one buffer."""
+"""Analysis of views of one buffer: stride arithmetic, without IR."""
 
 from __future__ import annotations
 

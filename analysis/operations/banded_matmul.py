@@ -1,5 +1,6 @@
 """
-Banded (Toeplitz) matmul: neighbouring results of a window as columns of a product.
+Analysis of banded (Toeplitz) matmuls: neighbouring results of a window as columns of a
+product.
 
 If few filters read the same elements, as with one output channel, few columns of a
 systolic array are busy. `n` neighbouring results along an axis of windows of `K` taps

@@ -1,4 +1,4 @@
-"""SymPy and its expression types, which are untyped."""
+"""Analysis of recurrences: access to SymPy, which has no types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Selection of the anchor: the reduction that provides the loop of a cascade."""
+"""
+Analysis of cascades: selection of the anchor, the reduction that provides the loop.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Emission of graph operations that correct, clamp and restart running totals."""
+"""
+Builder of graph operations that correct, clamp and restart running totals of an
+analyzed cascade.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Formulae of correction factors as plain data."""
+"""
+Formulae of correction factors as plain data, the result of the analysis of a cascade.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Tiling of an iteration domain: the box of a tile, and the loops over tiles."""
+"""
+Analysis of the tiling of an iteration domain: the box of a tile, and the loops over
+tiles.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contractions of a group that can be computed before their own iteration."""
+"""Analysis of a group: contractions that can be computed before their own iteration."""
 
 from __future__ import annotations
 

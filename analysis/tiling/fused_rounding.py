@@ -1,4 +1,6 @@
-"""Rounding of contraction results that a matrix instruction performs itself."""
+"""
+Analysis of a tiled group: contraction results that a matrix instruction rounds itself.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tiles that a group slices from its inputs."""
+"""Analysis of the tiles that a group slices from its inputs."""
 
 from __future__ import annotations
 

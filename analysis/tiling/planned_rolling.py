@@ -1,4 +1,4 @@
-"""Halo policy of the plan of a group."""
+"""Halo policy of the plan of a group, for its tile analysis."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-Producers that run iterations ahead of the readers of their windows.
+Analysis of producers that can run iterations ahead of the readers of their windows.
 
 Without prefetching, a nest of loops over inner tiles waits for the nest that computes
 its operands. A producer that runs one iteration ahead has its results ready, because

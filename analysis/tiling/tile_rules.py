@@ -1,4 +1,4 @@
-"""Constraints on tiles in a memory level."""
+"""Constraints on tiles in a memory level, for the tile analysis of groups."""
 
 from __future__ import annotations
 

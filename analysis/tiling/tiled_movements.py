@@ -1,4 +1,6 @@
-"""Data movements that a group can perform tile by tile, and their constraints."""
+"""
+Analysis of data movements that a group can perform tile by tile, and their constraints.
+"""
 
 from __future__ import annotations
 

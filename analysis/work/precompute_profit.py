@@ -1,4 +1,4 @@
-"""Profitability of computing a value once instead of at every call."""
+"""Analysis of the profit of computing a value once instead of at every call."""
 
 from __future__ import annotations
 

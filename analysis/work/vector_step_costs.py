@@ -1,4 +1,4 @@
-"""Vector-engine steps of elementwise operations."""
+"""Analysis of elementwise operations: their vector-engine steps."""
 
 from __future__ import annotations
 

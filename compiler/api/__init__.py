@@ -1,1 +1,1 @@
-"""Compiled programs and the PyTorch backend."""
+"""API of the compiler: compiled programs and the PyTorch backend."""

@@ -1,4 +1,4 @@
-"""The public function `tlf.compile`."""
+"""API: the public function `tlf.compile`."""
 
 from __future__ import annotations
 

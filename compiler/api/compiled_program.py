@@ -1,4 +1,4 @@
-"""Compiled programs as functions on numpy arrays and torch tensors."""
+"""API: compiled programs as functions on numpy arrays and torch tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run-time checks of indices and divisors as extra results of a function."""
+"""API: run-time checks of indices and divisors as extra results of a function."""
 
 from __future__ import annotations
 

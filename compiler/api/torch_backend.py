@@ -1,5 +1,5 @@
 """
-The backend `tlf` of `torch.compile`.
+API: the backend `tlf` of `torch.compile`.
 
     torch.compile(model, backend="tlf", options={"target": "triton"})
 

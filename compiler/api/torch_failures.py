@@ -1,4 +1,4 @@
-"""Reports of compiler failures inside `torch.compile`, with reproducers."""
+"""API: reports of compiler failures inside `torch.compile`, with reproducers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiled PyTorch modules, with the call signature of the original."""
+"""API: compiled PyTorch modules, with the call signature of the original."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counts of the operations that run in TLF and in PyTorch."""
+"""API: counts of the operations that `torch.compile` runs in TLF and in PyTorch."""
 
 from __future__ import annotations
 

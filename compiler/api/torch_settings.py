@@ -1,4 +1,4 @@
-"""Options of the backend for `torch.compile`."""
+"""API: options of the backend for `torch.compile`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compilation of the convertible subgraphs of an FX graph."""
+"""Backend of `torch.compile`: compilation of convertible subgraphs of an FX graph."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Backends of targets: lowered programs and their executables."""
+"""Backends of the compiler's targets: lowered programs and their executables."""

@@ -1,4 +1,4 @@
-"""Snapshots of arguments, to detect changed weights between calls."""
+"""Backends: snapshots of arguments, to detect changed weights between calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Backends: the reference interpreter, the simulated NPU and Triton."""
+"""Backends of the compiler: the reference interpreter, the simulated NPU and Triton."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Executables: compiled programs behind one protocol for all backends."""
+"""Executables of compiler backends: compiled programs behind one protocol."""
 
 from __future__ import annotations
 

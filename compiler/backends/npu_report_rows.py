@@ -1,4 +1,4 @@
-"""Table rows and figures of the cost of a run on the simulated NPU."""
+"""Backend of the simulated NPU: table rows and figures of the cost of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs with a weight preparation that runs before the first call."""
+"""Backends: programs with a weight preparation that runs before the first call."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The pass driver: parsing, pipelines, diagnostics."""
+"""Driver of the compiler: parsing, pass pipelines, diagnostics."""

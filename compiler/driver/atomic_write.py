@@ -1,4 +1,4 @@
-"""Atomic writing of files."""
+"""Driver: atomic writing of output files."""
 
 import os
 from collections.abc import Callable

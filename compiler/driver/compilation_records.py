@@ -1,4 +1,4 @@
-"""Records of the stages and remarks of one compilation."""
+"""Driver: records of the stages and remarks of one compilation."""
 
 from __future__ import annotations
 

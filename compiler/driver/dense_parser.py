@@ -1,4 +1,4 @@
-"""Parser of `dense<...>` tensor literals with hexadecimal elements."""
+"""Driver: parser of `dense<...>` tensor literals with hexadecimal elements."""
 
 from __future__ import annotations
 

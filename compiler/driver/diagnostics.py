@@ -1,4 +1,4 @@
-"""Diagnostics of the tools, on one line: `file:line:col: error: message`."""
+"""Diagnostics of the driver, on one line: `file:line:col: error: message`."""
 
 from __future__ import annotations
 

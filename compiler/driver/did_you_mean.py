@@ -1,4 +1,4 @@
-"""Suggestions of similar names in messages about unknown ones."""
+"""Driver: suggestions of similar names in messages about unknown ones."""
 
 import difflib
 from collections.abc import Iterable, Sequence

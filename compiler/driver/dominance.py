@@ -1,5 +1,5 @@
 """
-SSA dominance: every use of a value is dominated by its definition.
+Driver: verification that every use of a value is dominated by its definition.
 
 xDSL's verifier does not check this. Every region is treated as an SSACFG region.
 """

@@ -1,4 +1,4 @@
-"""Contexts, parsing and printing of modules for all tools."""
+"""Driver: contexts, parsing and printing of modules for all tools."""
 
 from __future__ import annotations
 

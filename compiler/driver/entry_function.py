@@ -1,4 +1,4 @@
-"""Entry function of a program, and its isolation from other functions."""
+"""Driver: entry function of a program, and its isolation from other functions."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-Expected diagnostics in comments of test files, matched with actual ones.
+Driver: expected diagnostics in comments of test files, matched with actual ones.
 
     // expected-error {{part of the message}}    on this line
     // expected-error@+1 {{...}}                 on the line below, also @-2

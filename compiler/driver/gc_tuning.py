@@ -1,4 +1,4 @@
-"""Tuning of the cyclic garbage collection during a compilation."""
+"""Driver: tuning of Python's cyclic garbage collection during a compilation."""
 
 from __future__ import annotations
 

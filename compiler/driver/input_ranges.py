@@ -1,4 +1,4 @@
-"""Declared ranges of the random inputs of a function."""
+"""Driver: declared ranges of the random inputs of a function, read from attributes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A parser that gives every operation its source location."""
+"""Driver: parser that gives every operation its source location."""
 
 from bisect import bisect_right
 from functools import cached_property

@@ -1,4 +1,4 @@
-"""Messages of xDSL's parser, reworded like the other messages."""
+"""Driver: messages of xDSL's parser, reworded like the other messages."""
 
 from __future__ import annotations
 

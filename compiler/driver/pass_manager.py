@@ -1,4 +1,4 @@
-"""A pass manager that verifies, times and prints between passes."""
+"""Driver: pass manager that verifies, times and prints between passes."""
 
 import sys
 from collections.abc import Callable, Sequence

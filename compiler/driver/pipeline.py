@@ -1,4 +1,4 @@
-"""Parsing and expansion of textual pass pipelines, with diagnostics."""
+"""Driver: parsing and expansion of textual pass pipelines, with diagnostics."""
 
 import dataclasses
 import re

@@ -1,4 +1,4 @@
-"""Taps into a pipeline at the point where groups are planned."""
+"""Driver: observers in a pass pipeline at the point where groups are planned."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """
-Plugins: dialects, passes and formats of other installed packages, found by entry points
-as in xDSL.
+Driver: plugins with dialects, passes and formats of other installed packages, found by
+entry points as in xDSL.
 
 Plugins are searched only for names that neither xDSL nor TLF defines, so that
 compilation of TLF programs does not depend on installed packages.

@@ -1,4 +1,4 @@
-"""Snapshots of a module, to detect changes."""
+"""Driver: snapshots of a module, to detect changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Source files: reading, writing, and splitting at `// -----`."""
+"""Driver: reading and writing of source files, and splitting at `// -----`."""
 
 import re
 import sys

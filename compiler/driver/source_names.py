@@ -1,4 +1,4 @@
-"""Names and locations of operations in the source text."""
+"""Driver: names and locations of operations in the source text."""
 
 from __future__ import annotations
 

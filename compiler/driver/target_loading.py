@@ -1,4 +1,4 @@
-"""Loading of target descriptions, with errors as diagnostics."""
+"""Driver: loading of target descriptions, with errors as diagnostics."""
 
 from __future__ import annotations
 

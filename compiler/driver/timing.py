@@ -1,4 +1,4 @@
-"""Durations of the steps of a run."""
+"""Driver: durations of the steps of a compilation or run."""
 
 from collections.abc import Generator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Parser that caches types by their text."""
+"""Driver: parser of modules that caches types by their text."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Parsing and verification of a module in one step."""
+"""Driver: parsing and verification of a module in one step."""
 
 from __future__ import annotations
 

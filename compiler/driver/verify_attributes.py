@@ -1,5 +1,5 @@
 """
-Verification that every attribute is known and is allowed where it is used.
+Driver: verification that every attribute is known and is allowed where it is used.
 
 Operations of TLF take options as keywords. MLIR also accepts unknown attributes in
 braces; without the prefix of a dialect, those would be ignored options. Attributes of

@@ -1,4 +1,4 @@
-"""Sweep of the outermost traffic over the capacity of a level."""
+"""Experiment: sweep of the outermost traffic over the capacity of a level."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compile variants: baselines and ablations."""
+"""Compile variants for experiments: baselines and ablations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gains of dynamic programming over other partition searches."""
+"""Experiment: gains of dynamic programming over other partition searches."""
 
 from __future__ import annotations
 

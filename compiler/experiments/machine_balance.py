@@ -1,4 +1,4 @@
-"""Gaps to the lower bounds under varied machine balance."""
+"""Experiment: gaps to the lower bounds under varied machine balance."""
 
 from __future__ import annotations
 

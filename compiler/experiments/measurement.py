@@ -1,4 +1,4 @@
-"""Measurement of compiled programs on the simulated NPU."""
+"""Measurement in experiments: compiled programs, timed on the simulated NPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Variants of a target's pipeline with changed options."""
+"""Experiments: variants of a target's pipeline with changed options."""
 
 from __future__ import annotations
 

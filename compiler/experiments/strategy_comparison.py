@@ -1,4 +1,4 @@
-"""Comparison of the search strategies of `graph-partition`."""
+"""Experiment: comparison of the search strategies of `graph-partition`."""
 
 from __future__ import annotations
 

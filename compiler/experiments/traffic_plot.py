@@ -1,4 +1,4 @@
-"""Log-log plot in SVG of memory traffic over capacity."""
+"""Log-log plot in SVG of the memory traffic over capacity in an experiment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparison of compile variants with each other and with lower bounds."""
+"""Experiment: comparison of compile variants with each other and with lower bounds."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Explanations of compilations."""
+"""Explanations of compilations: reports on plans, costs and missed fusions."""

@@ -1,4 +1,4 @@
-"""Cost estimates and lower bounds of planned groups."""
+"""Explanation of plans: cost estimates and lower bounds of groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schedules of a part of a program, with and without two operations fused."""
+"""Explanation of fusion: schedules with and without two operations fused."""
 
 from __future__ import annotations
 

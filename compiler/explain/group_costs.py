@@ -1,4 +1,4 @@
-"""Predicted costs of the groups of a program, compared with the simulated ones."""
+"""Explanation of costs: predicted costs of groups, compared with the simulated ones."""
 
 from __future__ import annotations
 

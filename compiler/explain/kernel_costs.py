@@ -1,4 +1,4 @@
-"""Predicted costs of the groups of a program as GPU kernels."""
+"""Explanation of costs: predicted costs of groups as GPU kernels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of chosen partitions: groups and their alternatives."""
+"""Explanation of partitions: records of chosen groups and their alternatives."""
 
 from __future__ import annotations
 

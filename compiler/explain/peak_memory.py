@@ -1,4 +1,4 @@
-"""Breakdown of the peak memory of a group by use."""
+"""Explanation of plans: breakdown of the peak memory of a group by use."""
 
 from __future__ import annotations
 

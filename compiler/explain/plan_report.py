@@ -1,4 +1,4 @@
-"""Reports on planned functions by group: cost, lower bounds, peak memory."""
+"""Explanation of plans: reports by group of cost, lower bounds and peak memory."""
 
 from __future__ import annotations
 

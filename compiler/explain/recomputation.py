@@ -1,4 +1,4 @@
-"""Recomputation in groups whose tiles overlap."""
+"""Explanation of plans: recomputation in groups whose tiles overlap."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Remarks of passes on tensors and inner loops, collected from a compilation."""
+"""Explanation of passes: remarks on tensors and inner loops, from a compilation."""
 
 from __future__ import annotations
 

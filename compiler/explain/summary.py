@@ -1,4 +1,4 @@
-"""Summary of the groups of a program, with the remarks of passes."""
+"""Explanation of plans: summary of the groups of a program, with remarks of passes."""
 
 from __future__ import annotations
 

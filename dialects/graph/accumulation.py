@@ -1,4 +1,6 @@
-"""Base of contractions and reductions: accumulator type and initial value."""
+"""
+Base of the contraction and reduction operations: accumulator type and initial value.
+"""
 
 from __future__ import annotations
 

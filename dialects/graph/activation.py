@@ -1,4 +1,4 @@
-"""Activation functions (relu, gelu) and dropout."""
+"""Operations `graph.relu`, `graph.gelu` and `graph.dropout`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-Affine tensors: analysis of integer tensors that are affine in their indices.
+IR utility of the graph dialect: integer tensors that are affine in their indices.
 
 Elements of affine tensors are known at compile time. `TRANSFER_FUNCTIONS` lists the
 rule of each operation that derives an affine result from affine operands; plain

@@ -1,5 +1,6 @@
 """
-Algebraic laws as data: neutral and absorbing constants, x op x, compositions.
+Algebraic laws of graph operations, as data: neutral and absorbing constants, x op x,
+compositions.
 
 A law is exact if both sides are bit-identical, also for NaN, infinities and zeros of
 both signs: for floats `x + 0 = x` is not exact, because -0 + 0 is 0; `x + -0 = x` is.

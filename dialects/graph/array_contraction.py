@@ -1,4 +1,4 @@
-"""Contraction of two numpy arrays by batched matrix products."""
+"""Numpy reference of contraction operations: batched matrix products of two arrays."""
 
 from __future__ import annotations
 

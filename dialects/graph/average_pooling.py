@@ -1,4 +1,4 @@
-"""Average pooling in two and three dimensions."""
+"""Operations of average pooling in two and three dimensions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batch normalization with given mean and variance."""
+"""Operation `graph.batch_norm`: batch normalization with given mean and variance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversion between element types."""
+"""Operation `graph.cast`: conversion between element types."""
 
 from __future__ import annotations
 

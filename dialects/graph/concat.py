@@ -1,4 +1,4 @@
-"""Concatenation of tensors along an axis."""
+"""Operation `graph.concat`: concatenation of tensors along an axis."""
 
 from __future__ import annotations
 

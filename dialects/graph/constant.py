@@ -1,4 +1,4 @@
-"""Constant tensors, dense or in a side file."""
+"""Operation `graph.constant`: a constant tensor, dense or in a side file."""
 
 from __future__ import annotations
 

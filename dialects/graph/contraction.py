@@ -1,5 +1,5 @@
 """
-Contractions of two tensors: `graph.contract` and `graph.matmul`.
+Operations `graph.contract` and `graph.matmul`: contractions of two tensors.
 
 `graph.contract` is a general contraction, given by indexing maps; `graph.matmul` is the
 batched matrix product.

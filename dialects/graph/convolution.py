@@ -1,4 +1,4 @@
-"""Two-dimensional convolution."""
+"""Operation `graph.conv2d`: two-dimensional convolution."""
 
 from __future__ import annotations
 

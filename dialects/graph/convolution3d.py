@@ -1,4 +1,4 @@
-"""Three-dimensional convolution."""
+"""Operation `graph.conv3d`: three-dimensional convolution."""
 
 from __future__ import annotations
 

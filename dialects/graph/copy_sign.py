@@ -1,4 +1,4 @@
-"""Elementwise copysign."""
+"""Operation `graph.copysign`, elementwise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cross-correlation of images with filters along any number of axes."""
+"""Cross-correlation along any number of axes, shared by the convolution operations."""
 
 from __future__ import annotations
 

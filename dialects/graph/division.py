@@ -1,4 +1,4 @@
-"""Elementwise quotient and remainder."""
+"""Operations `graph.div` and `graph.rem`: elementwise quotient and remainder."""
 
 from __future__ import annotations
 

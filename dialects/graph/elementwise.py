@@ -1,5 +1,5 @@
 """
-Elementwise operations, with numpy broadcasting.
+Elementwise operations of the graph dialect and their bases, with numpy broadcasting.
 
 16-bit floats are computed in f32 and rounded once per operation.
 """

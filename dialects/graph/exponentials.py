@@ -1,4 +1,4 @@
-"""Exponentials and logarithms other than the natural ones."""
+"""Operations for exponentials and logarithms other than the natural ones."""
 
 from __future__ import annotations
 

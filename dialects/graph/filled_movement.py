@@ -1,4 +1,4 @@
-"""Base of movements that fill elements outside of their operand with a constant."""
+"""Base of movement operations that fill elements outside of their operand."""
 
 from __future__ import annotations
 

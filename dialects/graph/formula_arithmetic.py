@@ -1,4 +1,6 @@
-"""Arithmetic protocol of composite formulas, for tensors, scalars and arrays."""
+"""
+Arithmetic protocol of composite operations' formulas, for tensors, scalars and arrays.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups: regions of operations that are fused and tiled together."""
+"""Operation `graph.group`: a region of operations that are fused and tiled together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Window geometry of convolutions and poolings over images."""
+"""Window geometry of convolution and pooling operations over images."""
 
 from __future__ import annotations
 

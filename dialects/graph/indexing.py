@@ -1,4 +1,4 @@
-"""Gathers along an axis: `graph.take` and `graph.gather`."""
+"""Operations `graph.take` and `graph.gather`: gathers along an axis."""
 
 from __future__ import annotations
 

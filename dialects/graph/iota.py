@@ -1,4 +1,4 @@
-"""Index tensors along one axis."""
+"""Operation `graph.iota`: index tensor along one axis."""
 
 from __future__ import annotations
 

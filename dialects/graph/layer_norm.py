@@ -1,4 +1,4 @@
-"""Layer normalization and RMS normalization over trailing axes."""
+"""Operations of layer normalization and RMS normalization over trailing axes."""
 
 from __future__ import annotations
 

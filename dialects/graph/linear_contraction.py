@@ -1,4 +1,7 @@
-"""Contractions whose indexing maps are linear, as in strided convolutions."""
+"""
+Operation `graph.linear_contract`: contraction by linear indexing maps, as in strided
+convolutions.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparison, selection, and bitwise logic."""
+"""Operations of comparison, selection and bitwise logic."""
 
 from __future__ import annotations
 

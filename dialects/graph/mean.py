@@ -1,4 +1,4 @@
-"""Mean reduction along axes."""
+"""Operation `graph.mean`: mean reduction along axes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data movement without arithmetic: reshape, transpose, broadcast."""
+"""Operations that move data without arithmetic: reshape, transpose, broadcast."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Base of normalizations: assembly format, parameters, scale and shift."""
+"""Base of normalization operations: assembly format, parameters, scale and shift."""
 
 from __future__ import annotations
 

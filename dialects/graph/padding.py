@@ -1,4 +1,4 @@
-"""Padding with a constant."""
+"""Operation `graph.pad`: padding with a constant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Max and sum pooling in two dimensions."""
+"""Operations of max and sum pooling in two dimensions."""
 
 from __future__ import annotations
 

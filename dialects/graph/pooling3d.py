@@ -1,4 +1,4 @@
-"""Max pooling in three dimensions."""
+"""Operation `graph.max_pool3d`: max pooling in three dimensions."""
 
 from __future__ import annotations
 

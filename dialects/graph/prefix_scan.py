@@ -1,4 +1,6 @@
-"""Prefix scans: running sums, products, maxima and minima along an axis."""
+"""
+Operation `graph.cumulate`: running sums, products, maxima and minima along an axis.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Range assertion on index values."""
+"""Operation `graph.within`: range assertion on index values."""
 
 from __future__ import annotations
 

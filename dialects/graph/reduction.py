@@ -1,4 +1,4 @@
-"""Sum, product, maximum and minimum reductions along axes."""
+"""Operation `graph.reduce`: sum, product, maximum or minimum along axes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Optimization remarks (passed, missed) as an attribute of a function."""
+"""Attribute of a function that records optimization remarks (passed, missed)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text of the equations that remarks on simplifications contain."""
+"""Text of equations between graph operations, for remarks on simplifications."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Queries on the residency of group operands and results in the plan's memory level."""
+"""
+IR utility: queries on group operands and results that a plan keeps in its memory level.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elementwise rounding to integers: floor, ceil, trunc and round."""
+"""Operations of elementwise rounding to integers: floor, ceil, trunc and round."""
 
 from __future__ import annotations
 

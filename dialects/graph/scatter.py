@@ -1,4 +1,4 @@
-"""Scatter of updates into a tensor along an axis."""
+"""Operation `graph.scatter`: scatter of updates into a tensor along an axis."""
 
 from __future__ import annotations
 

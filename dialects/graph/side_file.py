@@ -1,4 +1,6 @@
-"""Arrays in side files, addressed by path, key and sha256 digest."""
+"""
+Elements of constant operations in side files, addressed by path, key and sha256 digest.
+"""
 
 import hashlib
 import zipfile

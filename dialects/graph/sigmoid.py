@@ -1,4 +1,4 @@
-"""The logistic function and SiLU."""
+"""Operations `graph.sigmoid` (the logistic function) and `graph.silu`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Strided slices of a tensor."""
+"""Operation `graph.slice`: strided slice of a tensor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Softmax along an axis."""
+"""Operation `graph.softmax`: softmax along an axis."""
 
 from __future__ import annotations
 

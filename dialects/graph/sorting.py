@@ -1,4 +1,4 @@
-"""Sorting, argmax and argmin along an axis."""
+"""Operations that sort along an axis, or return the argmax or argmin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries and construction of splat tensors, whose elements are all equal."""
+"""IR utility: recognize and build splat tensors, whose elements are all equal."""
 
 from __future__ import annotations
 

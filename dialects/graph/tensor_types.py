@@ -1,4 +1,4 @@
-"""Tensor type constraint of the graph dialect, and inference of result types."""
+"""Tensor type constraint of graph operations, and inference of their result types."""
 
 from __future__ import annotations
 

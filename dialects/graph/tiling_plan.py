@@ -1,4 +1,4 @@
-"""Tiling plan attribute of a group, set by a partitioner or a user."""
+"""Attribute `graph.plan`: tiling plan of a group, set by a partitioner or a user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trigonometric and hyperbolic functions, and their inverses."""
+"""Operations for trigonometric and hyperbolic functions, and their inverses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elementwise math functions of one tensor."""
+"""Operations for elementwise math functions of one tensor."""
 
 from __future__ import annotations
 

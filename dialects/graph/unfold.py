@@ -1,4 +1,4 @@
-"""Gathers by an affine map (generalized im2col)."""
+"""Operation `graph.unfold`: gather by an affine map (generalized im2col)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Base of composites that are tiled along some axes only."""
+"""Base of composite operations that are tiled along some axes only."""
 
 from __future__ import annotations
 

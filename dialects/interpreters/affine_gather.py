@@ -1,4 +1,4 @@
-"""Gathers and scatters of boxes of numpy arrays by affine maps and index arrays."""
+"""Reference interpretation of gathers and scatters of boxes, on numpy arrays."""
 
 from __future__ import annotations
 

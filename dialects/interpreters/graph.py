@@ -1,5 +1,6 @@
 """
-Interpreter of the `graph` dialect: runs the numpy reference of each operation.
+Reference interpreter of the `graph` dialect: runs the numpy reference of each
+operation.
 
 A bf16 tensor is an array of `ml_dtypes.bfloat16`, an i1 tensor an array of `bool`.
 """

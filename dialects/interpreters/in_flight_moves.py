@@ -1,4 +1,4 @@
-"""Moves in flight of the interpreted program, and detection of races with them."""
+"""Reference interpretation of asynchronous moves, with detection of races."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Entry points of the interpreter: run a function of a module on numpy arrays."""
+"""
+Entry points of the reference interpreters: run a function of a module on numpy arrays.
+"""
 
 from __future__ import annotations
 

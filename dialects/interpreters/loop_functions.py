@@ -1,4 +1,4 @@
-"""Interpreter of `scf` loops and of index arithmetic."""
+"""Reference interpreter of `scf` loops and of index arithmetic."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""Interpreter functions to register for programs of the `mem` dialect."""
+"""Reference interpreter of the `mem` dialect: functions to register."""
 
 from xdsl.interpreter import InterpreterFunctions
 

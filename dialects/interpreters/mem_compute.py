@@ -1,4 +1,4 @@
-"""Interpreter of structured compute of the `mem` dialect."""
+"""Reference interpreter of structured compute of the `mem` dialect."""
 
 from collections.abc import Sequence
 from string import ascii_letters

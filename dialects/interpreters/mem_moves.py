@@ -1,5 +1,5 @@
 """
-Interpreter of buffers, moves and views of the `mem` dialect.
+Reference interpreter of buffers, moves and views of the `mem` dialect.
 
 A buffer is an array, and a view of a buffer is a numpy view. Undefined elements are
 poisoned: the initial contents of an allocation, the destination of a move in flight,

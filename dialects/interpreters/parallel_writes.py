@@ -1,4 +1,7 @@
-"""Check that iterations of a parallel loop nest write disjoint elements."""
+"""
+Reference interpretation of parallel loop nests: check that iterations write disjoint
+elements.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-Poison values of undefined elements, and the origins of these elements.
+Poison values of the reference interpreters for undefined elements, and their origins.
 
 An undefined element is NaN, or the least value of an integer type, so that a dependent
 result is visibly wrong. A second run with other values for some origins decides if a

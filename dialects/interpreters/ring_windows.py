@@ -1,4 +1,6 @@
-"""Views of boxes of arrays and of ring buffers, whose indices wrap."""
+"""
+Reference interpretation of views of boxes and of ring buffers, whose indices wrap.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-Evaluation of scalar bodies on numpy arrays, one array element per point.
+Reference interpretation of scalar bodies on numpy arrays, one array element per point.
 
 Each operation rounds once to its declared type; floats are computed in double.
 """

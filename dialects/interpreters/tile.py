@@ -1,5 +1,5 @@
 """
-Interpreter of the `tile` dialect on numpy arrays.
+Reference interpreter of the `tile` dialect on numpy arrays.
 
 Elements that the dialect leaves undefined are poisoned. Iterations of a parallel nest
 that write the same element are an error.

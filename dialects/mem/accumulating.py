@@ -1,4 +1,7 @@
-"""Base of reductions and contractions that accumulate into outputs or overwrite."""
+"""
+Base of the reduction and contraction operations on buffers, which accumulate or
+overwrite.
+"""
 
 from abc import ABC
 

@@ -1,4 +1,6 @@
-"""Buffer allocation, the asynchronous move between buffers, and the wait for it."""
+"""
+Operations `mem.alloc`, `mem.dma` (asynchronous move between buffers) and `mem.wait`.
+"""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Operation bases: source and destination buffers, box sizes, and border fill."""
+"""Bases of operations on buffers: source, destination, box sizes, and border fill."""
 
 from xdsl.dialects.builtin import DenseArrayBase, MemRefType, i64
 from xdsl.ir import Attribute

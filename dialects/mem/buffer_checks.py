@@ -1,4 +1,4 @@
-"""Checks of memory levels, windows and box sizes of buffers."""
+"""Verification rules of operations on buffers: memory levels, windows and box sizes."""
 
 from collections.abc import Sequence
 from typing import cast

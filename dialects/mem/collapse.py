@@ -1,4 +1,6 @@
-"""View operation that collapses two axes of a window of a ring buffer."""
+"""
+Operation `mem.collapse`: a view that collapses two axes of a window of a ring buffer.
+"""
 
 from collections.abc import Sequence
 

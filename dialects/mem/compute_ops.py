@@ -1,4 +1,4 @@
-"""The structured compute operations: map, reduce and contract."""
+"""Operations of structured compute: `mem.map`, `mem.reduce` and `mem.contract`."""
 
 import math
 from collections.abc import Sequence

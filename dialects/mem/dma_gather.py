@@ -1,4 +1,6 @@
-"""Asynchronous move that gathers elements of a buffer by indices."""
+"""
+Operation `mem.dma_gather`: asynchronous gather of elements of a buffer by indices.
+"""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,6 @@
-"""Asynchronous move that scatters elements to a buffer by indices."""
+"""
+Operation `mem.dma_scatter`: asynchronous scatter of elements to a buffer by indices.
+"""
 
 from collections.abc import Sequence
 

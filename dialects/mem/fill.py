@@ -1,4 +1,7 @@
-"""Fill operation, and the mask that fills elements outside of a tensor's bounds."""
+"""
+Operations `mem.fill`, and `mem.mask`, which fills elements outside of a tensor's
+bounds.
+"""
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet

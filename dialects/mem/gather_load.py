@@ -1,4 +1,4 @@
-"""Load that gathers elements of a buffer by indices."""
+"""Operation `mem.gather`: a load that gathers elements of a buffer by indices."""
 
 from collections.abc import Sequence
 from typing import cast

@@ -1,4 +1,4 @@
-"""Base of asynchronous gathers and scatters between buffers."""
+"""Base of the operations for asynchronous gathers and scatters between buffers."""
 
 from collections.abc import Mapping, Sequence
 

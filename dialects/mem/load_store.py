@@ -1,4 +1,4 @@
-"""Load and store between buffers and tensor values."""
+"""Operations `mem.load` and `mem.store` between buffers and tensor values."""
 
 from collections.abc import Sequence
 from typing import cast

@@ -1,4 +1,4 @@
-"""Number literals in assembly formats, without the element type."""
+"""Number literals in the assembly formats of operations, without the element type."""
 
 import math
 from typing import TypeAlias

@@ -1,4 +1,6 @@
-"""Floating-point remainder of scalars, which xDSL's `arith` lacks."""
+"""
+Operation `mem.remf`: floating-point remainder of scalars, which xDSL's `arith` lacks.
+"""
 
 from xdsl.dialects.arith import FloatingPointLikeBinaryOperation
 from xdsl.irdl import irdl_op_definition, traits_def

@@ -1,4 +1,4 @@
-"""Window of a ring buffer: a view whose indices wrap along one axis."""
+"""Operation `mem.window`: view of a ring buffer whose indices wrap along one axis."""
 
 from collections.abc import Sequence
 

@@ -1,5 +1,6 @@
 """
-Base of structured compute: an iteration domain and one indexing map per operand.
+Base of structured compute operations: an iteration domain and one indexing map per
+operand.
 
 Each operation has a buffer form, which writes to its `outs`, and a value form, which
 returns one tensor per output.

@@ -1,4 +1,6 @@
-"""Base of instructions that accumulate into their destination or overwrite it."""
+"""
+Base of the `npu` operations that accumulate into their destination or overwrite it.
+"""
 
 from abc import ABC
 

@@ -1,4 +1,7 @@
-"""Addresses of instruction operands: level, base, offset and strides in bytes."""
+"""
+Attribute `npu.access`: level, base, offset and strides in bytes of an instruction
+operand.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

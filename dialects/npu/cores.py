@@ -1,4 +1,4 @@
-"""Region that all cores run in parallel."""
+"""Operation `npu.cores`: a region that all cores run in parallel."""
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, i64
 from xdsl.ir import Block, Region, SSAValue

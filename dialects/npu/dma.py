@@ -1,4 +1,4 @@
-"""DMA instruction: a strided, clipped or indexed move between two levels."""
+"""Operation `npu.dma`: a strided, clipped or indexed move between two levels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,5 +1,5 @@
 """
-Base of the instructions of all engines: a destination and input addresses.
+Base of the `npu` operations of all engines: a destination and input addresses.
 
 Every instruction has addresses: the destination first, then the inputs.
 """

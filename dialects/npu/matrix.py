@@ -1,4 +1,4 @@
-"""Matrix multiplication instruction of the matrix engine."""
+"""Operation `npu.matmul`: matrix multiplication instruction of the matrix engine."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Programs with their memory map, and the semaphores that synchronize engines."""
+"""Operations for programs with their memory map, and for semaphores between engines."""
 
 from collections.abc import Sequence
 from typing import cast

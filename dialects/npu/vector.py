@@ -1,4 +1,4 @@
-"""Elementwise and reduction instructions of the vector engine."""
+"""Operations `npu.vector` and `npu.reduce`: instructions of the vector engine."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Consistency rules between the fields of a target description."""
+"""Verification rules between the fields of a target description."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-Target specification: read a description, validate it, attach it to a module.
+Target description as module attribute: read a TOML file, validate it, attach it.
 
 A description is a TOML file: a preset of this package or a user's file. It is attached
 to the module as the attribute `tlf.target`, so that all passes read the same

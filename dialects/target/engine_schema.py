@@ -1,4 +1,4 @@
-"""Schema of the engine tables of a description, by backend."""
+"""Schema of the engine tables of a target description, by backend."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schema of the execution model of a GPU processor."""
+"""Schema of the GPU processor in a target description: its execution model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lookup of the memory levels of a target by name."""
+"""Lookup of the memory levels of a target description by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversion of an NPU target description to the machine model of the simulator."""
+"""Target description of an NPU, converted to the machine model of the simulator."""
 
 from __future__ import annotations
 

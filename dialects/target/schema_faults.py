@@ -1,4 +1,4 @@
-"""Schema validation of TOML data, with the path of each fault."""
+"""Schema validation of target descriptions in TOML, with the path of each fault."""
 
 from __future__ import annotations
 

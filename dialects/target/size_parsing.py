@@ -1,4 +1,6 @@
-"""Ranges of numbers, and parsing of sizes and settings such as `npu:L2=512K`."""
+"""
+Number ranges of target descriptions, and parsing of settings such as `npu:L2=512K`.
+"""
 
 from __future__ import annotations
 

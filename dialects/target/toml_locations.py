@@ -1,4 +1,4 @@
-"""Line and column of the keys and values of a TOML text."""
+"""Line and column of the keys and values of a target description in TOML."""
 
 from __future__ import annotations
 

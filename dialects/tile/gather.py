@@ -1,4 +1,4 @@
-"""Operation that gathers a tile of a tensor by indices."""
+"""Operation `tile.gather`: gather a tile of a tensor by indices."""
 
 from collections.abc import Sequence
 

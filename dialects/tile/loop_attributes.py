@@ -1,4 +1,4 @@
-"""Loop attributes: dependence kind and mapping of a loop nest."""
+"""Attributes of tile loops: dependence kind and mapping of a loop nest."""
 
 from enum import auto
 

@@ -1,4 +1,4 @@
-"""Mask that fills the elements of a tile outside of its tensor."""
+"""Operation `tile.mask`: fill the elements of a tile outside of its tensor."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar, cast

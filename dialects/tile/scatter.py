@@ -1,4 +1,4 @@
-"""Operation that scatters a tile into a tensor by indices."""
+"""Operation `tile.scatter`: scatter a tile into a tensor by indices."""
 
 from collections.abc import Sequence
 from typing import ClassVar

@@ -1,4 +1,6 @@
-"""Slice and deslice: extract a tile of a tensor, and insert one."""
+"""
+Operations `tile.slice` and `tile.deslice`: extract a tile of a tensor, and insert one.
+"""
 
 from collections.abc import Sequence
 from typing import ClassVar

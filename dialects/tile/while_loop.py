@@ -1,4 +1,4 @@
-"""Counted loop nest over tiles with loop-carried values."""
+"""Operation `tile.while`: counted loop nest over tiles with loop-carried values."""
 
 from collections.abc import Sequence
 from typing import TypeAlias, cast

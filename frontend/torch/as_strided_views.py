@@ -1,4 +1,6 @@
-"""Views that PyTorch addresses by memory offsets (`as_strided`)."""
+"""
+Import of FX graphs: views that PyTorch addresses by memory offsets (`as_strided`).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversion of one node of an FX graph to the graph dialect."""
+"""Import of one node of an FX graph: conversion to graph operations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decompositions of ATen operations before conversion."""
+"""Import of PyTorch: tables of decompositions of ATen operations before conversion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Element types of the dtypes of torch."""
+"""Import of PyTorch dtypes: their element types, and tensors as arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decomposition of embedding bags."""
+"""Import of ATen embedding bags: their decomposition before conversion."""
 
 from __future__ import annotations
 

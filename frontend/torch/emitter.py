@@ -1,4 +1,4 @@
-"""Builder of graph operations for the converters of ATen."""
+"""Builder of graph operations for the import of ATen operations."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """
-Decompositions of fused layers that `torch.nn` uses if no gradient is needed: multi-head
-attention, and a transformer encoder layer.
+Import of PyTorch's fused inference layers: decompositions of multi-head attention and
+of a transformer encoder layer.
 """
 
 from __future__ import annotations

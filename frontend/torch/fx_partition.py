@@ -1,4 +1,4 @@
-"""Partition of an FX graph into convertible subgraphs."""
+"""Import of FX graphs: partition into convertible subgraphs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Typed wrappers of untyped parts of `torch.fx`."""
+"""Import of FX graphs: typed wrappers of untyped parts of `torch.fx`."""
 
 from __future__ import annotations
 

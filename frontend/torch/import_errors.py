@@ -1,4 +1,4 @@
-"""Exceptions of the import."""
+"""Exceptions of the import of PyTorch programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decomposition of `linspace` with ends that are tensors."""
+"""Import of ATen `linspace` with ends that are tensors: its decomposition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory order of the axes of tensors, derived from their strides."""
+"""Import of PyTorch tensors: memory order of their axes, derived from strides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Source locations of FX nodes: the PyTorch modules that contain them."""
+"""
+Import of FX graphs: source locations of nodes, the PyTorch modules that contain them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Removal of dropout that drops nothing."""
+"""Import of FX graphs: removal of dropout that drops nothing."""
 
 from __future__ import annotations
 

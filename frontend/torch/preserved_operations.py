@@ -1,4 +1,6 @@
-"""Operations that are preserved from decomposition during tracing."""
+"""
+Import of PyTorch: ATen operations that are preserved from decomposition in tracing.
+"""
 
 from __future__ import annotations
 

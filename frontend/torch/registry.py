@@ -1,4 +1,4 @@
-"""Registry of the functions that convert ATen operations."""
+"""Import of ATen operations: registry of the functions that convert them."""
 
 from __future__ import annotations
 

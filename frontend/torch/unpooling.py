@@ -1,4 +1,4 @@
-"""Decomposition of the inverse of maximum pooling."""
+"""Import of ATen unpooling: decomposition of the inverse of maximum pooling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Operations that PyTorch checks for out-of-range operand values."""
+"""
+Import of FX graphs: operations that PyTorch checks for out-of-range operand values.
+"""
 
 from __future__ import annotations
 

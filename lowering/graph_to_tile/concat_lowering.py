@@ -1,4 +1,7 @@
-"""Lower concats outside of groups: operands are written into slices of the result."""
+"""
+Lowering of concats outside of groups to tile operations: operands are written into
+slices of the result.
+"""
 
 from __future__ import annotations
 

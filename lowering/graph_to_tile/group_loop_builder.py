@@ -1,4 +1,7 @@
-"""Build the loop nest of a group: parallel loops, body and result insertion."""
+"""
+Lowering of a group of graph operations to a loop nest on tiles: parallel loops, body
+and result insertion.
+"""
 
 from __future__ import annotations
 

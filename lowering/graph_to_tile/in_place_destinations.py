@@ -1,4 +1,7 @@
-"""In-place destinations of group results: inputs whose buffers they may overwrite."""
+"""
+Choice of in-place destinations in the lowering of groups to tile loops: inputs whose
+buffers the results may overwrite.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Reduction loop of a contraction nested in the loop of a cascaded reduction."""
+"""
+Lowering of a contraction to a reduction loop on tiles, nested in the loop of a cascaded
+reduction.
+"""
 
 from __future__ import annotations
 

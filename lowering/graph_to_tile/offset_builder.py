@@ -1,4 +1,7 @@
-"""Build tile offsets as index values and affine maps of movements."""
+"""
+Builder of tile offsets as index values, and affine maps of movements, in the lowering
+of groups to tile loops.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-Parallel loop nest of a group, split to hoist loop-invariant slices.
+Lowering of a group to its parallel loop nest, split to hoist loop-invariant slices.
 
 The nest is split at each depth where a sliced tile is invariant in all inner loops, so
 that the tile is sliced once: weights stay resident while activation tiles change.

@@ -1,4 +1,4 @@
-"""Loop over the reduction tiles of a group, including cascaded reductions."""
+"""Lowering of a group's reductions, including cascaded ones, to a loop over tiles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Rolling loop: a sequential loop that carries overlapping windows of tiles."""
+"""
+Lowering of a group to a rolling loop: a sequential loop that carries overlapping
+windows of tiles.
+"""
 
 from __future__ import annotations
 

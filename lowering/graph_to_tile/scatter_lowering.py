@@ -1,4 +1,4 @@
-"""Lower scatters outside groups to indexed moves of tiles."""
+"""Lowering of scatters outside of groups to indexed moves of tiles."""
 
 from __future__ import annotations
 

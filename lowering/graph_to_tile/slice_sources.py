@@ -1,5 +1,6 @@
 """
-Slice sources: slice a tensor directly instead of an out-of-bounds view of it.
+Slice sources in the lowering to tiles: slice a tensor directly instead of an
+out-of-bounds view of it.
 
 An out-of-bounds view within a memory level must be copied, including its fill. A tile
 is instead sliced from the source tensor if it reads equal elements there. A tile that

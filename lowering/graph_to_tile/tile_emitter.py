@@ -1,4 +1,7 @@
-"""Emit the operations of a group on tiles, and the slices of their operands."""
+"""
+Lowering of the operations of a group to operations on tiles, with the slices of their
+operands.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Lower mem programs to NPU programs: addresses, instructions, synchronisation."""
+"""Lowering of `mem` to NPU programs: addresses, instructions, synchronisation."""

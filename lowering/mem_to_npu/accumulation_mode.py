@@ -1,4 +1,7 @@
-"""Accumulation mode of an instruction: accumulate on, or overwrite, its result."""
+"""
+Accumulation condition of an instruction in the NPU code generator: accumulate on its
+result, or overwrite it.
+"""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,7 @@
-"""Dependences within one execution of a block, as synchronisation edges."""
+"""
+Dependences within one execution of a block, as synchronisation edges of the NPU code
+generator.
+"""
 
 from __future__ import annotations
 

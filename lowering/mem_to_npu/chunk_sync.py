@@ -1,4 +1,7 @@
-"""Chunk-wise synchronisation of chunked loads and stores with their loop nests."""
+"""
+Chunk-wise synchronisation of chunked loads and stores with their loop nests in the NPU
+code generator.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Lower loop nests and affine arithmetic for the control processor."""
+"""
+Lowering of loop nests and affine arithmetic to code of the NPU's control processor.
+"""
 
 from xdsl.builder import Builder
 from xdsl.dialects import affine, arith, func, scf

@@ -1,4 +1,4 @@
-"""Lower moves to DMA instructions, split at ring buffer wraps."""
+"""Lowering of moves to DMA instructions, split at ring buffer wraps."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Lower maps, fills and masks to vector engine instructions."""
+"""Lowering of maps, fills and masks to vector engine instructions of the NPU."""
 
 from collections.abc import Sequence
 

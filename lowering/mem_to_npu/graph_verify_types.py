@@ -1,4 +1,7 @@
-"""Pass `graph-verify-types`: check element types against the NPU before planning."""
+"""
+Pass `graph-verify-types`: check before planning that the NPU lowering supports the
+element types.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Index arithmetic builder that folds constants and emits `arith` for values."""
+"""
+Index arithmetic builder of the NPU code generator: folds constants and emits `arith`
+for values.
+"""
 
 import operator
 from collections.abc import Callable, Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Lower gathers and scatters to indexed DMA instructions."""
+"""Lowering of gathers and scatters to indexed DMA instructions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""Iteration dims of an instruction, with the byte strides of its operands."""
+"""
+Iteration dims of an instruction of the NPU code generator, with the byte strides of its
+operands.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

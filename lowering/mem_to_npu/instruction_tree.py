@@ -1,4 +1,7 @@
-"""Tree of a program's instructions, with memory accesses and conflicts."""
+"""
+Tree of a program's instructions for the synchronisation in the NPU code generator, with
+memory accesses and conflicts.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,7 @@
-"""Integer range analysis of index values, from constants and loop bounds."""
+"""
+Integer ranges of index values in the NPU code generator, from constants and loop
+bounds.
+"""
 
 import math
 from typing import TypeAlias

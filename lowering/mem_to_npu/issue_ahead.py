@@ -1,5 +1,6 @@
 """
-Software pipelining: instructions issued a prefetch distance ahead, with their sync.
+Software pipelining of the NPU code generator: instructions issued a prefetch distance
+ahead, with their sync.
 
 A loop of `n` iterations with moves of the iteration `i` issued `a` ahead becomes
 

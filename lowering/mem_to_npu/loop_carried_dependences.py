@@ -1,4 +1,7 @@
-"""Loop-carried dependences between instructions, as synchronisation edges."""
+"""
+Loop-carried dependences between instructions, as synchronisation edges of the NPU code
+generator.
+"""
 
 from __future__ import annotations
 

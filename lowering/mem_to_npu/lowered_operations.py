@@ -1,4 +1,7 @@
-"""Erase lowered operations, wait tokens and views; check for unsupported ones."""
+"""
+Cleanup of the NPU code generator: erase lowered operations, wait tokens and views;
+check for unsupported operations.
+"""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Lower contractions to loops over matrix engine instructions."""
+"""Lowering of contractions to loops over matrix engine instructions of the NPU."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

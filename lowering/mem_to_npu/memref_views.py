@@ -1,4 +1,7 @@
-"""Memrefs resolved to strided views: memory level, byte offset and strides."""
+"""
+Memrefs as strided views in the NPU code generator: memory level, byte offset and
+strides.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

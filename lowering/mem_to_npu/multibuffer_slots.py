@@ -1,5 +1,6 @@
 """
-Multi-buffer slots that loop iterations access, and the distance between them.
+Multi-buffer slots in the NPU code generator: slots that loop iterations access, and the
+distance between them.
 
 An index `(count + ...) mod slots` selects a slot. Its *form* is the index before the
 remainder, modulo the slots: an affine sum whose symbols are the enclosing loops. Their

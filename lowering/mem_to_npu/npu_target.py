@@ -1,4 +1,4 @@
-"""Output target `npu`: an NPU program as text for the simulator."""
+"""Output target `npu`: emission of an NPU program as text for the simulator."""
 
 import base64
 import re

@@ -1,4 +1,4 @@
-"""Lower reductions to vector engine instructions."""
+"""Lowering of reductions to vector engine instructions of the NPU."""
 
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException

@@ -1,4 +1,7 @@
-"""Synchronisation edges between engine streams, and the progress they imply."""
+"""
+Synchronisation edges of the NPU code generator: waits between engine streams, and the
+progress that they imply.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """
-Insert semaphore signals and waits that order dependent instructions.
+Synchronisation in the NPU code generator: insertion of semaphore signals and waits that
+order dependent instructions.
 
 An engine executes its instructions in order. Other dependences are ordered as follows:
 

@@ -1,4 +1,7 @@
-"""Vector and reduction opcodes of scalar operations; supported element types."""
+"""
+Lowering of scalar operations to vector and reduction opcodes of the NPU; supported
+element types.
+"""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,6 @@
-"""Write the loads, stores and masks of a kernel: pointers and bounds conditions."""
+"""
+Emission of Triton code for loads, stores and masks: pointers and bounds conditions.
+"""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Write maps, reductions and fills as Python lines."""
+"""Emission of Triton code for maps, reductions and fills."""
 
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute, Operation, SSAValue

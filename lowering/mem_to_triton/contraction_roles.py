@@ -1,4 +1,7 @@
-"""Roles of a contraction's dims: batch, rows, columns, depth, one-sided."""
+"""
+Roles of a contraction's dims in its lowering to Triton: batch, rows, columns, depth,
+one-sided.
+"""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,7 @@
-"""Write contractions: as `tl.dot` if large enough, otherwise as a sum of products."""
+"""
+Emission of Triton code for contractions: `tl.dot` if large enough, otherwise a sum of
+products.
+"""
 
 import math
 

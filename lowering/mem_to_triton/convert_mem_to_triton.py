@@ -1,4 +1,4 @@
-"""Pass `convert-mem-to-triton`: outline kernels and replace them by launches."""
+"""Pass `convert-mem-to-triton`: lower device code to kernels and launches."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass

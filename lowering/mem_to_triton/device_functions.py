@@ -1,4 +1,7 @@
-"""Triton device functions that are faster or more exact than libdevice."""
+"""
+Source of Triton device functions that emitted kernels call: faster or more exact than
+libdevice.
+"""
 
 from __future__ import annotations
 

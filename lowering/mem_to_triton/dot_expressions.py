@@ -1,5 +1,5 @@
 """
-Contractions as `tl.dot` expressions, with operands folded to matrices.
+Emission of Triton code for contractions as `tl.dot`, with operands folded to matrices.
 
 Operands are transposed and reshaped to [batch, rows, depth] and [batch, depth,
 columns], without batch if there are no batch dims. A loop that only accumulates carries

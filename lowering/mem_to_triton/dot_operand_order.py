@@ -1,5 +1,6 @@
 """
-Operand order of a `tl.dot`: whether the inputs of a contraction are swapped.
+Operand order of an emitted `tl.dot`: swaps of the inputs in the lowering of
+contractions to Triton.
 
 By default the order avoids a transposition of the output. Two cases override it:
 Triton does not support the folded columns, or would recompute the left factor.

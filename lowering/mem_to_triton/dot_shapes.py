@@ -1,4 +1,7 @@
-"""Legality of `tl.dot`: shapes and element types of contractions."""
+"""
+Legality of `tl.dot` in the lowering to Triton: shapes and element types of
+contractions.
+"""
 
 from xdsl.dialects.builtin import Float64Type
 from xdsl.ir import Operation

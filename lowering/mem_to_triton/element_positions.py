@@ -1,4 +1,7 @@
-"""Positions of a tile's elements along each dim of a buffer, with bounds."""
+"""
+Positions of a tile's elements along each dim of a buffer, with bounds, for emitted
+Triton accesses.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

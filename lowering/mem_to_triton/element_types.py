@@ -1,4 +1,6 @@
-"""Element types: plan names, Triton names and Python literals."""
+"""
+Element types in the lowering to Triton: plan names, Triton names and Python literals.
+"""
 
 import math
 import struct

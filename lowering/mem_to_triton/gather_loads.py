@@ -1,4 +1,7 @@
-"""Gather loads: pointers and bounds conditions computed from index tiles."""
+"""
+Emission of Triton code for gathers: pointers and bounds conditions computed from index
+tiles.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace

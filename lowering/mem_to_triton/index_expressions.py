@@ -1,5 +1,6 @@
 """
-Index expressions: Python text of `index` values with their value ranges.
+Emission of index expressions in Triton code: Python text of `index` values with their
+value ranges.
 
 The ranges decide whether an access needs a mask and whether offsets need 64 bits.
 """

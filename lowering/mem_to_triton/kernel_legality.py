@@ -1,4 +1,6 @@
-"""Legality checks of kernels before Triton source is printed."""
+"""
+Legality checks of kernels in the lowering to Triton, before their source is emitted.
+"""
 
 import math
 from typing import cast

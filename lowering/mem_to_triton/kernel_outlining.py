@@ -1,4 +1,7 @@
-"""Kernel outlining: move device code into kernels and insert launches."""
+"""
+Kernel outlining in the lowering to Triton: move device code into kernels and insert
+launches.
+"""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Print a kernel function as Triton source."""
+"""Emission of Triton code for a kernel function."""
 
 import math
 from collections.abc import Mapping, Sequence

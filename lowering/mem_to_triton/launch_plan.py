@@ -1,5 +1,6 @@
 """
-Launch plan of a host function: buffers, kernels and launch order, as JSON.
+Emission of the launch plan of a host function for Triton: buffers, kernels and launch
+order, as JSON.
 
 `tlf.runtime.triton.launch_plan` documents the format.
 """

@@ -1,4 +1,4 @@
-"""Access to the loop-carried values of `scf.for`."""
+"""Access to the loop-carried values of `scf.for` in the lowering to Triton."""
 
 from xdsl.dialects import scf
 from xdsl.ir import BlockArgument, SSAValue

@@ -1,4 +1,7 @@
-"""Kernel grids: trip counts, axis order and iteration of each program."""
+"""
+Emission of kernel grids in Triton code: trip counts, axis order and iteration of each
+program.
+"""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,6 @@
-"""Python source writer: lines, indentation and generated names."""
+"""
+Python source writer for emitted Triton code: lines, indentation and generated names.
+"""
 
 from collections.abc import Generator
 from contextlib import contextmanager

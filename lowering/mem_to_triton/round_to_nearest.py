@@ -1,5 +1,6 @@
 """
-Round-to-nearest division and square root, and the operations that require them.
+Emission of Triton calls for round-to-nearest division and square root, where operations
+require them.
 
 The fast f32 instructions of a GPU have an error of 2 ulp: an integral quotient may
 become fractional.

@@ -1,5 +1,5 @@
 """
-Scalar operations as Python expressions on tiles.
+Emission of Triton code for scalar operations, as Python expressions on tiles.
 
 Each scalar value of a region is represented by a tile. 16-bit floats are computed in
 f32 and rounded after each operation. The results are correctly rounded, since f32 has

@@ -1,4 +1,4 @@
-"""Write scalar regions as Python lines, one per operation."""
+"""Emission of Triton code for scalar regions: one Python line per operation."""
 
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -1,4 +1,7 @@
-"""Transpose, reshape and broadcast tile expressions to an iteration domain."""
+"""
+Emission of Triton code that transposes, reshapes and broadcasts tiles to an iteration
+domain.
+"""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Output target `triton`: kernel sources and the launch plan."""
+"""Output target `triton`: emission of kernel sources and the launch plan as text."""
 
 import json
 from dataclasses import dataclass

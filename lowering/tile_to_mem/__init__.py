@@ -1,1 +1,4 @@
-"""Bufferisation: tiles become buffers, or values in target-managed memory levels."""
+"""
+Lowering of `tile` to `mem` (bufferisation): tiles become buffers, or values in
+target-managed memory levels.
+"""

@@ -1,4 +1,7 @@
-"""Build buffer types, subviews, index sums and pending waits for `mem`."""
+"""
+Builders of the lowering of tiles to `mem`: buffer types, subviews, index sums and
+pending waits.
+"""
 
 from __future__ import annotations
 

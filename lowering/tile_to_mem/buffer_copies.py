@@ -1,4 +1,7 @@
-"""Copy buffers within a memory level: by an engine, or through an inner level."""
+"""
+Buffer copies within a memory level in the lowering of tiles to `mem`: by an engine, or
+through an inner level.
+"""
 
 from __future__ import annotations
 

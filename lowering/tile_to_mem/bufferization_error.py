@@ -1,4 +1,4 @@
-"""Error for programs that cannot be bufferised."""
+"""Error of the lowering of tiles to `mem` for programs that cannot be bufferised."""
 
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import PassFailedException

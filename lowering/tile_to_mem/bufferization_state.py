@@ -1,4 +1,7 @@
-"""Bufferisation state of a function: the lowered value and storage of each tile."""
+"""
+State of the lowering of a function from tiles to `mem`: the lowered value and storage
+of each tile.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Bufferise views, movements, maps and accumulations as structured compute."""
+"""
+Lowering of views, movements, maps and accumulations on tiles to structured compute on
+buffers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Module globals of stored constants, one for each distinct value and type."""
+"""
+Lowering of stored constants to module globals, one for each distinct value and type.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pass `convert-tile-to-mem`: bufferise tiles to buffers, moves and compute."""
+"""Pass `convert-tile-to-mem`: lower tiles to buffers, moves and compute."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,6 @@
-"""Bufferise a function: its signature, then its operations in order."""
+"""
+Lowering of a function from tiles to `mem`: its signature, then its operations in order.
+"""
 
 from __future__ import annotations
 

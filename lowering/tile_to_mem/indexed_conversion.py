@@ -1,4 +1,4 @@
-"""Bufferise gathers and scatters."""
+"""Lowering of gathers and scatters on tiles to `mem`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Bufferise tile loops: parallel nests and sequential nests with carried values."""
+"""
+Lowering of tile loops to loops on buffers: parallel nests and sequential nests with
+carried values.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Ring buffer windows: allocation, position per iteration and advance."""
+"""
+Lowering of rolling windows of tiles to ring buffers: allocation, position per iteration
+and advance.
+"""
 
 from __future__ import annotations
 

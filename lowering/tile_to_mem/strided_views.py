@@ -1,4 +1,6 @@
-"""Strided views of buffers: slices and reshapes without a copy."""
+"""
+Lowering of slices and reshapes of tiles to strided views of buffers, without a copy.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Structured form of tile operations: iteration domain, indexing maps and body."""
+"""
+Structured form of tile operations in their lowering to `mem`: iteration domain,
+indexing maps and body.
+"""
 
 from __future__ import annotations
 

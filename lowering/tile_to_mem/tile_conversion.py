@@ -1,4 +1,4 @@
-"""Bufferise tile creation, slices, masks and rolls."""
+"""Lowering of tile creation, slices, masks and rolls to buffers and moves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Ranges of integers implied by a boolean condition that is true."""
+"""
+Helper of the passes `graph-fold-comparisons` and `graph-int-range-narrowing`: ranges of
+integers implied by a boolean condition that is true.
+"""
 
 from __future__ import annotations
 

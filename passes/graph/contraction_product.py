@@ -1,5 +1,6 @@
 """
-Contractions without windows in Einsum form: two operands, and an iterator per axis.
+Helper of passes that rewrite contractions: contractions without windows in Einsum form,
+with two operands and an iterator per axis.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Pattern that drops unit axes along which contraction operands are broadcast."""
+"""
+Rewrite pattern of the pass `graph-fold-transposes` that drops unit axes along which
+contraction operands are broadcast.
+"""
 
 from __future__ import annotations
 

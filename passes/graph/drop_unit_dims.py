@@ -1,4 +1,7 @@
-"""Pattern that drops unit axes which reshapes add to contraction operands."""
+"""
+Rewrite pattern of the pass `graph-fold-transposes` that drops unit axes which reshapes
+add to contraction operands.
+"""
 
 from __future__ import annotations
 

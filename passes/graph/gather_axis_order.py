@@ -1,4 +1,7 @@
-"""Patterns that choose the axis order of gathered tensors."""
+"""
+Rewrite patterns of the pass `graph-fold-transposes` that choose the axis order of
+gathered tensors.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Integer range analysis of tensors: static bounds of their elements."""
+"""
+Integer ranges for the passes `graph-fold-comparisons` and `graph-int-range-narrowing`:
+static bounds of the elements of tensors.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Patterns that move transposes past elementwise operations, towards contractions."""
+"""
+Rewrite patterns of the pass `graph-fold-transposes` that move transposes past
+elementwise operations, towards contractions.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Helpers for elementwise operations that do not depend on positions."""
+"""
+Helpers of passes that rewrite elementwise operations which do not depend on positions.
+"""
 
 from __future__ import annotations
 

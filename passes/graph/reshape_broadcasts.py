@@ -1,4 +1,7 @@
-"""Pattern that folds broadcasts with collapsed axes into contractions."""
+"""
+Rewrite pattern of the pass `graph-hoist-reshapes` that folds broadcasts with collapsed
+axes into contractions.
+"""
 
 from __future__ import annotations
 

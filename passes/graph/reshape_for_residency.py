@@ -1,4 +1,7 @@
-"""Patterns that split axes so that no reshape prevents residency of a tensor."""
+"""
+Rewrite patterns of the pass `graph-hoist-reshapes` that split axes so that no reshape
+prevents residency of a tensor.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Patterns that sink a reshape that collapses axes below its users."""
+"""
+Rewrite patterns of the pass `graph-hoist-reshapes` that sink a reshape that collapses
+axes below its users.
+"""
 
 from __future__ import annotations
 

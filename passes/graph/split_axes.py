@@ -1,4 +1,7 @@
-"""Factors of reshapes that split axes, and contractions with split iterators."""
+"""
+Helper of the pass `graph-hoist-reshapes`: factors of reshapes that split axes, and
+contractions with split iterators.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Pattern and helpers that split axes of a tensor together with its reductions."""
+"""
+Rewrite pattern and helpers of the pass `graph-hoist-reshapes` that split axes of a
+tensor together with its reductions.
+"""
 
 from __future__ import annotations
 

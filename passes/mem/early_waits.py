@@ -1,5 +1,6 @@
 """
-Hoisting of waits for moves out of a level above allocations, as used by `mem-plan`.
+Rewrite of the pass `mem-plan`: hoisting of waits for moves out of a level above
+allocations.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Cost models."""
+"""Cost models of the planner, for NPUs and GPUs."""

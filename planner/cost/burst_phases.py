@@ -1,4 +1,7 @@
-"""Offsets of the accesses of a loop modulo the bus burst."""
+"""
+Helper of the NPU and GPU cost models: offsets of a loop's accesses modulo the bus
+burst.
+"""
 
 from __future__ import annotations
 

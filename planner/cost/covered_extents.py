@@ -1,4 +1,7 @@
-"""Number of indices of an axis covered by an interval over all loop iterations."""
+"""
+Helper of the cost models: number of indices of an axis covered by an interval over all
+loop iterations.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Fusion rules and profitability: operations that may join a group."""
+"""Planning of fusion: rules and profitability of operations that join a group."""

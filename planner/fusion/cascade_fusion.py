@@ -1,5 +1,6 @@
 """
-Fusion of groups whose reductions form one cascaded loop, if it is faster.
+Planning of the fusion of groups whose reductions form one cascaded loop, if it is
+faster.
 
 The result of a contraction that a reduction or another contraction consumes along one
 of its axes need not be stored to memory if all of them run in one loop along this axis,

@@ -1,4 +1,7 @@
-"""Dependences between the operations of a block, and the convexity of groups."""
+"""
+Planning of groups: dependences between the operations of a block, and convexity of
+groups.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Fusion rule for epilogues: operations beside a contraction that its epilogue uses."""
+"""
+Fusion rule of the planner for epilogues: operations beside a contraction that its
+epilogue uses.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Attributes that describe how the reductions of a group form one loop."""
+"""
+Attributes that the planner attaches to a group's reductions to describe their common
+loop.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Partition the operations of a block into groups."""
+"""Planning of fusion: partition of the operations of a block into groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Intermediate traffic between two groups."""
+"""Cost model of fusion: intermediate traffic between two groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reasons why the reductions of groups do not form one loop."""
+"""Planning of fusion: reasons why the reductions of groups do not form one loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Producer closure: groups of a block that compute only the inputs of another group."""
+"""
+Planning of fusion: groups of a block that compute only the inputs of another group.
+"""
 
 from __future__ import annotations
 

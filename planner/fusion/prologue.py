@@ -1,5 +1,6 @@
 """
-Fusion rule for prologues: operands computed tile by tile in a contraction's loops.
+Fusion rule of the planner for prologues: operands computed tile by tile in a
+contraction's loops.
 
 An operand that the group computes is neither stored nor loaded, but recomputed for
 every tile along the axes that do not index it.

@@ -1,4 +1,7 @@
-"""Limit of recomputation by contractions and reductions in larger loops."""
+"""
+Fusion rule of the planner: limit of recomputation by contractions and reductions in
+larger loops.
+"""
 
 from __future__ import annotations
 

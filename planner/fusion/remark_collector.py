@@ -1,4 +1,7 @@
-"""Collect remarks on decisions and combine them before they are attached."""
+"""
+Collector of the planner's remarks on decisions, which are combined before they are
+attached.
+"""
 
 from __future__ import annotations
 

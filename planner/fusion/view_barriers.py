@@ -1,4 +1,4 @@
-"""View barriers: reasons why a view outside of all groups separates operations."""
+"""Planning of fusion: reasons why a view outside of all groups separates operations."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Assignment of layouts."""
+"""Planning of layouts."""

@@ -1,4 +1,7 @@
-"""Concat operands that must be copied because the level has no room for the result."""
+"""
+Planning of concats: operands that must be copied because the level has no room for the
+result.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensors that can be computed in place in the result of a concat."""
+"""Planning of concats: tensors that can be computed in place in the result."""
 
 from __future__ import annotations
 

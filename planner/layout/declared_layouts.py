@@ -1,4 +1,6 @@
-"""Required and permitted layouts of a function's arguments and results."""
+"""
+Planning of layouts: those required or permitted for a function's arguments and results.
+"""
 
 from __future__ import annotations
 

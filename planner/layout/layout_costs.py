@@ -1,4 +1,6 @@
-"""Cost of a group for given layouts of its operands and results."""
+"""
+Cost model of layouts: cost of a group for given layouts of its operands and results.
+"""
 
 from __future__ import annotations
 

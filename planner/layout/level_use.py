@@ -1,4 +1,6 @@
-"""Bytes of a memory level that each planned group of a block uses."""
+"""
+Planning of residency: bytes of a memory level that each planned group of a block uses.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Tensors of a function that are stored between groups, and their layouts."""
+"""
+Planning of layouts: tensors that are stored between groups, and the update of their
+types.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Partition of graphs into groups for a memory level."""
+"""Planning of the partition of graphs into groups for a memory level."""

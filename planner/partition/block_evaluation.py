@@ -1,4 +1,4 @@
-"""Evaluate a change of a block by trial lowering of a copy."""
+"""Evaluation of a planned change of a block, by trial lowering of a copy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Partition problem of a block: its operations and the tensors between them."""
+"""
+Partition problem of the planner: a block's operations and the tensors between them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Order of the independent components of a block, by trial evaluation."""
+"""
+Search for the order of the independent components of a block, by trial evaluation.
+"""
 
 from __future__ import annotations
 

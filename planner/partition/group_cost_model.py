@@ -1,4 +1,4 @@
-"""Cost of sets of a block's operations, each run as one group."""
+"""Cost model of sets of a block's operations, each run as one group."""
 
 from __future__ import annotations
 

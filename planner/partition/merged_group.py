@@ -1,4 +1,7 @@
-"""Merge several groups of a block into one."""
+"""
+Merge of several groups of a block into one: a copy for the planner's estimates, or in
+place.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Apply a schedule: form the groups of a block and attach their plans."""
+"""
+Application of the planner's schedule to a block: form its groups and attach their
+plans.
+"""
 
 from __future__ import annotations
 

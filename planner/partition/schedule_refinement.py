@@ -1,4 +1,7 @@
-"""Select the best of several schedules by trial evaluation on the event model."""
+"""
+Search for the best of several schedules of groups, by trial evaluation on the event
+model.
+"""
 
 from __future__ import annotations
 

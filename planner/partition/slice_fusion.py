@@ -1,4 +1,7 @@
-"""Fuse views and slices of group results into the groups that read them."""
+"""
+Preparation of a partition: fuse views and slices of group results into groups that read
+them.
+"""
 
 from __future__ import annotations
 

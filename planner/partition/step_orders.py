@@ -1,4 +1,6 @@
-"""Orders of a schedule with two neighbouring independent steps swapped."""
+"""
+Candidate orders of the partition search: two neighbouring independent steps swapped.
+"""
 
 from __future__ import annotations
 

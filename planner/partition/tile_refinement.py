@@ -1,4 +1,7 @@
-"""Refine the innermost tiles of a whole program by trial evaluation."""
+"""
+Search for better innermost tiles of a whole program by trial evaluation of its groups'
+plans.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Costs of the control code of an NPU program."""
+"""
+Calibrated costs of an NPU program's control code, constants of the planner's cost
+model.
+"""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Calibration of the cost model of Triton kernels."""
+"""Calibrated constants of the planner's cost model of Triton kernels."""
 
 from dataclasses import dataclass
 

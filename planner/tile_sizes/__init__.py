@@ -1,1 +1,1 @@
-"""Tile sizes of groups without a cost model."""
+"""Planning of tile sizes of groups without a cost model."""

@@ -1,5 +1,5 @@
 """
-Select the largest tiles of a group that fit, or the preferred tiles of its target.
+Planning of tile sizes: the largest of a group that fit, or those its target prefers.
 """
 
 from __future__ import annotations

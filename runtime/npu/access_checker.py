@@ -1,5 +1,5 @@
 """
-Checks of the order of memory accesses by engines, with vector clocks.
+Simulator: checks of the order of memory accesses by engines, with vector clocks.
 
 A vector clock has, per engine, the number of the last instruction of each engine that
 is known to be complete. A signal carries the clock of its engine, and a wait joins that

@@ -1,4 +1,4 @@
-"""Byte footprint of a strided array, in granules."""
+"""Simulator: byte footprint of a strided array in memory, in granules."""
 
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""Parser of the instructions of an NPU program, line by line."""
+"""Simulator: parser of the instructions of an NPU program, line by line."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

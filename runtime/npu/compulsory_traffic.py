@@ -1,5 +1,5 @@
 """
-Compulsory traffic: bytes that every program with the same inputs and outputs moves.
+Simulator: traffic that is compulsory for the inputs and outputs of a program.
 """
 
 from collections.abc import Mapping

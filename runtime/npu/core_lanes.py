@@ -1,5 +1,5 @@
 """
-Lanes: cores that execute a block in lockstep, with their registers as columns.
+Simulator: lanes, which are cores in lockstep, with their registers as columns.
 
 The rows of a column are the executions of a block. Registers of inactive cores are
 copied from an active one, so that no values are computed that no core computes.

@@ -1,4 +1,4 @@
-"""Cost parameters: runtime values that the cost of an instruction depends on."""
+"""Simulator: runtime values that the cost of an instruction depends on."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice

@@ -1,4 +1,4 @@
-"""Settings of a directive: `key=value` words, taken one by one."""
+"""Parser of NPU programs: settings of a directive as `key=value` words."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

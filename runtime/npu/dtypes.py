@@ -1,4 +1,4 @@
-"""Element types of the NPU, by their names in programs."""
+"""Simulator: element types of the NPU, by their names in programs."""
 
 from typing import Any
 

@@ -1,5 +1,5 @@
 """
-Arithmetic of the matrix and vector engines on numpy arrays.
+Simulator: arithmetic of the matrix and vector engines on numpy arrays.
 
 `f16` and `bf16` are computed in `f32` and rounded once per instruction.
 """

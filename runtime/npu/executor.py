@@ -1,4 +1,4 @@
-"""Execution of engine instructions: their effect on memory, checks and time."""
+"""Simulator: execution of engine instructions, with effects on memory and time."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Gathers and scatters: moves whose rows are addressed by indices."""
+"""Simulator: gathers and scatters, which are moves of rows addressed by indices."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Live bytes of each memory over time."""
+"""Simulator: live bytes of each memory over the time of a run."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator

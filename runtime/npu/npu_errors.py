@@ -1,4 +1,4 @@
-"""Errors of an NPU program: in its text, its inputs and its execution."""
+"""Simulator: errors of an NPU program in its text, its inputs and its execution."""
 
 
 class NPUError(Exception):

@@ -1,4 +1,4 @@
-"""Lexer of NPU programs: tokens of a line, and a cursor over them."""
+"""Simulator: lexer of NPU programs, with tokens of a line and a cursor over them."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Parser of the text of an NPU program: directives, then code."""
+"""Simulator: parser of the text of an NPU program, directives and then code."""
 
 import base64
 import binascii

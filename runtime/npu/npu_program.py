@@ -1,5 +1,5 @@
 """
-An NPU program as data: its machine, buffers and instructions.
+Simulator: an NPU program as data, with its machine, buffers and instructions.
 
 Addresses and strides are in bytes, sizes in elements.
 """

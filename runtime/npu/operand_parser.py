@@ -1,4 +1,4 @@
-"""Parser of the operands of an NPU instruction: `key=value` words in any order."""
+"""Simulator: parser of the operands of an NPU instruction, `key=value` in any order."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

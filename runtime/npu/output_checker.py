@@ -1,4 +1,4 @@
-"""Check that each byte of an output is written exactly once and never read."""
+"""Simulator: check that output bytes are written exactly once and never read."""
 
 from dataclasses import dataclass
 

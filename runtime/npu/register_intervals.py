@@ -1,4 +1,4 @@
-"""Interval analysis of scalar registers that are functions of enclosing loops."""
+"""Simulator: intervals of scalar registers that are functions of enclosing loops."""
 
 from collections.abc import Iterable, Mapping, Sequence
 

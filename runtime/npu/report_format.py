@@ -1,4 +1,4 @@
-"""Formats of reports: a text table, JSON, and a trace for a viewer."""
+"""Simulator: formats of run reports as a text table, JSON, and a trace for a viewer."""
 
 import json
 from collections.abc import Mapping, Sequence

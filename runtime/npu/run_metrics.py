@@ -1,4 +1,4 @@
-"""Metrics of a run of an NPU program: cycles, stalls, traffic and bounds."""
+"""Simulator: metrics of a run of an NPU program (cycles, stalls, traffic, bounds)."""
 
 from __future__ import annotations
 

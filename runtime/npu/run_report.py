@@ -1,4 +1,4 @@
-"""Report of a run of an NPU program, as data and as text."""
+"""Simulator: report of a run of an NPU program, as data and as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arithmetic of the control processor, on integers and on columns of integers."""
+"""Simulator: arithmetic of the control processor, on integers and columns of them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias

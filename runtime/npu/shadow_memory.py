@@ -1,5 +1,5 @@
 """
-One memory level: bytes, and shadow state to detect races and uninitialized reads.
+Simulator: one memory level with shadow state to detect races and uninitialized reads.
 
 Engines run concurrently, so an access is sound only if semaphores order it after every
 earlier conflicting access of another engine. The order is checked with vector clocks:

@@ -1,5 +1,5 @@
 """
-Simulate an NPU program: values in program order, time by the event model.
+Simulator of NPU programs: values in program order, time by the event model.
 
 The control processor executes the program and issues instructions to the in-order
 queues of the engines. Values are computed immediately, in program order; each access is

@@ -1,5 +1,5 @@
 """
-Demand analysis: scalar registers that the time of a program depends on.
+Simulator: demand analysis of registers that the time of an NPU program depends on.
 
 Addresses matter only modulo a burst, and not at all if the burst is one byte. Sizes and
 bounds matter exactly.

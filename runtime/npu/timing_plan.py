@@ -1,4 +1,4 @@
-"""Timing plans: blocks with known sizes, whose time is a sum over their actions."""
+"""Simulator: timing plans, which are blocks whose time is a sum over their actions."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-Construction of timing plans of loops, vectorized over iterations as columns of values.
+Simulator: construction of timing plans of loops, vectorized over iterations.
 
 The rows of a column are the executions of a block. Rows with equal cost parameters
 share one plan. So a loop becomes a sequence of plans.

@@ -1,5 +1,5 @@
 """
-Triton runtime: load a plan printed by the target `triton` and run it.
+Runtime of Triton kernels: load a plan printed by the target `triton` and run it.
 
     plan = load_plan(Path("layer.py").read_text())
     outputs = run(plan, {"x": x, "w": w})

@@ -1,5 +1,5 @@
 """
-Conversion between bfloat16 bit patterns (uint16) of Triton's interpreter and values.
+Triton's interpreter: conversion of bfloat16 bit patterns (uint16) to and from values.
 """
 
 from typing import cast

@@ -1,5 +1,5 @@
 """
-Check of matrix descriptors in SASS by abstract interpretation of registers.
+Check of matrix descriptors in the SASS of compiled Triton kernels.
 
 A matrix product on Hopper (`wgmma` in PTX, `HGMMA` in SASS) addresses each factor in
 shared memory by a descriptor of 64 bits: the address in units of 16 bytes in the lower

@@ -1,4 +1,4 @@
-"""CUDA libdevice functions called by kernels, on numpy arrays."""
+"""Triton's interpreter: CUDA libdevice functions called by kernels, on numpy arrays."""
 
 import math
 from collections.abc import Callable, Mapping

@@ -1,5 +1,5 @@
 """
-Selection of the device of kernels: CUDA, or Triton's interpreter on the CPU.
+Launch of Triton kernels: selection of CUDA, or of Triton's interpreter on the CPU.
 
 Triton reads its mode once, on import. `select_device` therefore decides before anything
 else of this package imports Triton.

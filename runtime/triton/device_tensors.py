@@ -1,5 +1,5 @@
 """
-Torch tensors as device buffers: allocation, copies and views.
+Launch of Triton kernels: torch tensors as device buffers, with copies and views.
 
 No function here computes: values are allocated, copied or reinterpreted.
 """

@@ -1,4 +1,4 @@
-"""Element types of buffers: their names in plans and their numpy dtypes."""
+"""Launch of Triton kernels: names of element types in plans, and their numpy dtypes."""
 
 import ml_dtypes
 import numpy as np

@@ -1,4 +1,4 @@
-"""Executable plan: imported kernels, and constants and temporaries on devices."""
+"""Launch of Triton kernels: executable plan, with constants and temporaries."""
 
 from __future__ import annotations
 

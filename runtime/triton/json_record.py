@@ -1,4 +1,4 @@
-"""Typed access to objects of a JSON text, with the path in each message."""
+"""JSON objects of Triton launch plans: typed access, with the path in each message."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,5 +1,5 @@
 """
-Admission of compiled kernels, and variants to compile instead.
+Launch of Triton kernels: admission of compiled kernels, or variants instead.
 
 A kernel that exceeds the limit of shared memory cannot be launched; one that spills
 registers is bound by memory; one with wrong matrix descriptors computes wrong results.

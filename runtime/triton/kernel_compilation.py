@@ -1,4 +1,4 @@
-"""Compilation of kernels for the current GPU, and their resources."""
+"""Launch of Triton kernels: compilation for the current GPU, and kernel resources."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-Kernel sources as importable files, named by the hash of their text.
+Launch of Triton kernels: sources as importable files, named by the hash of their text.
 
 Triton reads the source of a kernel from its file. Files are shared by all processes of
 a user, so that a file is renamed to its final name when it is complete.

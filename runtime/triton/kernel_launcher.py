@@ -1,5 +1,5 @@
 """
-Launch of kernels, which are compiled at their first launch and cached by alignment.
+Launch of Triton kernels, compiled at their first launch and cached by alignment.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-The launch plan of a compiled function: kernels, buffers and launches in order.
+Launch plan of a compiled function: Triton kernels, buffers and launches in order.
 
 A plan is one JSON object:
 

@@ -1,4 +1,4 @@
-"""Compilation of the kernels of a plan for a GPU that is not present."""
+"""Compilation of the Triton kernels of a plan for a GPU that is not present."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Performance statistics of PTX: accesses, matrix products, registers and spills."""
+"""Statistics of compiled Triton kernels: accesses, products and spills in PTX."""
 
 import re
 from collections import Counter

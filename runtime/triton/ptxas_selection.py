@@ -1,4 +1,4 @@
-"""Selection of Triton's `ptxas` for assembly, and disassembly of kernels."""
+"""Launch of Triton kernels: selection of `ptxas` for assembly, and disassembly."""
 
 from __future__ import annotations
 

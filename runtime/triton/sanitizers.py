@@ -1,5 +1,5 @@
 """
-Sanitizers of the interpreter: poison, bounds and races.
+Sanitizers of Triton's interpreter: poison, bounds and races.
 
 - *poison*: masked-off lanes of a load without `other=` become NaN, not zero, unless the
   load has a single lane.

@@ -1,4 +1,4 @@
-"""Conversion of index values to affine sums of SSA values, and back."""
+"""Conversion of SSA index values to affine sums, and back by `affine.apply`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Axis orders of tensors in memory: the candidate layouts."""
+"""Axis orders of tensors in memory, the candidate layouts, without IR."""
 
 from __future__ import annotations
 

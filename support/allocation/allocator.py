@@ -1,5 +1,6 @@
 """
-Allocate the buffers of a program: side by side if they fit, else with few hazards.
+Allocate the buffers of a program, without IR: side by side if they fit, else with few
+hazards.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-Pipeline hazards: stalls of engines because buffers share bytes.
+Pipeline hazards, without IR: stalls of engines because buffers share bytes.
 
 Instructions pass through the engines in one direction: loads, matrix products,
 elementwise operations, stores. Each engine runs ahead in the program as far as it can.

@@ -1,4 +1,7 @@
-"""Extend lifetimes of buffers to the loops around their uses, where capacity allows."""
+"""
+Extend lifetimes of buffers, without IR, to the loops around their uses, where capacity
+allows.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Hoisting of loads in a sequence of items, as far as their buffers fit meanwhile."""
+"""
+Hoisting of loads in a sequence of numbered items, without IR, as far as their buffers
+fit meanwhile.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Cost model interface of the partitioner: the options to run a group in a context."""
+"""
+Cost model interface of the partition solver, without IR: the options to run a group in
+a context.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence

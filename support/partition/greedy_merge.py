@@ -1,4 +1,7 @@
-"""Greedy merging of neighbouring groups while that reduces the cost."""
+"""
+Greedy merging of neighbouring groups of a graph without IR, while that reduces the
+cost.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """
-Hidden transfers: prefetches that overlap with earlier groups.
+Hidden transfers in the partition solver, without IR: prefetches that overlap with
+earlier groups.
 
 The channel of the outer level is idle while groups compute. In these cycles it can
 prefetch for the next group, for example its weights, as long as the inner level has

@@ -1,4 +1,4 @@
-"""Schedules of groups, and the result of a search."""
+"""Schedules of groups, and the result of a search, as plain data without IR."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""Queries for the best schedule that fuses given operations, or a reason."""
+"""
+Queries to the partition solver, without IR: the best schedule that fuses given
+operations, or a reason.
+"""
 
 from collections import deque
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Canonicalization patterns of graph operations."""
+"""Rewrite rules of graph operations: canonicalization patterns."""
 
 from collections.abc import Sequence
 

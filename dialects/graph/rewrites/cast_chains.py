@@ -1,4 +1,4 @@
-"""Simplification of a cast of a cast."""
+"""Rewrite rule of `graph.cast`: fold a cast of a cast."""
 
 from __future__ import annotations
 

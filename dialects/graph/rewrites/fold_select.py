@@ -1,4 +1,4 @@
-"""Folds of `select` and of comparisons."""
+"""Rewrite rules of `graph.select` and `graph.compare`: folds."""
 
 from __future__ import annotations
 

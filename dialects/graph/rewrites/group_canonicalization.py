@@ -1,4 +1,4 @@
-"""Canonicalization pattern of `graph.group`."""
+"""Rewrite rule of `graph.group`: canonicalization pattern."""
 
 from __future__ import annotations
 

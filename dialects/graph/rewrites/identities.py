@@ -1,4 +1,4 @@
-"""Simplification rules that apply the laws of `algebraic_laws`."""
+"""Rewrite rules of graph operations: apply the laws of `algebraic_laws`."""
 
 from __future__ import annotations
 

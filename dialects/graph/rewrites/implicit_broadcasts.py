@@ -1,4 +1,7 @@
-"""Folds of explicit broadcasts into implicit broadcasts of operands."""
+"""
+Rewrite rule of graph operations: fold explicit broadcasts of operands into implicit
+ones.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Simplification rule that reuses an equal reduction, up to unit axes."""
+"""Rewrite rule of graph reductions: reuse an equal reduction, up to unit axes."""
 
 from __future__ import annotations
 

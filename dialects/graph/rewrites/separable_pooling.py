@@ -1,4 +1,7 @@
-"""Separation of a max pooling into one pooling per axis."""
+"""
+Rewrite rule of graph max poolings: split one into poolings along one axis, then the
+others.
+"""
 
 from __future__ import annotations
 

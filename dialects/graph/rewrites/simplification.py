@@ -1,4 +1,4 @@
-"""Table of the simplification rules of each graph operation, best first."""
+"""Table of the rewrite rules that simplify each graph operation, best first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Strength reduction, and reassociation of constant operands."""
+"""Rewrite rules of graph operations: strength reduction, reassociation of constants."""
 
 from __future__ import annotations
 

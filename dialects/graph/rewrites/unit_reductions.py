@@ -1,4 +1,4 @@
-"""Folds of reductions along axes of extent 1."""
+"""Rewrite rule of graph reductions: fold those along axes of extent 1."""
 
 from __future__ import annotations
 

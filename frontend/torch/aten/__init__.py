@@ -1,4 +1,6 @@
-"""Converters of ATen operations, by family; importing a family registers them."""
+"""
+Import of ATen operations: converters by family; importing a family registers them.
+"""
 
 from tlf.frontend.torch.aten import (
     activation,

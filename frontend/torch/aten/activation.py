@@ -1,6 +1,6 @@
 """
-Conversion of activation functions. Functions of several steps compute 16-bit floats in
-f32.
+Import of ATen activation functions as graph operations. Functions of several steps
+compute 16-bit floats in f32.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Conversion of elementwise arithmetic and functions."""
+"""Import of ATen elementwise arithmetic and functions as graph operations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversion of scaled dot-product attention."""
+"""Import of ATen scaled dot-product attention as graph operations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversion of comparisons and selections."""
+"""Import of ATen comparisons and selections as graph operations."""
 
 from __future__ import annotations
 

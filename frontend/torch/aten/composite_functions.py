@@ -1,4 +1,4 @@
-"""Conversion of elementwise functions that are composed of other functions."""
+"""Import of ATen elementwise functions that are composed of other functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversion of convolutions with one to three axes, also transposed."""
+"""Import of ATen convolutions with one to three axes, also transposed."""
 
 from __future__ import annotations
 

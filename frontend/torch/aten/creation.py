@@ -1,4 +1,4 @@
-"""Conversion of operations that create tensors with known elements."""
+"""Import of ATen operations that create tensors with known elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversion of views, copies, padding and repetition."""
+"""Import of ATen views, copies, padding and repetition as graph operations."""
 
 from __future__ import annotations
 

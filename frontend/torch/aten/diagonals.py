@@ -1,4 +1,4 @@
-"""Conversion of writes to diagonals."""
+"""Import of ATen writes to diagonals as graph operations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversion of rounded divisions and remainders."""
+"""Import of ATen rounded divisions and remainders as graph operations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversion of gathers, scatters and other data-dependent indexing."""
+"""Import of ATen gathers, scatters and other data-dependent indexing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversion of matrix products."""
+"""Import of ATen matrix products as graph operations."""
 
 from __future__ import annotations
 

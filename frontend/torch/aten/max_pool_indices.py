@@ -1,4 +1,4 @@
-"""Indices of the maxima of pooling windows."""
+"""Import of ATen maximum pooling: indices of the maxima of pooling windows."""
 
 from __future__ import annotations
 

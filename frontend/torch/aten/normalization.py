@@ -1,4 +1,4 @@
-"""Conversion of softmax and of normalizations by mean and variance."""
+"""Import of ATen softmax and of normalizations by mean and variance."""
 
 from __future__ import annotations
 

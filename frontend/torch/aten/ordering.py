@@ -1,4 +1,4 @@
-"""Conversion of sorting and top-k."""
+"""Import of ATen sorting and top-k as graph operations."""
 
 from __future__ import annotations
 

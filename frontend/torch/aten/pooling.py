@@ -1,4 +1,4 @@
-"""Conversion of maximum and average pooling."""
+"""Import of ATen maximum and average pooling as graph operations."""
 
 from __future__ import annotations
 

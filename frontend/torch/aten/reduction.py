@@ -1,4 +1,4 @@
-"""Conversion of reductions and cumulative operations."""
+"""Import of ATen reductions and cumulative operations as graph operations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversion of nearest and linear resampling of images."""
+"""Import of ATen nearest and linear resampling of images as graph operations."""
 
 from __future__ import annotations
 

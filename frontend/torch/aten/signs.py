@@ -1,4 +1,4 @@
-"""Conversion of sign-bit operations, valid for zeros and NaN, too."""
+"""Import of ATen sign-bit operations, valid for zeros and NaN, too."""
 
 from __future__ import annotations
 

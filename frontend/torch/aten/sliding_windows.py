@@ -1,4 +1,7 @@
-"""Sliding windows over any number of axes, as gathered elements."""
+"""
+Import of ATen window operations: sliding windows over any number of axes, as gathered
+elements.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Rewrites that move scale factors across contractions and exponentials."""
+"""Rewrites of the pass `graph-hoist-scales`, across contractions and exponentials."""

@@ -1,4 +1,7 @@
-"""Upper bounds of values, to prove that casts to narrower floats remain finite."""
+"""
+Legality check of rewrites that move scales or distribute sums: upper bounds of values,
+to prove that casts to narrower floats remain finite.
+"""
 
 from __future__ import annotations
 

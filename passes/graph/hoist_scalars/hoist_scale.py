@@ -1,4 +1,7 @@
-"""Hoisting of a scale of a contraction's operand to its result."""
+"""
+Rewrite of the pass `graph-hoist-scales`: hoisting of a scale of a contraction's operand
+to its result.
+"""
 
 from __future__ import annotations
 

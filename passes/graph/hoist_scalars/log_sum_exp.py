@@ -1,5 +1,5 @@
 """
-Rewrite of `exp(a - log(sum(exp(a))))` as a quotient.
+Rewrite of `exp(a - log(sum(exp(a))))` as a quotient, in the pass `graph-hoist-scales`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Folding of the scale of 16-bit attention scores into exponentials of differences."""
+"""
+Rewrite of the pass `graph-hoist-scales`: folding of the scale of 16-bit attention
+scores into exponentials of differences.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Sinking of a constant scale of a contraction's result into its operands."""
+"""
+Helper of the pass `graph-hoist-scales`: placement of a constant scale of a
+contraction's result in its operands.
+"""
 
 from __future__ import annotations
 

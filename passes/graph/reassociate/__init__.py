@@ -1,1 +1,1 @@
-"""Reassociation of sums and linear combinations, checked by the target's cost model."""
+"""Rewrites that reassociate sums and linear combinations, checked by the cost model."""

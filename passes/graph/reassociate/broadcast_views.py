@@ -1,4 +1,7 @@
-"""Reshapes of values that broadcast to the operand of a reshape."""
+"""
+Helper of the rewrite that distributes sums: reshapes of values that broadcast to the
+operand of a reshape.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Application of the reassociation rules to operations, with remarks."""
+"""
+Rewriting of operations by the reassociation rules, with remarks, for the passes
+`graph-expose-cascaded-reductions` and `graph-split-k-reductions`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Evaluation of graph changes: cycles of groups before and after, by the cost model."""
+"""
+Profitability check of the passes `graph-expose-cascaded-reductions` and
+`graph-split-k-reductions`: cycles of groups before and after a rewrite.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Distribution of a sum over its terms, with factors hoisted out of each sum."""
+"""
+Rewrite that distributes a sum over its terms, with factors hoisted out of each sum.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """
-Leading elements of tensors along an axis, computed from leading elements of operands.
+Helper of the rewrite that distributes sums: leading elements of tensors along an axis,
+computed from leading elements of operands.
 """
 
 from __future__ import annotations

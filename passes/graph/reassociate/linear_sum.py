@@ -1,4 +1,7 @@
-"""Sums along one axis that are linear in each operand: reductions and contractions."""
+"""
+Helper of the rewrite that distributes sums: sums along one axis that are linear in each
+operand, as reductions or contractions.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Reassociation rules that let sums fuse with other reductions into one loop."""
+"""
+Table of rewrites that reassociate sums, to fuse with other reductions in one loop.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Interface of sums along axes of tensors, and of sums of windows of images."""
+"""
+Helper of the rewrite of sums of products: a common interface to sums along axes of
+tensors and sums of windows of images.
+"""
 
 from __future__ import annotations
 

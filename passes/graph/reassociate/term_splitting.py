@@ -1,4 +1,7 @@
-"""Splitting of values into terms: a constant times invariant times varying factors."""
+"""
+Helper of the rewrite that distributes sums: splitting of values into terms, each a
+constant times invariant times varying factors.
+"""
 
 from __future__ import annotations
 

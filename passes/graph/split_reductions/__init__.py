@@ -1,1 +1,4 @@
-"""Split-K: rewrites of a reduction into partial reductions and their combination."""
+"""
+Rewrites of the pass `graph-split-k-reductions`: partial reductions and their
+combination.
+"""

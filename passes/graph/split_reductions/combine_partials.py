@@ -1,4 +1,7 @@
-"""Combination of partial reductions that depend on the totals of other reductions."""
+"""
+Rewrite step of the pass `graph-split-k-reductions`: combination of partial reductions
+that depend on the totals of other reductions.
+"""
 
 from __future__ import annotations
 

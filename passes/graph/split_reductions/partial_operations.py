@@ -1,4 +1,7 @@
-"""Rebuilding of operations on the parts of a split axis."""
+"""
+Rewrite step of the pass `graph-split-k-reductions`: rebuilding of operations on the
+parts of a split axis.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Partial values: tensors with an additional axis for the parts of a split axis."""
+"""
+Helper of the pass `graph-split-k-reductions`: partial values, which are tensors with an
+additional axis for the parts of a split axis.
+"""
 
 from __future__ import annotations
 

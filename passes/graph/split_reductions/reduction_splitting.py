@@ -1,5 +1,6 @@
 """
-Splitting of the reductions of a group into partial reductions and their combination.
+Rewrite of the pass `graph-split-k-reductions`: splitting of the reductions of a group
+into partial reductions and their combination.
 """
 
 from __future__ import annotations

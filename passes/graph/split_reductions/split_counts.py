@@ -1,4 +1,7 @@
-"""Candidate numbers of parts for split-K, and their selection by hill climbing."""
+"""
+Helper of the pass `graph-split-k-reductions`: candidate numbers of parts, and their
+selection by hill climbing.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,4 @@
-"""Software pipelining of loops over tiles: multi-buffering and prefetch distances."""
+"""
+Rewrites of the passes `mem-pipeline`, `mem-chunk-loads` and `mem-chunk-stores`:
+multi-buffering, prefetch distances, and chunks of moves.
+"""

@@ -1,5 +1,5 @@
 """
-Software pipelining of contractions.
+Rewrite of the pass `mem-pipeline`: software pipelining of contractions.
 
 If a contraction depends on another one through operations of other engines, the matrix
 engine is stalled between the two. Starting the first contraction of the next iteration

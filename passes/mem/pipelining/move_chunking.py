@@ -1,4 +1,7 @@
-"""Rewriting of a move as a loop over chunks, and selection of the chunk size."""
+"""
+Rewrite of a move as a loop over chunks, and selection of the chunk size, for the passes
+`mem-chunk-loads` and `mem-chunk-stores`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Multi-buffering: one copy (slot) of a buffer for each iteration in flight."""
+"""
+Rewrite of the pass `mem-pipeline`: multi-buffering, with one copy (slot) of a buffer
+for each iteration in flight.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Capacity of memory levels for multi-buffered allocations of a loop."""
+"""
+Legality check of the pass `mem-pipeline`: capacity of memory levels for multi-buffered
+allocations of a loop.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """
-Prefetching of the inputs of inner loops by one iteration of the outer loop.
+Rewrite of the pass `mem-pipeline`: prefetching of the inputs of inner loops by one
+iteration of the outer loop.
 
 A loop without stages may contain a pipelined loop: for each tile of rows, for example,
 a loop over keys. Loads before the inner loop, such as the queries of the rows, would

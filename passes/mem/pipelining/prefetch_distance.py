@@ -1,5 +1,6 @@
 """
-Prefetching of loads of a loop by a distance of several iterations.
+Rewrite of the pass `mem-pipeline`: prefetching of loads of a loop by a distance of
+several iterations.
 """
 
 from __future__ import annotations

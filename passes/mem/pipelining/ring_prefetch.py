@@ -1,5 +1,6 @@
 """
-Disjointness of ring buffer windows across iterations, for prefetching into rings.
+Legality check of the pass `mem-pipeline`: disjointness of ring buffer windows across
+iterations, for prefetching into rings.
 
 The slices of a window in iteration `n` start at `factor * n + constant`, modulo the
 slots of the ring. A move with a prefetch distance of `k` iterations writes its slices

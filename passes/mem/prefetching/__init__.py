@@ -1,1 +1,3 @@
-"""Hoisting of loads outside of loops as far as their memory level has capacity."""
+"""
+Helpers of the pass `mem-prefetch`: hoistable loads, and capacity of their memory level.
+"""

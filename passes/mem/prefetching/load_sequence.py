@@ -1,4 +1,7 @@
-"""Operations of a block in program order, with barriers to the hoisting of loads."""
+"""
+Legality check of the pass `mem-prefetch`: operations of a block in program order, with
+barriers to the hoisting of loads.
+"""
 
 from __future__ import annotations
 

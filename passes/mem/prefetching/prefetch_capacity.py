@@ -1,4 +1,7 @@
-"""Target positions of hoisted loads, limited by the live bytes of a level."""
+"""
+Legality check of the pass `mem-prefetch`: target positions of hoisted loads, limited by
+the live bytes of a level.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,4 @@
-"""Rewrite of a group on tensors whose two neighbouring dimensions are collapsed."""
+"""
+Rewrite of the pass `graph-collapse-dims`, and its legality checks: collapsing of two
+neighbouring dimensions of a group's tensors.
+"""

@@ -1,4 +1,7 @@
-"""Pairs of adjacent axes that the values of a group share."""
+"""
+Legality check of the pass `graph-collapse-dims`: pairs of adjacent axes that the values
+of a group share.
+"""
 
 from __future__ import annotations
 

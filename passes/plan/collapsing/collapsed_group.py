@@ -1,4 +1,7 @@
-"""Rebuilding of a group with two adjacent axes of its values collapsed."""
+"""
+Rewrite of the pass `graph-collapse-dims`: rebuilding of a group with two adjacent axes
+of its values collapsed.
+"""
 
 from __future__ import annotations
 

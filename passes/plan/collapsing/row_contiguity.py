@@ -1,4 +1,7 @@
-"""Row contiguity: aliasing tensors have whole rows, so that two axes can collapse."""
+"""
+Legality check of the pass `graph-collapse-dims`: aliasing tensors have whole rows, so
+that two axes can collapse.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,3 @@
-"""Steps of loop fusion: sink slices, fuse two nests, erase dead tiles."""
+"""
+Rewrites of the pass `tile-fuse-loops`: sink slices, fuse two nests, erase dead tiles.
+"""

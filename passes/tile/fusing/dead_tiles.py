@@ -1,4 +1,7 @@
-"""Dead tile elimination in fused nests: overwritten writes and unread destinations."""
+"""
+Rewrite of the pass `tile-fuse-loops`: erasure of overwritten writes and unread
+destinations of fused nests.
+"""
 
 from __future__ import annotations
 

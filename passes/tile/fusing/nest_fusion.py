@@ -1,4 +1,7 @@
-"""Fusion of two loop nests: concatenation of their bodies, with forwarded tiles."""
+"""
+Rewrite of the pass `tile-fuse-loops`: fusion of two loop nests by concatenation of
+their bodies, with forwarded tiles.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """
-Sinking of slices between two nests into the second nest.
+Rewrite of the pass `tile-fuse-loops`: sinking of slices between two nests into the
+second nest.
 
 A slice of a result of the first nest depends on it, and prevents fusion with the second
 nest. In the body of the second nest, it is taken in every iteration from the elements

@@ -1,4 +1,7 @@
-"""Rates and capacities of a GPU, read from its target description."""
+"""
+Parameters of the GPU cost model: rates and capacities, read from the target
+description.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compute cycles of one tile on the units of a GPU processor."""
+"""Cost model of a tile's computation on the units of a GPU processor, in cycles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Global memory traffic of a kernel's programs per tile."""
+"""Cost model of the global memory traffic of a GPU kernel's programs, per tile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Tile plans of groups ranked by their estimated time as GPU kernels."""
+"""
+GPU cost model as an estimator: tile plans of groups ranked by their estimated kernel
+time.
+"""
 
 from __future__ import annotations
 

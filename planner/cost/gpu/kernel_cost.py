@@ -1,5 +1,5 @@
 """
-Execution time of a kernel.
+Cost model of the execution time of a GPU kernel, on numbers without IR.
 
 The `N` programs of a kernel run in waves, `R` resident on each of `P` processors. A
 shared resource takes the time of its bytes (a roofline; Williams, Waterman and

@@ -1,4 +1,4 @@
-"""Cost model of a tiled group that runs as the programs of one kernel."""
+"""Cost model of a tiled group that runs as the programs of one GPU kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Total work of the programs of one kernel, summed over their tiles."""
+"""Cost model of a GPU kernel: total work of its programs, summed over their tiles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Hill climb over the tile sizes of a group for the fastest kernel."""
+"""
+Search for the tile sizes of a group with the fastest estimated GPU kernel, by hill
+climb.
+"""
 
 from __future__ import annotations
 

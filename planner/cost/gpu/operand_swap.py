@@ -1,4 +1,6 @@
-"""Operand swap: selection of the left factor of a tile's matrix instructions."""
+"""
+Operand swap in the GPU cost model: the left factor of a tile's matrix instructions.
+"""
 
 from __future__ import annotations
 

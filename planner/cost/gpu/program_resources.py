@@ -1,4 +1,7 @@
-"""Registers and shared memory of a program, and the number of resident programs."""
+"""
+Cost model of a GPU program's registers and shared memory, and of the number of resident
+programs.
+"""
 
 from __future__ import annotations
 

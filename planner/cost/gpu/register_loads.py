@@ -1,4 +1,4 @@
-"""Loads through registers, too narrow for asynchronous copies."""
+"""GPU cost model: loads through registers, too narrow for asynchronous copies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matrix products from which values of a tiled group are computed."""
+"""GPU cost model: matrix products from which values of a tiled group are computed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Busy cycles of each unit of one GPU processor."""
+"""Busy cycles of each unit of one GPU processor, for the cost model of kernels."""
 
 from __future__ import annotations
 

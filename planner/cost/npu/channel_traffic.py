@@ -1,4 +1,6 @@
-"""Traffic of a group between two memory levels: bytes and channel cycles."""
+"""
+Cost model of a group's traffic between two NPU memory levels: bytes and channel cycles.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Concat operands that a group computes in slices of the concat result."""
+"""
+NPU cost model: concat operands that a group computes in slices of the concat result.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """
-Event simulation of a program: loops over instructions that access buffers.
+Event simulation for the NPU cost model, without IR: loops over instructions that access
+buffers.
 
 The simulation uses the event model of the simulator, `tlf.machine.event_model`.
 Instructions of different engines are ordered if they access the same slot of a buffer

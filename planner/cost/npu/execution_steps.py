@@ -1,4 +1,6 @@
-"""Execution steps of a group's operations and of the uses of its values."""
+"""
+NPU cost model: execution steps of a group's operations and of the uses of its values.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """
-In-place computation: values that reuse an operand's buffer in the innermost level.
+NPU cost model of in-place computation: values that reuse an operand's buffer in the
+innermost level.
 """
 
 from __future__ import annotations

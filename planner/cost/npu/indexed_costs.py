@@ -1,4 +1,4 @@
-"""Cost of gathers and scatters: as indexed moves or as comparisons."""
+"""Cost model of gathers and scatters on NPUs: as indexed moves or as comparisons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Candidate tile sizes for the innermost memory level: halves and powers of two."""
+"""
+Candidate tile sizes of the search in the innermost memory level: halves and powers of
+two.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Loads and stores of each operation between two levels, in nests over inner tiles."""
+"""
+NPU cost model: loads and stores of each operation between two levels, in nests over
+inner tiles.
+"""
 
 from __future__ import annotations
 

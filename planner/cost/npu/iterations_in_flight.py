@@ -1,4 +1,4 @@
-"""Numbers of iterations of a group's loops in flight."""
+"""NPU cost model: numbers of iterations of a group's loops in flight."""
 
 from __future__ import annotations
 

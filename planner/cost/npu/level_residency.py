@@ -1,4 +1,7 @@
-"""Residency of a group's operands and results in the surrounding level."""
+"""
+Residency of a group's operands and results in the surrounding level, as planned or
+assumed by the NPU cost model.
+"""
 
 from __future__ import annotations
 

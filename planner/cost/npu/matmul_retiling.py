@@ -1,5 +1,5 @@
 """
-Work of matmul tiles that are tiled again for an inner memory level.
+Cost model of matmul tiles that are tiled again for an inner memory level of an NPU.
 
 Rows of a product may come from several axes, such as those of an image. Tiles are boxes
 of these axes, and each tile pads its rows to the rows of the systolic array: 28 x 56

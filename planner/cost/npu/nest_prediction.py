@@ -1,4 +1,7 @@
-"""Prediction of the nests over inner tiles that operations of a group share."""
+"""
+NPU cost model: prediction of the nests over inner tiles that operations of a group
+share.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Program of a group whose tiles are computed in the innermost memory level."""
+"""
+NPU cost model: loops and instructions of a group that is computed in the innermost
+level, built for simulation.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Work of a nest over inner tiles for one tile of an outer level."""
+"""
+Cost model of a nest over inner tiles: its work for one tile of an outer level of an
+NPU.
+"""
 
 from __future__ import annotations
 

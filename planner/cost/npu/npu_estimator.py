@@ -1,4 +1,6 @@
-"""Tile plans of groups ranked by their estimated time on an NPU."""
+"""
+NPU cost model as an estimator: tile plans of groups ranked by their estimated time.
+"""
 
 from __future__ import annotations
 

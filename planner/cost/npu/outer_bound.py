@@ -1,5 +1,6 @@
 """
-Lower bounds of a group's cost at an outer level over all of its tilings.
+Lower bounds of the NPU cost model: a group's cost at an outer level over all of its
+tilings.
 
 Source: the two bounds of a roofline (Williams et al. 2009), moves and work, each a
 lower bound over all tiles together.

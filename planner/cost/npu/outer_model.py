@@ -1,4 +1,6 @@
-"""Cost model of the inner instructions that compute a tile of an outer level."""
+"""
+Cost model of the inner instructions that compute a tile of an outer level of an NPU.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Tile plan of a group at an outer level, with its cost and rank."""
+"""
+Planned tiles of a group at an outer level of an NPU, with their estimated cost and
+rank.
+"""
 
 from __future__ import annotations
 

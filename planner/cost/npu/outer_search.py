@@ -1,4 +1,4 @@
-"""Search for the best plan at an outer level, with whole or staged reductions."""
+"""Search for the best tile plan at an outer level, with whole or staged reductions."""
 
 from __future__ import annotations
 

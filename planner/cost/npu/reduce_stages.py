@@ -1,5 +1,6 @@
 """
-Stages of a reduction over its tiles: inner nests that run once per stage.
+NPU cost model of a reduction in stages over its tiles: inner nests that run once per
+stage.
 
 Accumulators are stored in the level of the loop. A nest fills them before the loop, the
 nest of the reduction loads and stores them in each stage, and the operations after the

@@ -1,4 +1,4 @@
-"""Cost of clamping and correcting the running totals of a cascade."""
+"""Cost model of clamping and correcting the running totals of a cascade on an NPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shortlist of the best tile candidates by estimate."""
+"""Shortlist of a tile search: the best candidates by estimate."""
 
 from __future__ import annotations
 

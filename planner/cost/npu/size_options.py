@@ -1,4 +1,4 @@
-"""Candidate tile sizes along one axis."""
+"""Candidate tile sizes of a search along one axis, without IR."""
 
 from __future__ import annotations
 

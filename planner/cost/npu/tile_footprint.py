@@ -1,4 +1,6 @@
-"""Peak bytes of a memory level occupied by the live tiles of a group."""
+"""
+NPU cost model: peak bytes of a memory level occupied by the live tiles of a group.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Instructions that compute one tile of an operation, with their costs."""
+"""Cost model of the NPU instructions that compute one tile of an operation."""
 
 from __future__ import annotations
 

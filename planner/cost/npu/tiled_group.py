@@ -1,5 +1,6 @@
 """
-Cost of a group whose tiles are moved to an outer level and computed in inner ones.
+Cost model of a group whose tiles are moved to an outer NPU level and computed in inner
+ones.
 
 The moves of all tiles share the channel of the outer memory; while one tile is
 computed, the next one is loaded. With `tL`, `tC` and `tS` for a tile that is loaded,

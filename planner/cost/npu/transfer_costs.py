@@ -1,4 +1,4 @@
-"""Cost of moving a box of a tensor between two memory levels."""
+"""Cost model of moving a box of a tensor between two NPU memory levels."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Cycle estimates of tile programs on NPUs."""
+"""Cost model of tile programs on NPUs: cycle estimates."""

@@ -1,4 +1,4 @@
-"""Index values of a tile program as affine functions of its loop counters."""
+"""Cost model of NPU programs: index values as affine functions of loop counters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Buffers that share bytes after static allocation, as `mem-plan` assigns offsets."""
+"""
+Cost model of NPU programs: buffers that share bytes, at offsets as `mem-plan` assigns
+them.
+"""
 
 from __future__ import annotations
 

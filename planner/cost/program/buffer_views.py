@@ -1,4 +1,4 @@
-"""Buffers of tiles and subviews of them."""
+"""Buffers of tiles, and subviews of them, in the cost model of NPU programs."""
 
 from __future__ import annotations
 

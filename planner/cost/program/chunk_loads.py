@@ -1,4 +1,7 @@
-"""Splitting of loads that nests consume chunk by chunk, as in `mem-chunk-loads`."""
+"""
+Cost model of `mem-chunk-loads`: splitting of a schedule's loads that nests consume
+chunk by chunk.
+"""
 
 from __future__ import annotations
 

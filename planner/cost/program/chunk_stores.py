@@ -1,6 +1,6 @@
 """
-Splitting of stores that start before the whole buffer is computed, as in
-`mem-chunk-stores`.
+Cost model of `mem-chunk-stores`: splitting of a schedule's stores that start before the
+whole buffer is computed.
 """
 
 from __future__ import annotations

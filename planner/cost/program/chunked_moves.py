@@ -1,4 +1,7 @@
-"""Moves of a schedule that are split into chunks."""
+"""
+Cost model of chunked moves: helper that splits moves of an estimated schedule into
+chunks.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-Execution of a schedule on the event model of the machine.
+Execution of the cost model's schedule on the event model of the machine, without IR.
 
 Instructions of different engines are ordered if they access the same slot or slices of
 a buffer and one of them writes. A nest waits as a whole for preceding instructions, as

@@ -1,4 +1,7 @@
-"""Initial semaphore credits of a program: signals for the first use of each buffer."""
+"""
+Cost model of initial semaphore credits: signals for the first use of each buffer of an
+NPU program.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Estimated cycles and traffic of a tile function."""
+"""Cost model of a tile function on an NPU: estimated cycles and traffic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Prefetching of loads outside of loops during earlier work, as in `mem-prefetch`."""
+"""
+Cost model of `mem-prefetch`: loads outside of loops that are issued during earlier
+work.
+"""
 
 from __future__ import annotations
 

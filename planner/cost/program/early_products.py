@@ -1,4 +1,4 @@
-"""Selection of products that start iterations early, as in `mem-pipeline`."""
+"""Cost model of `mem-pipeline`: selection of products that start iterations early."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Folding of fills and casts into the accumulations that make them redundant."""
+"""
+Folding, in the cost model's schedule, of fills and casts that accumulations make
+redundant.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Gathers and scatters of a schedule: moves whose addresses come from indices."""
+"""
+Cost model of gathers and scatters of a schedule: moves whose addresses come from
+indices.
+"""
 
 from __future__ import annotations
 

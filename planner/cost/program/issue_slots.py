@@ -1,5 +1,5 @@
 """
-Issue slots of the control processor around the instructions of a schedule.
+Cost model of the control processor: issue slots around the instructions of a schedule.
 
 A slot takes `issue_cycles`, and the processor runs ahead of the engines: slots before
 the first instruction always count, other slots only if instructions are so short that

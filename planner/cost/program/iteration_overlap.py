@@ -1,5 +1,6 @@
 """
-Selection of overlapping loops, multi-buffers and early loads, as in `mem-pipeline`.
+Cost model of `mem-pipeline`: selection of overlapping loops, multi-buffers and early
+loads.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Copies within a level: by an engine, or slice by slice through an inner level."""
+"""
+Cost model of copies within a level: by an engine, or slice by slice through an inner
+level.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """
-Steady state of loops: a few iterations are executed, the others extrapolated.
+Steady state of loops in the cost model: a few iterations are executed, the others
+extrapolated.
 
 Iterations are equivalent if no move exceeds the bounds of its source and destination,
 and repeat with the period of slots, rings and bursts. If periods at both ends take the

@@ -1,4 +1,4 @@
-"""Cost of a mask: fills of the boxes outside of the bounds."""
+"""Cost model of a mask: fills of the boxes outside of the bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cost of a move: its bursts, and fills of elements outside of either side."""
+"""Cost model of a move: its bursts, and fills of elements outside of either side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Capacity check for multi-buffering the buffers of a nest."""
+"""
+Cost model of multi-buffering: capacity check for the buffers of a nest of the schedule.
+"""
 
 from __future__ import annotations
 

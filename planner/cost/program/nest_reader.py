@@ -1,4 +1,4 @@
-"""Conversion of loops over tiles to nests of a schedule."""
+"""Reader of the NPU cost model: loops over tiles as nests of a schedule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversion of operations on tiles to items of a schedule."""
+"""Reader of the NPU cost model: operations on tiles as items of a schedule."""
 
 from __future__ import annotations
 

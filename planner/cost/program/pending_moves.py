@@ -1,4 +1,6 @@
-"""Moves in flight of a block that no wait has completed yet."""
+"""
+Cost model of NPU programs: moves in flight of a block that no wait has completed yet.
+"""
 
 from __future__ import annotations
 

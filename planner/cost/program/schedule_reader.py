@@ -1,5 +1,6 @@
 """
-Conversion of a tile function to a schedule of moves, computation and buffers.
+Reader of the NPU cost model: a tile function as a schedule of moves, computation and
+buffers.
 
 Tiles get buffers as in `convert-tile-to-mem`: elementwise results may reuse the buffer
 of an operand without later uses, ring buffers retain overlapping elements, and tiles

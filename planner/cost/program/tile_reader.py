@@ -1,4 +1,7 @@
-"""Conversion of tiles that are sliced, inserted, masked, rolled or created."""
+"""
+Reader of the NPU cost model: tiles that are sliced, inserted, masked, rolled or
+created.
+"""
 
 from __future__ import annotations
 

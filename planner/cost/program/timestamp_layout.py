@@ -1,4 +1,7 @@
-"""Layout of the timestamps of the last reads and writes of buffers."""
+"""
+Cost model of NPU programs: layout of the timestamps of the last reads and writes of
+buffers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Vector instructions of elementwise bodies: one scalar operation at a time."""
+"""
+Cost model of elementwise bodies: vector instructions, one for each scalar operation.
+"""
 
 from __future__ import annotations
 
