@@ -1,5 +1,5 @@
 """
-Named pass pipelines for the lowering to NPU or Triton, expanded from `-p NAME`.
+Named pass pipelines, such as the lowering to NPU or Triton, expanded from `-p NAME`.
 
 A pipeline may contain other pipelines; its options are the options of its passes.
 """
