@@ -77,32 +77,34 @@ class _NodeSupport(OperatorSupportBase):
 
 
 class _DeviceSupport(OperatorSupportBase):
-    """Support of the nodes that use no other accelerator than one; on a CPU, of all."""
+    """Support of the nodes that use at most one given accelerator."""
 
-    def __init__(self, support: _NodeSupport, device: torch.device | None) -> None:
+    def __init__(self, support: _NodeSupport, device: torch.device) -> None:
         self.support = support
-        self.devices = frozenset([device] if device is not None else [])
+        self.device = device
 
     def is_node_supported(
         self, submodules: Mapping[str, torch.nn.Module], node: fx.Node
     ) -> bool:
-        """Return `True` if a node can be in a part for the accelerator."""
-        return accelerators_of(node) <= self.devices and (
-            self.support.is_node_supported(submodules, node)
-        )
+        """Return `True` if a node can be in a partition for the accelerator."""
+        is_supported = self.support.is_node_supported(submodules, node)
+        return is_supported and accelerators_of(node) <= {self.device}
 
 
 def _fuse_supported(source: fx.GraphModule, support: _NodeSupport) -> None:
     """
-    Move convertible nodes into submodules `fused_*`, each for one accelerator: all of
-    one accelerator before those of the next, so that no two need each other's results.
+    Move supported nodes into submodules `fused_*`, each for at most one accelerator.
+    The nodes of one accelerator are moved before those of the next are partitioned, so
+    that no two submodules depend on each other.
     """
-    for index, device in enumerate(list_accelerators(source.graph) or [None]):
+    devices = list_accelerators(source.graph)
+    supports = [_DeviceSupport(support, device) for device in devices]
+    for index, each in enumerate(supports if len(devices) > 1 else [support]):
         partitioner: Any = CapabilityBasedPartitioner(
-            source, _DeviceSupport(support, device), allows_single_node_partition=True
+            source, each, allows_single_node_partition=True
         )
-        parts = partitioner.propose_partitions()
-        partitioner.fuse_partitions(parts, prefix=f"fused_{index}_")
+        partitions = partitioner.propose_partitions()
+        partitioner.fuse_partitions(partitions, prefix=f"fused_{index}_")
 
 
 def partition_graph(
@@ -124,14 +126,16 @@ def partition_graph(
     )
     for node in addressed:
         support.refusals[node] = Refusal("PyTorch addresses its memory")
-    calls = [node for node in source.graph.nodes if node.op == "call_function"]
+    operations = [
+        node
+        for node in source.graph.nodes
+        if node.op == "call_function" and node.target is not getitem
+    ]
     left_out = tuple(
         UnconvertedOperation(name_of(node.target), refusal.text, refusal.is_fault)
-        for node in calls
-        if node.target is not getitem
-        and (refusal := support.refusal_of(node)) is not None
+        for node in operations
+        if (refusal := support.refusal_of(node)) is not None
     )
-    operations = [node for node in calls if node.target is not getitem]
     _fuse_supported(source, support)
     names = [
         str(node.target)
@@ -145,7 +149,7 @@ def partition_graph(
 
 def accelerators_of(node: fx.Node) -> frozenset[torch.device]:
     """
-    Devices other than the CPU that a node reads tensors from or leaves its results on,
+    Return the devices other than the CPU on which operands and results of a node are,
     by the fake tensors in `node.meta["val"]`.
     """
     values = [each.meta.get("val") for each in (node, *node.all_input_nodes)]
@@ -157,7 +161,7 @@ def accelerators_of(node: fx.Node) -> frozenset[torch.device]:
 
 
 def list_accelerators(graph: fx.Graph) -> Sequence[torch.device]:
-    """The accelerators that the operations of a graph use, in order of first use."""
+    """Return the accelerators that the nodes of a graph use, in order of first use."""
     found: dict[torch.device, None] = {}
     for node in graph.nodes:
         found |= dict.fromkeys(sorted(accelerators_of(node), key=str))
