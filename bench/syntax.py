@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, Dialect, Operation
 from xdsl.irdl import BaseAttr, IRDLOperation
 
 from tlf.compiler.driver.universe import TLF_UNIVERSE
-from tlf.support.affine.mixed_offsets import IntArray
+from tlf.dialects.mixed_offsets import IntArray
 
 DIALECTS = ("graph", "tile", "mem", "npu", "triton")
 """Dialects with a page, in the order of lowering."""

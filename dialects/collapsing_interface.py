@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from tlf.dialects.encoding import layout_of
 from tlf.dialects.interfaces import TilingInterface
-from tlf.support.affine.mixed_offsets import Index
+from tlf.dialects.mixed_offsets import Index
 
 
 class CollapsingInterface(TilingInterface):

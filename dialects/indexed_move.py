@@ -23,10 +23,10 @@ from xdsl.ir.affine import AffineMap
 from xdsl.irdl import IRDLOperation, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
+from tlf.dialects.mixed_offsets import Index
 from tlf.dialects.types import Shaped
 from tlf.support.affine.index_access import IndexAccess
 from tlf.support.affine.linear_access import access_functions, verify_access
-from tlf.support.affine.mixed_offsets import Index
 
 INDEX_TYPES = (i32, i64)
 """Element types of index operands."""

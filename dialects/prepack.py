@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation
 
-from tlf.support.affine.mixed_offsets import IntArray
+from tlf.dialects.mixed_offsets import IntArray
 
 PREPARES = "tlf.prepares"
 """

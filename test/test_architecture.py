@@ -39,6 +39,11 @@ MAY_IMPORT = {folder: _below(folder) for folder in FOLDERS}
 
 MAX_FILE_LINES = 700
 MAX_FUNCTION_LINES = 60
+READ_ONLY = ("support", "machine", "analysis", "planner")
+"""Folders that rewrite no program; the planner changes copies through callbacks."""
+
+REWRITING = ("Rewriter", "PatternRewriter", "tlf.dialects.located_rewriting")
+
 LONG_FILES: frozenset[str] = frozenset()
 """Files that may be longer. Stays empty: a long file has a second thing in it."""
 
@@ -59,6 +64,34 @@ def test_imports_point_downwards(folder: str):
     }
 
     assert not wrong
+
+
+def _rewriting_imports(source: str) -> set[str]:
+    """Return the modules and names imported that rewrite programs."""
+    nodes = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.ImportFrom)]
+    names = {alias.name for node in nodes for alias in node.names}
+    return (names | {node.module or "" for node in nodes}).intersection(REWRITING)
+
+
+@pytest.mark.parametrize("folder", READ_ONLY)
+def test_facts_and_decisions_rewrite_no_program(folder: str):
+    wrong = [
+        str(file.relative_to(ROOT))
+        for file in sources(folder)
+        if _rewriting_imports(file.read_text())
+    ]
+    assert not wrong
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from xdsl.rewriter import InsertPoint, Rewriter",
+        "from tlf.dialects.located_rewriting import replace_op",
+    ],
+)
+def test_imports_that_rewrite_are_found(source: str):
+    assert _rewriting_imports(source)
 
 
 def test_imports_of_the_children_of_a_folder_point_one_way():

@@ -9,8 +9,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from tlf.dialects import tile
+from tlf.dialects.affine_values import affine_sum_of
 from tlf.dialects.types import tensor_type
-from tlf.support.affine.affine_values import affine_sum_of
 from tlf.support.affine.index_access import AffineSum
 from tlf.support.affine.linear_access import access_functions
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from tlf.analysis.affine_loops.iteration_systems import loop_bounds_of, loop_of_variable
+from tlf.dialects.affine_values import affine_sum_of
 from tlf.dialects.tile import Index
-from tlf.support.affine.affine_values import affine_sum_of
 from tlf.support.affine.index_access import AffineSum
 
 

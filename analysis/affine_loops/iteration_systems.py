@@ -15,7 +15,7 @@ from tlf.analysis.affine_loops.integer_solver import (
     find_solution,
 )
 from tlf.dialects import tile
-from tlf.support.affine.affine_values import affine_sum_of, value_of_symbol
+from tlf.dialects.affine_values import affine_sum_of, value_of_symbol
 from tlf.support.affine.index_access import AffineSum
 
 

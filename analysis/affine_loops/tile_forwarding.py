@@ -1,8 +1,8 @@
 """
 Analysis of slices of tiles stored in the same iteration: those that can bypass the
-tensor, and their replacement.
+tensor.
 
-The slice is replaced by the tile stored in the same iteration, or by a view of it.
+A slice may be replaced by the tile stored in the same iteration, or by a view of it.
 Elements outside of the tensor, which have the slice's fill value, are masked.
 """
 
@@ -11,9 +11,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from xdsl.builder import Builder
 from xdsl.ir import SSAValue
-from xdsl.rewriter import InsertPoint
 
 from tlf.analysis.affine_loops.access_boxes import (
     BoxAccess,
@@ -27,9 +25,7 @@ from tlf.analysis.affine_loops.iteration_systems import (
     loop_bounds_of,
 )
 from tlf.dialects import tile
-from tlf.dialects.located_rewriting import replace_op
-from tlf.dialects.types import scalar_value, tensor_type
-from tlf.support.affine.affine_values import materialize_index
+from tlf.dialects.types import tensor_type
 from tlf.support.affine.index_access import AffineSum
 
 
@@ -48,25 +44,6 @@ class ForwardedSlice:
         return self.tile.type == self.slice_op.result.type and not any(
             each.terms or each.constant for each in self.shift
         )
-
-    def replace_slice(self) -> None:
-        """Replace the slice by the tile, a view of it, or a mask."""
-        builder = Builder(InsertPoint.before(self.slice_op))
-        value, result_type = self.tile, tensor_type(self.slice_op.result)
-        if not self.is_whole:
-            offsets = [materialize_index(builder, each) for each in self.shift]
-            view = tile.SliceOp(value, offsets, result_type)
-            view.location = self.slice_op.location
-            value = builder.insert(view).result
-        if self.is_masked:
-            assert self.slice_op.fill is not None
-            bounds = tensor_type(self.slice_op.source).get_shape()
-            valid = None if self.slice_op.valid is None else self.slice_op.extents
-            fill = scalar_value(self.slice_op.fill)
-            mask = tile.MaskOp(value, self.slice_op.mixed_offsets, bounds, fill, valid)
-            mask.location = self.slice_op.location
-            value = builder.insert(mask).result
-        replace_op(self.slice_op, [], [value])
 
 
 def find_forward(

@@ -10,9 +10,9 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind
 
 from tlf.analysis.buffers.normalized_loops import loop_range_of
+from tlf.dialects.affine_values import constant_value_of
 from tlf.dialects.mem import Index
 from tlf.support.affine.affine_expressions import evaluate_expression
-from tlf.support.affine.affine_values import constant_value_of
 
 Congruence: TypeAlias = tuple[int, int]
 """Modulus and remainder of a value; (0, n) for the constant n."""

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from xdsl.dialects import affine, arith
 from xdsl.ir import Block, Operation, SSAValue
 
+from tlf.dialects.affine_values import constant_value_of
 from tlf.dialects.mem import Index
-from tlf.support.affine.affine_values import constant_value_of
 
 
 def enumerate_index(value: Index, counter: SSAValue, counts: range) -> list[int] | None:

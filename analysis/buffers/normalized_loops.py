@@ -1,7 +1,4 @@
-"""
-Analysis of loop ranges and trip counts, and normalization of a nest to one loop from 0
-by 1.
-"""
+"""Analysis of loop ranges, perfect nests and trip counts."""
 
 from __future__ import annotations
 
@@ -10,16 +7,12 @@ from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias, cast
 
-from xdsl.builder import Builder
-from xdsl.dialects import arith, scf
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
-from xdsl.ir.affine import AffineExpr
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from tlf.dialects.located_rewriting import replace_op
-from tlf.support.affine.affine_values import constant_value_of, insert_apply
-from tlf.support.affine.mixed_offsets import IntArray
+from tlf.dialects.affine_values import constant_value_of
+from tlf.dialects.mixed_offsets import IntArray
 
 STAGES = "stages"
 """Attribute of a loop: maximum number of its iterations in flight."""
@@ -119,26 +112,6 @@ def can_repeat(nest: Sequence[Nest]) -> bool:
     return any(end is None or step is None or end > step for end, step in bounds)
 
 
-def normalize_nest(nest: Sequence[Nest]) -> scf.ForOp:
-    """
-    Replace a nest by one loop from 0 with step 1, whose body computes the induction
-    variables of the nest. Bounds and steps must be constant; in a nest of one loop,
-    bounds may vary.
-    """
-    op = nest[0]
-    body = op.body.block
-    for inner in nest[1:]:
-        body = _inline_inner_body(body, inner)
-    ranges = [loop_range for loop in nest for loop_range in loop_ranges_of(loop)]
-    before = Builder(InsertPoint.before(op))
-    zero, one = (index_constant(before, constant) for constant in (0, 1))
-    if (trips := trips_of(nest)) is not None:
-        count = index_constant(before, trips)
-    else:
-        count = _insert_trip_count(before, ranges[0])
-    return _build_loop(op, body, ranges, (zero, count, one))
-
-
 def _find_only_inner_loop(op: scf.ForOp) -> scf.ForOp | None:
     """
     Return the loop that is the only operation of a loop's body after index arithmetic;
@@ -148,13 +121,14 @@ def _find_only_inner_loop(op: scf.ForOp) -> scf.ForOp | None:
     inner = None if terminator is None else terminator.prev_op
     if not isinstance(inner, scf.ForOp) or inner.iter_args or op.iter_args:
         return None
-    if not all(is_index_arithmetic(each) for each in _operations_before(inner)):
+    if not all(is_index_arithmetic(each) for each in operations_before(inner)):
         return None
     known = trips_of([op, inner]) is not None
     return inner if known and stages_of(inner) == stages_of(op) else None
 
 
-def _operations_before(op: Operation) -> list[Operation]:
+def operations_before(op: Operation) -> list[Operation]:
+    """Return the operations before an operation in its block, in program order."""
     found: list[Operation] = []
     while (previous := op.prev_op) is not None:
         found.append(previous)
@@ -172,91 +146,3 @@ def stages_of(op: Operation) -> int:
     """Return the maximum number of iterations of a loop in flight."""
     stages = op.attributes.get(STAGES)
     return stages.value.data if isinstance(stages, IntegerAttr) else 1
-
-
-def _inline_inner_body(body: Block, inner: Nest) -> Block:
-    """Move the operations before an inner loop into its body, and return that body."""
-    assert inner.parent is body
-    first = inner.body.block.first_op
-    assert first is not None
-    for each in _operations_before(inner):
-        each.detach()
-        inner.body.block.insert_op_before(each, first)
-    return inner.body.block
-
-
-def index_constant(builder: Builder, number: int) -> SSAValue:
-    """Build a constant of type `index`."""
-    return builder.insert(arith.ConstantOp(IntegerAttr(number, IndexType()))).result
-
-
-def _insert_trip_count(builder: Builder, counter: LoopRange) -> SSAValue:
-    step = constant_value_of(counter.step)
-    assert step is not None
-    upper, lower = AffineExpr.dimension(0), AffineExpr.dimension(1)
-    trips = (upper - lower).ceil_div(step)
-    return insert_apply(builder, trips, [counter.upper, counter.lower])
-
-
-def _build_loop(
-    op: Nest,
-    body: Block,
-    nest: Sequence[LoopRange],
-    bounds: tuple[SSAValue, SSAValue, SSAValue],
-) -> scf.ForOp:
-    """Build the normalized loop, and replace the nest by it."""
-    new = Block(arg_types=[IndexType()])
-    new.args[0].name_hint = "n"
-    builder = Builder(InsertPoint.at_end(new))
-    inner = 1
-    for position, loop_range in reversed(list(enumerate(nest))):
-        value = _rebuild_variable(
-            builder, loop_range, new.args[0], inner, position == 0
-        )
-        if value is not new.args[0] and value is not loop_range.lower:
-            value.name_hint = loop_range.variable.name_hint
-        loop_range.variable.replace_all_uses_with(value)
-        inner *= loop_range.trips or 1
-    terminator = body.last_op
-    assert terminator is not None
-    Rewriter.erase_op(terminator)
-    for each in list(body.ops):
-        each.detach()
-        new.add_op(each)
-    new.add_op(scf.YieldOp())
-    loop = scf.ForOp(*bounds, [], new)
-    loop.location = op.location
-    if (stages := op.attributes.get(STAGES)) is not None:
-        loop.attributes[STAGES] = stages
-    replace_op(op, loop, [])
-    return loop
-
-
-def _rebuild_variable(
-    builder: Builder, counter: LoopRange, count: SSAValue, inner: int, outermost: bool
-) -> SSAValue:
-    """
-    Compute the induction variable of one loop of the nest, with `inner` iterations of
-    inner loops per iteration, from the count.
-    """
-    if counter.trips == 1:
-        return counter.lower
-    value: AffineExpr = AffineExpr.dimension(0)
-    if inner > 1:
-        value = value // inner
-    if not outermost and counter.trips is not None:
-        value = value % counter.trips
-    step = constant_value_of(counter.step)
-    assert step is not None
-    value = value * step if step > 1 else value
-    if (lower := constant_value_of(counter.lower)) is None:
-        return insert_apply(
-            builder, value + AffineExpr.dimension(1), [count, counter.lower]
-        )
-    if lower:
-        value = value + lower
-    return (
-        count
-        if value == AffineExpr.dimension(0)
-        else insert_apply(builder, value, [count])
-    )

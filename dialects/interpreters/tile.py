@@ -28,8 +28,8 @@ from tlf.dialects.interpreters.affine_gather import (
 )
 from tlf.dialects.interpreters.parallel_writes import ParallelWrites
 from tlf.dialects.interpreters.poison import OUTSIDE, UNTILED, Poison
+from tlf.dialects.mixed_offsets import Index
 from tlf.dialects.types import scalar_value
-from tlf.support.affine.mixed_offsets import Index
 
 
 def intersect_box(

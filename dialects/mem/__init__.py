@@ -58,13 +58,13 @@ from tlf.dialects.mem.load_store import LoadOp, StoreOp
 from tlf.dialects.mem.remainder import RemFOp
 from tlf.dialects.mem.ring_window import WindowOp, window_type
 from tlf.dialects.mem.structured import StructuredOp, YieldOp
+from tlf.dialects.mixed_offsets import Index, merge_offsets, split_offsets
 from tlf.dialects.types import Shaped
 from tlf.support.affine.linear_access import (
     access_functions,
     is_identity,
     is_projection,
 )
-from tlf.support.affine.mixed_offsets import Index, merge_offsets, split_offsets
 
 Move: TypeAlias = DmaOp | DmaGatherOp | DmaScatterOp
 """Operations that start a move between two buffers and return its token."""

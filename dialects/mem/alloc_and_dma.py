@@ -38,7 +38,7 @@ from tlf.dialects.mem.box_operations import (
 from tlf.dialects.mem.buffer_checks import level_of, verify_sizes
 from tlf.dialects.mem.number_literals import Number, number_attr
 from tlf.dialects.mem.prefetchable import PrefetchableOperation
-from tlf.support.affine.mixed_offsets import (
+from tlf.dialects.mixed_offsets import (
     Index,
     merge_offsets,
     split_offsets,

@@ -18,7 +18,7 @@ from tlf.dialects.indexed_move import (
 from tlf.dialects.mem.box_operations import verify_same_element_type
 from tlf.dialects.mem.buffer_checks import verify_box_within, verify_level_buffers
 from tlf.dialects.mem.indexed_dma import IndexedDmaOperation
-from tlf.support.affine.mixed_offsets import Index
+from tlf.dialects.mixed_offsets import Index
 
 
 @irdl_op_definition

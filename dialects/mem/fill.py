@@ -35,8 +35,8 @@ from tlf.dialects.mem.number_literals import (
     number_value,
     verify_number,
 )
+from tlf.dialects.mixed_offsets import Index, OffsetOperation, split_offsets
 from tlf.dialects.types import Shaped
-from tlf.support.affine.mixed_offsets import Index, OffsetOperation, split_offsets
 
 
 class FillEffects(MemoryEffect):

@@ -27,7 +27,7 @@ from tlf.dialects.mem.load_store import (
     verify_element_types,
 )
 from tlf.dialects.mem.number_literals import Number, number_attr
-from tlf.support.affine.mixed_offsets import Index, OffsetOperation, split_offsets
+from tlf.dialects.mixed_offsets import Index, OffsetOperation, split_offsets
 
 
 @irdl_op_definition

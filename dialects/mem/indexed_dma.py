@@ -16,8 +16,8 @@ from tlf.dialects.mem.box_operations import (
     SourceOperation,
 )
 from tlf.dialects.mem.prefetchable import PrefetchableOperation
+from tlf.dialects.mixed_offsets import Index, OffsetOperation, split_offsets
 from tlf.dialects.types import memref_type
-from tlf.support.affine.mixed_offsets import Index, OffsetOperation, split_offsets
 
 
 class IndexedDmaOperation(

@@ -31,8 +31,8 @@ from tlf.dialects.mem.box_operations import (
 )
 from tlf.dialects.mem.buffer_checks import level_of, verify_no_window, verify_sizes
 from tlf.dialects.mem.number_literals import Number, number_attr
+from tlf.dialects.mixed_offsets import Index, OffsetOperation, split_offsets
 from tlf.support.affine.linear_access import access_functions
-from tlf.support.affine.mixed_offsets import Index, OffsetOperation, split_offsets
 
 
 class ValueOperation(SourceOperation):

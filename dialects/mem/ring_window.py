@@ -23,8 +23,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.mem.box_operations import BoxOperation, SourceOperation
 from tlf.dialects.mem.buffer_checks import level_of, verify_no_window, verify_sizes
+from tlf.dialects.mixed_offsets import Index, OffsetOperation, split_offsets
 from tlf.dialects.types import memref_type
-from tlf.support.affine.mixed_offsets import Index, OffsetOperation, split_offsets
 
 
 def window_type(

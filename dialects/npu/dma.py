@@ -23,14 +23,14 @@ from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.indexed_move import INDEX_TYPES, verify_accumulable
 from tlf.dialects.mem.number_literals import Number, number_attr, number_value
-from tlf.dialects.npu.addresses import Access, Accesses, split_accesses
-from tlf.dialects.npu.engine import EngineOp, to_ints
-from tlf.support.affine.mixed_offsets import (
+from tlf.dialects.mixed_offsets import (
     Index,
     merge_offsets,
     split_offsets,
     verify_offsets,
 )
+from tlf.dialects.npu.addresses import Access, Accesses, split_accesses
+from tlf.dialects.npu.engine import EngineOp, to_ints
 
 
 @dataclass(frozen=True)

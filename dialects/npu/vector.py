@@ -19,6 +19,12 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from tlf.dialects.mixed_offsets import (
+    Index,
+    merge_offsets,
+    split_offsets,
+    verify_offsets,
+)
 from tlf.dialects.npu.accumulating import (
     AccumulatingOp,
     accumulate_of,
@@ -26,12 +32,6 @@ from tlf.dialects.npu.accumulating import (
 )
 from tlf.dialects.npu.addresses import Access, Accesses, split_accesses
 from tlf.dialects.npu.engine import EngineOp, to_ints
-from tlf.support.affine.mixed_offsets import (
-    Index,
-    merge_offsets,
-    split_offsets,
-    verify_offsets,
-)
 
 FUNCTIONS = (
     "abs acos acosh asin asinh atan atanh cbrt ceil cos cosh erf exp exp2 expm1 floor "

@@ -9,6 +9,7 @@ order of its axes in memory.
 from xdsl.ir import Dialect
 
 from tlf.dialects.encoding import EncodingAttr, layout_of, level_of, with_axis_order
+from tlf.dialects.mixed_offsets import Index
 from tlf.dialects.tile.gather import GatherOp
 from tlf.dialects.tile.loop_attributes import (
     LoopKind,
@@ -21,7 +22,6 @@ from tlf.dialects.tile.scatter import ScatterOp
 from tlf.dialects.tile.slice_ops import DesliceOp, SliceOp
 from tlf.dialects.tile.tile_creation import EmptyOp, FillOp, RollOp
 from tlf.dialects.tile.while_loop import WhileOp, YieldOp
-from tlf.support.affine.mixed_offsets import Index
 
 Tile = Dialect(
     "tile",

@@ -22,6 +22,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 
 from tlf.dialects.indexed_move import IndexedOperation, indexed_properties
+from tlf.dialects.mixed_offsets import Index, split_offsets
 from tlf.dialects.move_interface import MoveInterface
 from tlf.dialects.tile.tile_extents import (
     Number,
@@ -32,7 +33,6 @@ from tlf.dialects.tile.tile_extents import (
     verify_fill_type,
 )
 from tlf.dialects.types import AnyTensor, scalar_attribute, tensor_type
-from tlf.support.affine.mixed_offsets import Index, split_offsets
 
 
 @irdl_op_definition

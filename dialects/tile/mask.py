@@ -35,6 +35,7 @@ from tlf.dialects.interfaces import (
     PositionInterface,
     parallel_dim,
 )
+from tlf.dialects.mixed_offsets import Index, merge_offsets, split_offsets
 from tlf.dialects.tile.tile_extents import (
     Number,
     TileOperation,
@@ -44,7 +45,6 @@ from tlf.dialects.tile.tile_extents import (
 )
 from tlf.dialects.types import scalar_attribute, scalar_value, tensor_type
 from tlf.support.affine.index_access import Accesses, identity_accesses
-from tlf.support.affine.mixed_offsets import Index, merge_offsets, split_offsets
 
 
 @irdl_op_definition

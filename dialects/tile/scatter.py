@@ -23,9 +23,9 @@ from tlf.dialects.indexed_move import (
     indexed_properties,
     verify_accumulable,
 )
+from tlf.dialects.mixed_offsets import Index, split_offsets
 from tlf.dialects.tile.tile_extents import TileOperation, verify_element_types
 from tlf.dialects.types import tensor_type
-from tlf.support.affine.mixed_offsets import Index, split_offsets
 
 
 @irdl_op_definition

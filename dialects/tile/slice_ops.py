@@ -29,6 +29,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.encoding import level_of
+from tlf.dialects.mixed_offsets import Index, split_offsets
 from tlf.dialects.move_interface import MoveInterface
 from tlf.dialects.tile.tile_extents import (
     Number,
@@ -41,7 +42,6 @@ from tlf.dialects.tile.tile_extents import (
 )
 from tlf.dialects.types import AnyTensor, scalar_attribute, tensor_type
 from tlf.support.affine.linear_access import access_functions
-from tlf.support.affine.mixed_offsets import Index, split_offsets
 
 
 @irdl_op_definition

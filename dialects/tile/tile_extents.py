@@ -14,8 +14,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
+from tlf.dialects.mixed_offsets import IntArray, OffsetOperation
 from tlf.dialects.types import AnyTensor
-from tlf.support.affine.mixed_offsets import IntArray, OffsetOperation
 
 Number: TypeAlias = int | float
 

@@ -11,9 +11,9 @@ from xdsl.builder import Builder
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineMap
 
+from tlf.dialects.affine_values import materialize_index
 from tlf.dialects.interfaces import to_affine_map
 from tlf.dialects.tile import Index
-from tlf.support.affine.affine_values import materialize_index
 from tlf.support.affine.index_access import Accesses, AffineSum, Box, IndexAccess
 
 

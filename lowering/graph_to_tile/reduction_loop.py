@@ -10,11 +10,6 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from tlf.analysis.recurrence.correction_builder import (
-    CorrectionBuilder,
-    clamp_value,
-    restart_total,
-)
 from tlf.analysis.recurrence.formula import After, Before
 from tlf.analysis.tiling.cascade_tiles import (
     is_corrected_after_loop,
@@ -29,6 +24,11 @@ from tlf.dialects.reduction_combiner import build_combination
 from tlf.dialects.types import max_finite, tensor_type
 from tlf.lowering.graph_to_tile.offset_builder import OffsetBuilder
 from tlf.lowering.graph_to_tile.tile_emitter import TileEmitter
+from tlf.passes.graph.correction_builder import (
+    CorrectionBuilder,
+    clamp_value,
+    restart_total,
+)
 
 
 @dataclass

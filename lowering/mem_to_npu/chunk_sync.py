@@ -24,10 +24,10 @@ from tlf.analysis.buffers.chunk_rates import (
 )
 from tlf.analysis.buffers.view_offsets import offset_along
 from tlf.dialects import mem, npu
+from tlf.dialects.affine_values import constant_value_of
 from tlf.dialects.mem import Index
 from tlf.lowering.mem_to_npu.index_builder import IndexBuilder
 from tlf.lowering.mem_to_npu.instruction_tree import InstructionLeaf, Stream
-from tlf.support.affine.affine_values import constant_value_of
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineExpr
 
+from tlf.dialects.affine_values import constant_value_of
 from tlf.dialects.mem import Index
 from tlf.lowering.mem_to_npu.integer_ranges import range_of
 from tlf.support.affine.affine_expressions import evaluate_expression
-from tlf.support.affine.affine_values import constant_value_of
 
 
 @dataclass

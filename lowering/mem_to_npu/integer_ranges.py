@@ -12,8 +12,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from tlf.analysis.buffers.index_congruence import congruence_of
 from tlf.analysis.buffers.normalized_loops import loop_range_of
 from tlf.dialects import npu
+from tlf.dialects.affine_values import constant_value_of
 from tlf.dialects.mem import Index
-from tlf.support.affine.affine_values import constant_value_of
 
 Range: TypeAlias = tuple[float, float]
 """Minimum and maximum value; infinite if unknown."""

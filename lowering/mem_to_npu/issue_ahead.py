@@ -26,9 +26,9 @@ from xdsl.utils.exceptions import PassFailedException
 
 from tlf.analysis.buffers.normalized_loops import STAGES
 from tlf.dialects import npu
+from tlf.dialects.affine_values import constant_value_of
 from tlf.dialects.mem import Index
 from tlf.lowering.mem_to_npu.index_builder import IndexBuilder
-from tlf.support.affine.affine_values import constant_value_of
 
 
 def issue_ahead(

@@ -18,9 +18,9 @@ from xdsl.dialects import arith, scf
 from xdsl.ir import BlockArgument, SSAValue
 
 from tlf.analysis.buffers.normalized_loops import loop_ranges_of
+from tlf.dialects.affine_values import affine_sum_over, constant_value_of
 from tlf.dialects.mem import Index
 from tlf.lowering.mem_to_npu.integer_ranges import range_of
-from tlf.support.affine.affine_values import affine_sum_over, constant_value_of
 from tlf.support.affine.index_access import AffineSum
 
 

@@ -21,14 +21,14 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.target import Target
 
 from tlf.dialects import npu, target
+from tlf.dialects.affine_values import constant_value_of
 from tlf.dialects.mem.number_literals import format_number
+from tlf.dialects.mixed_offsets import Index
 from tlf.dialects.prepack import is_preparation
 from tlf.dialects.source_locations import location_of
 from tlf.dialects.target.description import Data
 from tlf.dialects.tile import layout_of
 from tlf.dialects.types import dtype_of
-from tlf.support.affine.affine_values import constant_value_of
-from tlf.support.affine.mixed_offsets import Index
 
 SCALAR_OPCODES: Mapping[type[Operation], str] = {
     arith.AddiOp: "add",

@@ -23,11 +23,11 @@ from xdsl.ir.affine import AffineExpr
 
 from tlf.analysis.buffers.tile_liveness import SharedStorage
 from tlf.dialects import mem
+from tlf.dialects.affine_values import insert_apply
 from tlf.dialects.mem import Index
 from tlf.dialects.slice_views import row_major_strides
 from tlf.dialects.tile import EncodingAttr
 from tlf.dialects.types import AnyTensor, memref_type
-from tlf.support.affine.affine_values import insert_apply
 
 AnyBuffer: TypeAlias = MemRefType[Attribute]
 

@@ -16,6 +16,7 @@ from tlf.analysis.buffers.in_place_subviews import enclosing_tensor_of
 from tlf.analysis.buffers.ring_buffers import PASS_NAME, RingBuffer, trip_counts
 from tlf.analysis.buffers.tile_liveness import SharedStorage
 from tlf.dialects import mem, tile
+from tlf.dialects.affine_values import insert_apply
 from tlf.dialects.graph import add_remark
 from tlf.dialects.mem import Index
 from tlf.dialects.types import AnyTensor, tensor_type
@@ -23,7 +24,6 @@ from tlf.lowering.tile_to_mem.buffer_builders import build_subview
 from tlf.lowering.tile_to_mem.buffer_copies import acquire_writable_buffer, copy_buffer
 from tlf.lowering.tile_to_mem.bufferization_state import BufferizationState
 from tlf.lowering.tile_to_mem.strided_views import reshape_buffer, reshape_strided
-from tlf.support.affine.affine_values import insert_apply
 
 
 def resolve_destination(

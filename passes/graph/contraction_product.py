@@ -14,8 +14,8 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from tlf.dialects import graph
 from tlf.dialects.interfaces import ContractionInterface
-from tlf.dialects.op_replacement import is_in_planned_group
 from tlf.dialects.types import tensor_type
+from tlf.passes.op_replacement import is_in_planned_group
 from tlf.support.affine.index_access import Accesses, IndexAccess
 
 Axes = tuple[int, ...]

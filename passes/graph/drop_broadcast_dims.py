@@ -15,10 +15,10 @@ from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import graph
 from tlf.dialects.interfaces import ContractionInterface
-from tlf.dialects.op_replacement import is_in_planned_group
 from tlf.dialects.types import tensor_type
 from tlf.passes.graph.contraction_product import Axes, Product, axes_of_projection
 from tlf.passes.graph.permutations import reshape_to
+from tlf.passes.op_replacement import is_in_planned_group
 from tlf.support.affine.index_access import IndexAccess
 
 

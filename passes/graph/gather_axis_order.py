@@ -15,8 +15,8 @@ from xdsl.pattern_rewriter import (
 
 from tlf.dialects import graph
 from tlf.dialects.interfaces import to_affine_map
-from tlf.dialects.op_replacement import is_in_planned_group
 from tlf.dialects.types import tensor_type
+from tlf.passes.op_replacement import is_in_planned_group
 
 MIN_REUSE = 2
 """Minimum ratio of gathered elements to elements of the source tensor."""

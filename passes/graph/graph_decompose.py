@@ -28,9 +28,9 @@ from tlf.dialects.interfaces import (
     IndexedInterface,
 )
 from tlf.dialects.located_rewriting import rewrite_module
-from tlf.dialects.op_replacement import build_program, is_in_planned_group
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.types import tensor_type, type_like
+from tlf.passes.op_replacement import build_program, is_in_planned_group
 from tlf.planner.cost.npu.indexed_costs import IndexedCosts
 
 NativeOperations: TypeAlias = Sequence[tuple[Callable[[Operation], bool], str]]

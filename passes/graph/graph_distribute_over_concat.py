@@ -19,17 +19,17 @@ from tlf.dialects.call_invariants import invariant_values
 from tlf.dialects.graph.whole_axes import WholeAxesOperation
 from tlf.dialects.interfaces import ElementwiseInterface
 from tlf.dialects.located_rewriting import replace_op, rewriter_at
-from tlf.dialects.op_replacement import (
-    is_in_planned_group,
-    operations_between,
-    replace_by_program,
-)
 from tlf.dialects.reduction_combiner import build_combination
 from tlf.dialects.types import tensor_type
 from tlf.passes.graph.pointwise import (
     is_pointwise,
     is_varying_along,
     rebuild_elementwise,
+)
+from tlf.passes.op_replacement import (
+    is_in_planned_group,
+    operations_between,
+    replace_by_program,
 )
 
 NAME = "graph-distribute-over-concat"

@@ -21,8 +21,8 @@ from tlf.dialects.graph.tensor_builder import TensorBuilder
 from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.located_rewriting import rewriter_at
 from tlf.dialects.module_paths import module_path_of
-from tlf.dialects.op_replacement import is_in_planned_group, replace_by_program
 from tlf.dialects.types import is_16_bit_float, tensor_type, type_like
+from tlf.passes.op_replacement import is_in_planned_group, replace_by_program
 
 NAME = "graph-fold-batch-norm"
 

@@ -13,13 +13,13 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import graph
 from tlf.dialects.graph.splat_tensors import build_splat, splat_of
-from tlf.dialects.op_replacement import (
+from tlf.dialects.types import tensor_type
+from tlf.passes.graph.integer_bounds import BOOLEAN_RANGES, IntegerBounds
+from tlf.passes.op_replacement import (
     dead_operations,
     is_in_planned_group,
     operations_between,
 )
-from tlf.dialects.types import tensor_type
-from tlf.passes.graph.integer_bounds import BOOLEAN_RANGES, IntegerBounds
 
 FOLDABLE_TO_CONSTANT = (graph.CompareOp, graph.AndOp, graph.OrOp, graph.NotOp)
 """Operations that fold to a constant if their result is known."""

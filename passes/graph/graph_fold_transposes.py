@@ -23,7 +23,6 @@ from tlf.dialects.interfaces import (
     ViewInterface,
 )
 from tlf.dialects.located_rewriting import rewrite_module
-from tlf.dialects.op_replacement import is_in_planned_group
 from tlf.dialects.types import tensor_type
 from tlf.passes.graph.contraction_product import Axes, Product, axes_of_projection
 from tlf.passes.graph.drop_broadcast_dims import DropBroadcastDimsPattern
@@ -36,6 +35,7 @@ from tlf.passes.graph.permutations import (
     HoistPermutationPattern,
     SinkPermutationPattern,
 )
+from tlf.passes.op_replacement import is_in_planned_group
 
 
 def permutation_axes(op: Operation) -> tuple[Axes, Axes] | None:

@@ -26,7 +26,6 @@ from tlf.dialects.interfaces import (
     ViewInterface,
 )
 from tlf.dialects.located_rewriting import rewrite_module
-from tlf.dialects.op_replacement import is_in_planned_group
 from tlf.dialects.types import tensor_type, type_like
 from tlf.passes.graph.contraction_product import Product
 from tlf.passes.graph.permutations import (
@@ -60,6 +59,7 @@ from tlf.passes.graph.split_axis_reductions import (
     replace_with_split,
     split_factors_with_reductions,
 )
+from tlf.passes.op_replacement import is_in_planned_group
 
 
 def _remark_missed_split(op: Operation) -> None:

@@ -19,7 +19,7 @@ from tlf.dialects import graph
 from tlf.dialects.interfaces import SimplificationInterface
 from tlf.dialects.located_rewriting import rewrite_module
 from tlf.dialects.numerics import Numerics, numerics_of
-from tlf.dialects.op_replacement import dead_operations, replace_by_program
+from tlf.passes.op_replacement import dead_operations, replace_by_program
 
 
 @dataclass

@@ -17,7 +17,7 @@ from xdsl.pattern_rewriter import (
 
 from tlf.dialects.interfaces import WindowInterface
 from tlf.dialects.located_rewriting import rewrite_module
-from tlf.dialects.op_replacement import is_in_planned_group, replace_by_program
+from tlf.passes.op_replacement import is_in_planned_group, replace_by_program
 
 
 class UnfoldWindowsPattern(RewritePattern):

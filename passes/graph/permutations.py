@@ -17,9 +17,9 @@ from tlf.dialects.interfaces import (
     ContractionInterface,
     ElementwiseInterface,
 )
-from tlf.dialects.op_replacement import is_in_planned_group
 from tlf.dialects.types import tensor_type, type_like
 from tlf.passes.graph.pointwise import is_pointwise
+from tlf.passes.op_replacement import is_in_planned_group
 
 Permutation = tuple[int, ...]
 

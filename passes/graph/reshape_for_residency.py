@@ -15,7 +15,6 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import graph
-from tlf.dialects.op_replacement import is_in_planned_group
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.types import tensor_type
 from tlf.passes.graph.contraction_product import Axes, Product
@@ -29,6 +28,7 @@ from tlf.passes.graph.split_axes import (
     split_factors,
     split_product,
 )
+from tlf.passes.op_replacement import is_in_planned_group
 
 
 def has_residency_levels(module: ModuleOp) -> bool:

@@ -19,7 +19,6 @@ from tlf.dialects.interfaces import (
     ElementwiseInterface,
     ReductionInterface,
 )
-from tlf.dialects.op_replacement import is_in_planned_group
 from tlf.dialects.types import tensor_type, type_like
 from tlf.passes.graph.contraction_product import Product
 from tlf.passes.graph.permutations import can_permute_past, reshape_to, single_user_of
@@ -34,6 +33,7 @@ from tlf.passes.graph.split_axes import (
     split_positions,
     split_product,
 )
+from tlf.passes.op_replacement import is_in_planned_group
 
 
 @dataclass

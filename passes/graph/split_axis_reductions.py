@@ -12,7 +12,6 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import graph
-from tlf.dialects.op_replacement import is_in_planned_group
 from tlf.dialects.types import tensor_type
 from tlf.passes.graph.permutations import reshape_to
 from tlf.passes.graph.split_axes import (
@@ -23,6 +22,7 @@ from tlf.passes.graph.split_axes import (
     single_use_split_factors,
     split_positions,
 )
+from tlf.passes.op_replacement import is_in_planned_group
 
 
 def split_factors_with_reductions(op: graph.ReshapeOp) -> AxisFactors | None:

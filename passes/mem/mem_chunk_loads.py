@@ -14,12 +14,12 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tlf.analysis.buffers.chunk_rates import ConsumeRate, consume_rate_of
-from tlf.analysis.buffers.load_boxes import LoadedBox
 from tlf.analysis.buffers.mem_liveness import users_of_buffer as users_of
 from tlf.analysis.buffers.memory_effects import root_of
 from tlf.analysis.buffers.normalized_loops import Nest
 from tlf.analysis.buffers.view_offsets import offset_along
 from tlf.dialects import mem
+from tlf.dialects.located_rewriting import replace_op
 from tlf.dialects.target import Level, TargetSpec
 from tlf.passes.mem.pipelining.move_chunking import (
     chunk_move,
@@ -192,3 +192,62 @@ def _is_after_loop(op: Operation, loop: Nest) -> bool:
     while ancestor is not None and ancestor.parent is not loop.parent:
         ancestor = ancestor.parent_op()
     return ancestor is not None and loop.is_before_in_block(ancestor)
+
+
+@dataclass(frozen=True)
+class LoadedBox:
+    """Load at constant offsets, clipped to the bounds of its source."""
+
+    load: mem.DmaOp
+    source_offsets: tuple[int, ...]
+    """Offsets of the box in the source."""
+    destination_offsets: tuple[int, ...]
+    """Offsets of the box in the destination."""
+    box: tuple[int, ...]
+
+    @staticmethod
+    def of(load: mem.DmaOp) -> LoadedBox:
+        """
+        Return the clipped box of a load with constant offsets. With a `fill`, nothing
+        is clipped.
+        """
+        source_offsets, destination_offsets = (
+            load.mixed_source_offsets,
+            load.mixed_destination_offsets,
+        )
+        first = [each for each in source_offsets if isinstance(each, int)]
+        second = [each for each in destination_offsets if isinstance(each, int)]
+        clipped = [max(0, -each) if load.fill is None else 0 for each in first]
+        return LoadedBox(
+            load,
+            tuple(map(sum, zip(first, clipped, strict=True))),
+            tuple(map(sum, zip(second, clipped, strict=True))),
+            tuple(size - clip for size, clip in zip(load.box, clipped, strict=True)),
+        )
+
+    def is_chunk_aligned(self, axis: int, size: int) -> bool:
+        """
+        Return `True` if chunks of a size along an axis fill no more elements than the
+        load.
+        """
+        end = self.destination_offsets[axis] + self.box[axis]
+        bound = self.load.destination_type.get_shape()[axis]
+        return self.box[axis] % size == 0 or end >= bound
+
+    def narrow_load(self) -> mem.DmaOp:
+        """Return the load, replaced by a load of the clipped box if they differ."""
+        load = self.load
+        if self.box == load.box:
+            return load
+        narrowed = mem.DmaOp(
+            load.source,
+            self.source_offsets,
+            load.destination,
+            self.destination_offsets,
+            self.box,
+            load.fill_value,
+            load.clipped is not None,
+        )
+        narrowed.location = load.location
+        replace_op(load, narrowed)
+        return narrowed

@@ -25,9 +25,7 @@ from tlf.analysis.buffers.core_loops import (
 from tlf.analysis.buffers.core_scope import CoreConflictError, CoreScope
 from tlf.analysis.buffers.normalized_loops import (
     STAGES,
-    index_constant,
     loop_ranges_of,
-    normalize_nest,
     stages_of,
     trips_of,
 )
@@ -35,6 +33,7 @@ from tlf.dialects import mem
 from tlf.dialects.graph.remark import add_remark
 from tlf.dialects.located_rewriting import replace_op
 from tlf.dialects.target import TargetSpec
+from tlf.passes.mem.loop_normalization import index_constant, normalize_nest
 
 
 @dataclass(frozen=True)

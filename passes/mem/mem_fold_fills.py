@@ -19,9 +19,9 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from tlf.analysis.buffers.mem_liveness import users_of_buffer
 from tlf.analysis.buffers.memory_effects import root_of
 from tlf.dialects import mem
+from tlf.dialects.affine_values import constant_value_of
 from tlf.dialects.mem.number_literals import number_attr
 from tlf.dialects.types import memref_type
-from tlf.support.affine.affine_values import constant_value_of
 
 
 @dataclass(frozen=True)

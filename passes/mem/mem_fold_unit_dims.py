@@ -22,10 +22,10 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.analysis.buffers.normalized_loops import loop_range_of
 from tlf.dialects import mem
+from tlf.dialects.affine_values import constant_value_of
 from tlf.dialects.mem.structured import StructuredOp, structured_properties
+from tlf.dialects.mixed_offsets import Index, split_offsets
 from tlf.dialects.types import tensor_type
-from tlf.support.affine.affine_values import constant_value_of
-from tlf.support.affine.mixed_offsets import Index, split_offsets
 
 KeptAxes = tuple[int, ...]
 """Axes of a value or an iteration domain that are not dropped."""

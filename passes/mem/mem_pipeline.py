@@ -19,14 +19,15 @@ from tlf.analysis.buffers.normalized_loops import (
     Nest,
     can_repeat,
     loop_ranges_of,
-    normalize_nest,
     perfect_nest_of,
     stages_of,
     trips_of,
 )
 from tlf.dialects import mem
+from tlf.dialects.affine_values import constant_value_of
 from tlf.dialects.graph.remark import add_remark
 from tlf.dialects.target import Level, TargetSpec
+from tlf.passes.mem.loop_normalization import normalize_nest
 from tlf.passes.mem.pipelining.contraction_pipelining import (
     LoopContractions,
     advance_contractions,
@@ -41,7 +42,6 @@ from tlf.passes.mem.pipelining.outer_loop_prefetch import (
     prefetch_outer_loads,
 )
 from tlf.passes.mem.pipelining.prefetch_distance import LoopLoads, prefetch_moves
-from tlf.support.affine.affine_values import constant_value_of
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,9 @@ from xdsl.utils.exceptions import PassFailedException
 
 from tlf.analysis.buffers.mem_liveness import MemLiveness, users_of_buffer
 from tlf.dialects import mem, target
+from tlf.dialects.mixed_offsets import IntArray
 from tlf.dialects.types import byte_count, memref_type
 from tlf.passes.mem.early_waits import hoist_waits_to_free
-from tlf.support.affine.mixed_offsets import IntArray
 from tlf.support.allocation import (
     Allocation,
     Buffer,

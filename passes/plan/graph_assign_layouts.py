@@ -9,12 +9,17 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
+from tlf.dialects.encoding import with_axis_order
 from tlf.dialects.prepack import is_preparation, preparation_of
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.target.level_lookup import find_tile_level
+from tlf.dialects.types import tensor_type
+from tlf.passes.remark_attributes import attach_remarks
 from tlf.planner.context import Memo, memo_of
 from tlf.planner.cost.npu.npu_estimator import NpuEstimator
 from tlf.planner.fusion.remark_collector import RemarkCollector
@@ -28,7 +33,6 @@ from tlf.planner.layout.layout_search import LayoutSearch
 from tlf.planner.layout.stored_tensors import (
     StoredTensor,
     collect_stored_tensors,
-    update_signature,
 )
 from tlf.planner.search_space import SearchSpace
 from tlf.support.affine.axis_orders import Order
@@ -94,7 +98,7 @@ class GraphAssignLayoutsPass(ModulePass):
             if preparation is not None:
                 required = preparation_layouts(preparation, function)
                 _assign_function_layouts(preparation, required, costs, remarks)
-        remarks.attach_remarks()
+        attach_remarks(remarks)
 
 
 def _assign_function_layouts(
@@ -124,7 +128,7 @@ def _assign_function_layouts(
         if order != tensor.axis_order:
             user = next(iter(tensor.groups), function)
             notes.add_remark(user, "passed", _describe_order(tensor, order))
-            tensor.set_axis_order(order)
+            set_axis_order(tensor, order)
     update_signature(function)
 
 
@@ -149,3 +153,22 @@ def _remark_unmet(
 def _describe_order(tensor: StoredTensor, order: Order) -> str:
     name = tensor.value.name_hint or "a tensor"
     return f"the axes of {name} are stored in the order {', '.join(map(str, order))}"
+
+
+def set_axis_order(tensor: StoredTensor, order: Sequence[int]) -> None:
+    """Set the axis order of a stored tensor in memory."""
+    for name in tensor.names:
+        type_ = with_axis_order(tensor_type(name), order)
+        Rewriter.replace_value_with_new_type(name, type_)
+
+
+def update_signature(function: func.FuncOp) -> None:
+    """
+    Update the type of a function to the types of its arguments and returned values.
+    """
+    returned = function.body.block.last_op
+    outputs: list[Attribute] = list(function.function_type.outputs)
+    if isinstance(returned, func.ReturnOp):
+        outputs = [value.type for value in returned.arguments]
+    inputs = [argument.type for argument in function.args]
+    function.properties["function_type"] = FunctionType.from_lists(inputs, outputs)

@@ -15,6 +15,7 @@ from tlf.dialects.graph import GroupOp
 from tlf.dialects.indexed_write_interface import IndexedWriteInterface
 from tlf.dialects.interfaces import splat_value_of
 from tlf.dialects.tensor_copies import insert_operand_copy
+from tlf.passes.remark_attributes import attach_remarks
 from tlf.planner.fusion.remark_collector import RemarkCollector
 from tlf.planner.layout.concat_in_place import objection
 
@@ -46,7 +47,7 @@ class GraphCopyWrittenPass(ModulePass):
                 remarks.add_remark(
                     each, "missed", f"its destination is copied: {reason}"
                 )
-        remarks.attach_remarks()
+        attach_remarks(remarks)
 
 
 def _find_objection(op: IndexedWriteInterface) -> str | None:

@@ -27,10 +27,11 @@ from tlf.dialects.returned_values import copy_returned_values
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.target.level_lookup import find_tile_level
 from tlf.dialects.topological_order import sort_topologically
+from tlf.passes.plan.cascade_step_attributes import attach_cascade
+from tlf.passes.remark_attributes import attach_remarks
 from tlf.planner.context import memo_of
 from tlf.planner.estimator_selection import estimator_of
 from tlf.planner.fusion.cascade_fusion import CascadeFusion
-from tlf.planner.fusion.fusion_remarks import attach_cascade
 from tlf.planner.fusion.grouping import Grouping
 from tlf.planner.settings.search_budgets import PARTITION
 
@@ -174,7 +175,7 @@ class GraphGroupPass(ModulePass):
         for block in blocks:
             if block is not None:
                 group_block(block, grouping)
-        grouping.remarks.attach_remarks()
+        attach_remarks(grouping.remarks)
 
 
 def _is_in_group(op: Operation) -> bool:

@@ -26,6 +26,7 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.slice_views import is_strided_slice
 from tlf.dialects.target import TargetSpec
+from tlf.passes.remark_attributes import attach_remarks
 from tlf.planner.fusion.remark_collector import RemarkCollector
 
 READ_ONLY = "arguments, constants and slices are not overwritten"
@@ -163,7 +164,7 @@ class GraphMarkInPlacePass(ModulePass):
         for block in dict.fromkeys(each.parent for each in op.walk()):
             if block is not None and not isinstance(block.parent_op(), graph.GroupOp):
                 block_marking.mark_block(block)
-        block_marking.notes.attach_remarks()
+        attach_remarks(block_marking.notes)
 
 
 @dataclass

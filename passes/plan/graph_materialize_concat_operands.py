@@ -12,6 +12,7 @@ from tlf.analysis.tiling.group_analysis import GroupMembers
 from tlf.dialects import graph
 from tlf.dialects.tensor_copies import insert_operand_copy
 from tlf.passes.plan.graph_group import build_group
+from tlf.passes.remark_attributes import attach_remarks
 from tlf.planner.context import memo_of
 from tlf.planner.fusion.remark_collector import RemarkCollector
 from tlf.planner.layout.concat_capacity import operands_without_room
@@ -47,7 +48,7 @@ class GraphMaterializeConcatOperandsPass(ModulePass):
             for each in list(operands_without_room(block, op, memo_of(ctx))):
                 insert_operand_copy(each.op, each.number)
                 _remark_copy(remarks, each)
-        remarks.attach_remarks()
+        attach_remarks(remarks)
 
 
 def _remark_copy(notes: RemarkCollector, copied: CopiedOperand) -> None:

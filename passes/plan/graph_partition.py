@@ -18,7 +18,13 @@ from tlf.dialects import graph
 from tlf.dialects.prepack import is_preparation
 from tlf.dialects.target import Level, TargetSpec
 from tlf.dialects.target.level_lookup import find_tile_level
-from tlf.dialects.topological_order import sort_topologically
+from tlf.dialects.topological_order import (
+    move_before_terminator,
+    sort_topologically,
+)
+from tlf.passes.plan.schedule_application import apply_schedule
+from tlf.passes.plan.slice_fusion import fuse_slices
+from tlf.passes.remark_attributes import attach_remarks
 from tlf.planner.context import Memo, evaluator_of, memo_of
 from tlf.planner.cost.npu.npu_estimator import NpuEstimator
 from tlf.planner.cost.npu.outer_plan import OuterPlan
@@ -27,13 +33,11 @@ from tlf.planner.layout.declared_layouts import free_values
 from tlf.planner.partition.block_problem import BlockProblem, problems_of
 from tlf.planner.partition.component_order import ComponentOrder
 from tlf.planner.partition.group_cost_model import GroupCosts, WorkLimitError
-from tlf.planner.partition.schedule_application import apply_schedule
 from tlf.planner.partition.schedule_refinement import (
     EvaluatedTimes,
     ScheduleRefinement,
     limit_evaluations,
 )
-from tlf.planner.partition.slice_fusion import fuse_slices
 from tlf.planner.search_space import SearchSpace
 from tlf.planner.settings.search_budgets import PARTITION, REFINEMENT, TILE_SEARCH
 from tlf.support.partition import (
@@ -166,7 +170,7 @@ class GraphPartitionPass(ModulePass):
                         )
                 sort_topologically(block)
                 self._order_components(context, block, target, level)
-        remarks.attach_remarks()
+        attach_remarks(remarks)
 
     def search_problem(
         self,
@@ -225,6 +229,7 @@ class GraphPartitionPass(ModulePass):
                 target,
                 level,
                 evaluator,
+                apply_schedule,
                 self.objective(target, level),
                 evaluations,
             )
@@ -246,7 +251,10 @@ class GraphPartitionPass(ModulePass):
         )
         if evaluator is not None:
             nodes = [each.nodes for each in components]
-            ComponentOrder(block, nodes, target, evaluator, evaluations).reorder_block()
+            search = ComponentOrder(block, nodes, target, evaluator, evaluations)
+            if (operations := search.find_fastest()) is not None:
+                move_before_terminator(operations)
+                sort_topologically(block)
 
     def _evaluations_for(self, stated: BlockProblem) -> int:
         """Return the number of programs to evaluate for a problem."""

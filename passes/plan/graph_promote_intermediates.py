@@ -26,10 +26,10 @@ from tlf.dialects.graph.unary_functions import MathFunctionOperation
 from tlf.dialects.interfaces import ElementwiseInterface, splat_value_of
 from tlf.dialects.located_rewriting import replace_op
 from tlf.dialects.numerics import Numerics, numerics_of
-from tlf.dialects.op_replacement import is_in_planned_group
 from tlf.dialects.target import Level, TargetSpec
 from tlf.dialects.types import is_16_bit_float, tensor_type, type_like
 from tlf.passes.graph.pointwise import is_pointwise
+from tlf.passes.op_replacement import is_in_planned_group
 
 APPROXIMATE = FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
 """Fast-math flags of promoted functions of 16-bit floats, which may be approximate."""

@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 
 from tlf.dialects.concat_like_interface import ConcatLikeInterface
 from tlf.dialects.located_rewriting import replace_op
+from tlf.passes.remark_attributes import attach_remarks
 from tlf.planner.fusion.remark_collector import RemarkCollector
 
 
@@ -34,7 +35,7 @@ class GraphReuseConcatPass(ModulePass):
             for each in () if block is None else list(block.ops):
                 if isinstance(each, ConcatLikeInterface):
                     concats.append(_reuse_earlier_concat(each, concats, remarks))
-        remarks.attach_remarks()
+        attach_remarks(remarks)
 
 
 def _reuse_earlier_concat(

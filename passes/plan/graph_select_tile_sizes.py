@@ -120,7 +120,9 @@ class GraphSelectTileSizesPass(ModulePass):
             if self.max_evaluations is None
             else self.max_evaluations
         )
-        TileRefinement(op, evaluator, evaluations).refine_families(families)
+        refinement = TileRefinement(op, evaluator, evaluations)
+        for group, plan in refinement.find_plans(families).items():
+            group.plan = plan
 
     def select_plans(
         self,

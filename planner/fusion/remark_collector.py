@@ -12,7 +12,6 @@ from typing import TypeAlias
 
 from xdsl.ir import Operation
 
-from tlf.dialects.graph import add_shared_remark
 from tlf.dialects.graph.remark import RemarkKind, enclosing_function
 
 LOOPS = "loops"
@@ -40,11 +39,6 @@ class RemarkCollector:
         self.operations.setdefault(
             (enclosing_function(op), kind, text, topic), []
         ).append(op)
-
-    def attach_remarks(self) -> None:
-        """Attach the remarks to the functions that they are about."""
-        for (_, kind, text, topic), operations in self.operations.items():
-            add_shared_remark(operations, self.source, kind, text, topic, self.level)
 
 
 def describe_operations(operations: Sequence[Operation]) -> str:

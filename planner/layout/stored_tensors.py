@@ -1,20 +1,16 @@
-"""
-Planning of layouts: tensors that are stored between groups, and the update of their
-types.
-"""
+"""Planning of layouts: tensors that are stored between groups."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import FunctionType, TensorType
-from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.rewriter import Rewriter
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Block, Operation, SSAValue
 
 from tlf.dialects import graph
-from tlf.dialects.encoding import layout_of, level_of, with_axis_order
+from tlf.dialects.encoding import layout_of, level_of
 from tlf.dialects.graph.in_place import in_place_operands_of
 from tlf.dialects.graph.residency import is_retained
 from tlf.dialects.types import tensor_type
@@ -50,12 +46,6 @@ class StoredTensor:
         """Axis order in memory."""
         type_ = tensor_type(self.value)
         return layout_of(type_) or row_major(type_.get_num_dims())
-
-    def set_axis_order(self, order: Sequence[int]) -> None:
-        """Set the axis order in memory."""
-        for name in self.names:
-            type_ = with_axis_order(tensor_type(name), order)
-            Rewriter.replace_value_with_new_type(name, type_)
 
 
 def collect_stored_tensors(function: func.FuncOp) -> Iterator[StoredTensor]:
@@ -105,15 +95,3 @@ def _to_stored_tensor(value: SSAValue) -> StoredTensor | None:
             case _:
                 return None
     return StoredTensor(value, tuple(names), tuple(dict.fromkeys(groups)))
-
-
-def update_signature(function: func.FuncOp) -> None:
-    """
-    Update the type of a function to the types of its arguments and returned values.
-    """
-    returned = function.body.block.last_op
-    outputs: list[Attribute] = list(function.function_type.outputs)
-    if isinstance(returned, func.ReturnOp):
-        outputs = [value.type for value in returned.arguments]
-    inputs = [argument.type for argument in function.args]
-    function.properties["function_type"] = FunctionType.from_lists(inputs, outputs)

@@ -16,7 +16,7 @@ from tlf.dialects import graph
 from tlf.dialects.interfaces import ConstantInterface
 from tlf.dialects.target import Level
 from tlf.dialects.types import byte_count, tensor_type
-from tlf.planner.partition.slice_fusion import is_view_or_slice
+from tlf.planner.partition.fusible_views import is_view_or_slice
 from tlf.support.allocation import align
 from tlf.support.partition import Node, Problem, Value
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from xdsl.ir import Block, Operation, SSAValue
 
 from tlf.dialects.target import TargetSpec
-from tlf.dialects.topological_order import move_before_terminator, sort_topologically
+from tlf.dialects.topological_order import move_before_terminator
 from tlf.planner.context import Evaluator
 from tlf.planner.partition.block_evaluation import evaluate_change
 
@@ -30,15 +30,17 @@ class ComponentOrder:
     """Maximum number of evaluations."""
     _known: dict[Order, int | None] = field(default_factory=dict[Order, "int | None"])
 
-    def reorder_block(self) -> None:
-        """Move the components into the fastest order that is found."""
+    def find_fastest(self) -> list[Operation] | None:
+        """
+        Return the operations of the components in the fastest order that is found, or
+        None if no cycles are known.
+        """
         order = tuple(range(len(self.components)))
         if (best := self._cycles_of(order)) is None:
-            return
+            return None
         while (faster := self._find_faster(order, best)) is not None:
             best, order = faster
-        move_before_terminator([op for index in order for op in self.components[index]])
-        sort_topologically(self.block)
+        return [op for index in order for op in self.components[index]]
 
     def _find_faster(self, order: Order, best: int) -> tuple[int, Order] | None:
         """

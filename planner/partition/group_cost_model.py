@@ -28,8 +28,8 @@ from tlf.planner.fusion.remark_collector import (
 )
 from tlf.planner.layout.concat_in_place import copied_operands
 from tlf.planner.partition.block_problem import aligned_bytes
+from tlf.planner.partition.fusible_views import is_fusible_view
 from tlf.planner.partition.merged_group import MergedGroup
-from tlf.planner.partition.slice_fusion import is_fusible_view
 from tlf.planner.search_space import UNRESTRICTED, SearchSpace
 from tlf.planner.settings.search_budgets import PARTITION
 from tlf.support.affine.index_access import Interval

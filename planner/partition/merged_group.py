@@ -1,7 +1,4 @@
-"""
-Merge of several groups of a block into one: a copy for the planner's estimates, or in
-place.
-"""
+"""Planning of partitions: a copy of several groups merged into one, for estimates."""
 
 from __future__ import annotations
 
@@ -9,7 +6,6 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.analysis.operations.op_facts import OpFactsCache
 from tlf.analysis.tiling.group_analysis import GroupMembers
@@ -73,28 +69,6 @@ class MergedGroup:
         """Return the group as an operation, not inserted yet."""
         types = [value.type for value in self.results]
         return graph.GroupOp(self.inputs, types, self.block)
-
-
-def merge_operations(
-    picked: Sequence[Operation],
-) -> tuple[graph.GroupOp, Sequence[SSAValue]]:
-    """
-    Merge operations into one group. Return it, and the value that each of its results
-    replaces.
-    """
-    first, last = picked[0], picked[-1]
-    if isinstance(first, graph.GroupOp) and first is last:
-        return first, first.results
-    group = MergedGroup(picked)
-    merged = group.to_operation()
-    merged.location = last.location
-    Rewriter.insert_op(merged, InsertPoint.after(last))
-    for old, new in zip(group.results, merged.results, strict=True):
-        new.name_hint = old.name_hint
-        old.replace_all_uses_with(new)
-    for op in reversed(picked):
-        Rewriter.erase_op(op)
-    return merged, group.results
 
 
 def _inputs_of(operations: Sequence[Operation]) -> list[SSAValue]:

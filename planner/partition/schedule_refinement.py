@@ -5,7 +5,7 @@ model.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -20,7 +20,6 @@ from tlf.planner.cost.npu.outer_plan import OuterPlan
 from tlf.planner.partition.block_evaluation import evaluate_change
 from tlf.planner.partition.block_problem import BlockProblem
 from tlf.planner.partition.group_cost_model import GroupCosts, operation_count
-from tlf.planner.partition.schedule_application import apply_schedule
 from tlf.planner.partition.step_orders import StepOrders
 from tlf.planner.settings.search_budgets import REFINEMENT
 from tlf.support.partition import Objective, Option, Schedule
@@ -59,6 +58,8 @@ class ScheduleRefinement:
     target: TargetSpec
     level: Level
     evaluator: Evaluator
+    apply_schedule: Callable[[BlockProblem, Schedule, Level], object]
+    """Rewrite of a copy of the block that applies a schedule to it."""
     objective: Objective
     """Objective by which programs are compared."""
     max_evaluations: int
@@ -294,7 +295,7 @@ class ScheduleRefinement:
             nodes = tuple(copies[op] for op in self.stated.nodes)
             mapped = tuple(values.get(each, each) for each in self.stated.values)
             problem = BlockProblem(nodes, mapped, self.stated.problem)
-            apply_schedule(problem, way, self.level)
+            self.apply_schedule(problem, way, self.level)
 
         return evaluate_change(self._block, change, self.target, self.evaluator)
 

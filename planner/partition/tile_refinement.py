@@ -33,48 +33,52 @@ class TileRefinement:
     evaluator: Evaluator
     max_evaluations: int = REFINEMENT.tile_evaluations
 
-    def refine_families(self, families: Families) -> None:
-        """Set the plans of families of groups that make the program the fastest."""
+    def find_plans(self, families: Families) -> dict[graph.GroupOp, graph.PlanAttr]:
+        """Return the plans of groups of the families that make the program fastest."""
         if not any(len(plans) > 1 for plans in families):
-            return
-        if (best := self._evaluate_cycles()) is None:
-            return
+            return {}
+        if (best := self._evaluate_cycles({})) is None:
+            return {}
+        selected: dict[graph.GroupOp, graph.PlanAttr] = {}
         for plans, groups in families.items():
-            best = self._improve_plans(best, plans, groups)
+            best, plan = self._best_plan(best, selected, plans, groups)
+            selected |= dict.fromkeys(groups, plan)
+        return selected
 
-    def _improve_plans(
+    def _best_plan(
         self,
         best: int,
+        selected: Mapping[graph.GroupOp, graph.PlanAttr],
         plans: Sequence[graph.PlanAttr],
         groups: Sequence[graph.GroupOp],
-    ) -> int:
+    ) -> tuple[int, graph.PlanAttr]:
         """
-        Set the best of some plans, of which the groups have the first one. Return the
-        best cycles.
+        Return the best cycles and plan of a family, given the plans selected for other
+        families. The groups have the first of the plans, with `best` cycles.
         """
         best_plan = plans[0]
         for plan in plans[1:]:
-            _set_plan(groups, plan)
-            cycles = self._evaluate_cycles()
+            cycles = self._evaluate_cycles({**selected, **dict.fromkeys(groups, plan)})
             if cycles is not None and cycles < best:
                 best, best_plan = cycles, plan
-        _set_plan(groups, best_plan)
-        return best
+        return best, best_plan
 
-    def _evaluate_cycles(self) -> int | None:
+    def _evaluate_cycles(
+        self, plans: Mapping[graph.GroupOp, graph.PlanAttr]
+    ) -> int | None:
         """
-        Return the cycles of the program, or None if unknown or the evaluations are used
-        up.
+        Return the cycles of the program with other plans of some groups, or None if
+        unknown or the evaluations are used up.
         """
         if not self.max_evaluations:
             return None
         self.max_evaluations -= 1
-        return self.evaluator.evaluate_tiled(self.module.clone())
-
-
-def _set_plan(groups: Sequence[graph.GroupOp], plan: graph.PlanAttr) -> None:
-    for group in groups:
-        group.plan = plan
+        copy = self.module.clone()
+        for op, copied in zip(self.module.walk(), copy.walk(), strict=True):
+            if isinstance(op, graph.GroupOp) and op in plans:
+                assert isinstance(copied, graph.GroupOp)
+                copied.plan = plans[op]
+        return self.evaluator.evaluate_tiled(copy)
 
 
 def is_small_program(groups: Iterable[graph.GroupOp]) -> bool:

@@ -13,6 +13,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind
+
 
 @dataclass(slots=True, unsafe_hash=True)
 class AffineSum:
@@ -310,3 +312,20 @@ def producing_iterations(
             box[iterator] = Interval(AffineSum(quotient), 1)
             offset = AffineSum(remainder)
     return tuple(box)
+
+
+def combine_sums(
+    expression: AffineBinaryOpExpr, lhs: AffineSum | None, rhs: AffineSum | None
+) -> AffineSum | None:
+    """Return the result of a binary expression; None if it is not affine."""
+    if lhs is None or rhs is None:
+        return None
+    match expression.kind:
+        case AffineBinaryOpKind.Add:
+            return lhs + rhs
+        case AffineBinaryOpKind.Mul:
+            return lhs.multiply(rhs)
+        case AffineBinaryOpKind.FloorDiv:
+            return lhs.floor_divide(rhs)
+        case _:
+            return None

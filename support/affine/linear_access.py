@@ -18,8 +18,12 @@ from xdsl.ir.affine import (
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.support.affine.affine_expressions import evaluate_expression
-from tlf.support.affine.affine_values import combine_sums
-from tlf.support.affine.index_access import Accesses, AffineSum, IndexAccess
+from tlf.support.affine.index_access import (
+    Accesses,
+    AffineSum,
+    IndexAccess,
+    combine_sums,
+)
 
 
 def access_functions(indexing: AffineMap) -> Accesses:

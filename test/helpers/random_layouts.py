@@ -5,7 +5,8 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects.types import tensor_type
-from tlf.planner.layout.stored_tensors import collect_stored_tensors, update_signature
+from tlf.passes.plan.graph_assign_layouts import set_axis_order, update_signature
+from tlf.planner.layout.stored_tensors import collect_stored_tensors
 
 
 def shuffle(module: ModuleOp, rng: Generator) -> int:
@@ -16,7 +17,7 @@ def shuffle(module: ModuleOp, rng: Generator) -> int:
             continue
         for tensor in list(collect_stored_tensors(function)):
             rank = tensor_type(tensor.value).get_num_dims()
-            tensor.set_axis_order([int(axis) for axis in rng.permutation(rank)])
+            set_axis_order(tensor, [int(axis) for axis in rng.permutation(rank)])
             count += 1
         update_signature(function)
     return count

@@ -16,12 +16,12 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from tlf.dialects import graph
 from tlf.dialects.graph.tensor_builder import TensorBuilder
 from tlf.dialects.located_rewriting import replace_op
-from tlf.dialects.op_replacement import is_in_planned_group
 from tlf.dialects.types import is_float, tensor_type
 from tlf.passes.graph.contraction_product import Axes, Product
 from tlf.passes.graph.hoist_scalars.finite_range import is_finite_in
 from tlf.passes.graph.permutations import non_unit_extents, reshape_to
 from tlf.passes.graph.pointwise import leaf_values_of
+from tlf.passes.op_replacement import is_in_planned_group
 
 MAX_RESULT_GROWTH = 4
 """

@@ -13,9 +13,9 @@ from xdsl.rewriter import InsertPoint
 from tlf.dialects import graph
 from tlf.dialects.graph.reduction import ReduceKind
 from tlf.dialects.located_rewriting import replace_op
-from tlf.dialects.op_replacement import is_in_planned_group
 from tlf.passes.graph.hoist_scalars.sink_scale import MAX_DEPTH
 from tlf.passes.graph.pointwise import leaf_values_of
+from tlf.passes.op_replacement import is_in_planned_group
 
 SignedTerms = Counter[tuple[int, SSAValue]]
 """Multiset of summands, each with its sign."""

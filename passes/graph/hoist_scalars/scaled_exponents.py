@@ -18,9 +18,9 @@ from tlf.dialects.graph.reduction import ReduceKind
 from tlf.dialects.graph.splat_tensors import splat_of
 from tlf.dialects.graph.tensor_builder import TensorBuilder
 from tlf.dialects.located_rewriting import replace_op
-from tlf.dialects.op_replacement import is_in_planned_group
 from tlf.dialects.types import is_16_bit_float, is_float, tensor_type
 from tlf.passes.graph.hoist_scalars.sink_scale import MAX_DEPTH, is_exact_scale
+from tlf.passes.op_replacement import is_in_planned_group
 
 SMALL_DIVISOR = 8
 """

@@ -22,8 +22,8 @@ from tlf.dialects.interfaces import (
     ElementwiseInterface,
     TilingInterface,
 )
-from tlf.dialects.op_replacement import is_in_planned_group
 from tlf.dialects.types import is_16_bit_float, is_float, tensor_type
+from tlf.passes.op_replacement import is_in_planned_group
 
 MIN_EXPONENT = -8
 """

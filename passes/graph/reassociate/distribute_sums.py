@@ -16,7 +16,6 @@ from tlf.dialects import graph
 from tlf.dialects.call_invariants import invariant_values
 from tlf.dialects.graph.tensor_builder import TensorBuilder
 from tlf.dialects.located_rewriting import replace_op
-from tlf.dialects.op_replacement import operations_between
 from tlf.dialects.types import accumulator_of, is_16_bit_float, tensor_type
 from tlf.passes.graph.hoist_scalars.finite_range import is_finite_in
 from tlf.passes.graph.permutations import reshape_to
@@ -27,6 +26,7 @@ from tlf.passes.graph.reassociate.term_splitting import (
     TermSplitter,
     add_terms,
 )
+from tlf.passes.op_replacement import operations_between
 
 
 def can_distribute(op: Operation) -> bool:

@@ -17,10 +17,10 @@ from tlf.dialects.graph.logic import Relation
 from tlf.dialects.graph.reduction import ReduceKind
 from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.located_rewriting import replace_op
-from tlf.dialects.op_replacement import is_in_planned_group
 from tlf.dialects.postorder import compute_in_postorder
 from tlf.dialects.types import dtype_of, tensor_type, type_like
 from tlf.passes.graph.pointwise import is_pointwise, is_varying_along, leaf_values_of
+from tlf.passes.op_replacement import is_in_planned_group
 
 
 def can_sum_gather(op: Operation) -> bool:

@@ -16,10 +16,10 @@ from tlf.dialects import graph
 from tlf.dialects.graph.reduction import ReduceKind
 from tlf.dialects.graph.tensor_builder import TensorBuilder
 from tlf.dialects.interfaces import AccumulatingInterface, ContractionInterface
-from tlf.dialects.op_replacement import is_in_planned_group
 from tlf.dialects.types import is_float, tensor_type
 from tlf.passes.graph.contraction_product import Axes, Product
 from tlf.passes.graph.permutations import reshape_to
+from tlf.passes.op_replacement import is_in_planned_group
 
 
 @dataclass(frozen=True)

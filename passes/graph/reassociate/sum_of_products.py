@@ -29,13 +29,13 @@ from tlf.dialects.graph.tensor_types import FLOATS
 from tlf.dialects.interfaces import AccumulatingInterface
 from tlf.dialects.located_rewriting import replace_op
 from tlf.dialects.numerics import is_relaxed
-from tlf.dialects.op_replacement import is_in_planned_group
 from tlf.dialects.postorder import compute_in_postorder
 from tlf.dialects.types import tensor_type
 from tlf.passes.graph.contraction_product import Axes, Product
 from tlf.passes.graph.permutations import reshape_to
 from tlf.passes.graph.pointwise import is_varying_along
 from tlf.passes.graph.reassociate.summation import Summation, summation_of
+from tlf.passes.op_replacement import is_in_planned_group
 
 LINEAR_OPS = (graph.AddOp, graph.SubOp, graph.NegOp)
 """Operations whose result is a sum of their operands or of negated operands."""

@@ -17,9 +17,9 @@ from tlf.dialects.graph.image_windows import Window
 from tlf.dialects.graph.pooling import SumPool2dOp
 from tlf.dialects.graph.reduction import CombiningOperation, ReduceKind
 from tlf.dialects.graph.tensor_builder import TensorBuilder
-from tlf.dialects.op_replacement import is_in_planned_group
 from tlf.dialects.types import dtype_of, is_float, tensor_type
 from tlf.passes.graph.permutations import reshape_to
+from tlf.passes.op_replacement import is_in_planned_group
 
 
 class Summation(abc.ABC):

@@ -15,11 +15,6 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from tlf.analysis.recurrence.axis_classes import AxisMatch
 from tlf.analysis.recurrence.cascade import CascadeStep
-from tlf.analysis.recurrence.correction_builder import (
-    CorrectionBuilder,
-    clamp_value,
-    restart_total,
-)
 from tlf.analysis.recurrence.correction_factors import Correction
 from tlf.analysis.recurrence.formula import After, Apply, Before, Formula
 from tlf.analysis.recurrence.reduction_restarts import Restart
@@ -29,6 +24,11 @@ from tlf.dialects.graph.reduction import ReduceKind
 from tlf.dialects.graph.tensor_builder import TensorBuilder
 from tlf.dialects.reduction_combiner import reduce_kind_of
 from tlf.dialects.types import max_finite, tensor_type
+from tlf.passes.graph.correction_builder import (
+    CorrectionBuilder,
+    clamp_value,
+    restart_total,
+)
 from tlf.passes.graph.permutations import reshape_to
 from tlf.passes.graph.split_reductions.partial_values import (
     PartialValues,

@@ -18,7 +18,6 @@ from tlf.analysis.operations.op_facts import OpFacts, OpFactsCache
 from tlf.analysis.recurrence import running_limits
 from tlf.analysis.recurrence.axis_classes import AxisClasses
 from tlf.analysis.recurrence.cascade import Cascade, CascadeStep, cascade_of
-from tlf.analysis.recurrence.correction_builder import clamp_value
 from tlf.analysis.recurrence.taylor_expansions import Expansion
 from tlf.dialects import graph
 from tlf.dialects.graph.reduction import ReduceKind
@@ -28,9 +27,9 @@ from tlf.dialects.interfaces import (
     ContractionInterface,
     TilingInterface,
 )
-from tlf.dialects.op_replacement import is_in_planned_group
 from tlf.dialects.reduction_combiner import reduce_kind_of
 from tlf.dialects.types import tensor_type
+from tlf.passes.graph.correction_builder import clamp_value
 from tlf.passes.graph.permutations import reshape_to
 from tlf.passes.graph.split_reductions.combine_partials import PartialCombiner
 from tlf.passes.graph.split_reductions.partial_operations import (
@@ -39,6 +38,7 @@ from tlf.passes.graph.split_reductions.partial_operations import (
     can_rebuild_on_parts,
 )
 from tlf.passes.graph.split_reductions.partial_values import PartialValues
+from tlf.passes.op_replacement import is_in_planned_group
 
 
 @dataclass(frozen=True)

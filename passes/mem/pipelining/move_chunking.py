@@ -23,13 +23,14 @@ from tlf.analysis.buffers.index_congruence import (
     multiply_congruences,
 )
 from tlf.analysis.buffers.memory_effects import VIEW_OPS
-from tlf.analysis.buffers.normalized_loops import index_constant, is_index_arithmetic
+from tlf.analysis.buffers.normalized_loops import is_index_arithmetic
 from tlf.dialects import mem
+from tlf.dialects.affine_values import insert_apply
 from tlf.dialects.located_rewriting import replace_op
 from tlf.dialects.mem import Index
 from tlf.dialects.target import Level
 from tlf.dialects.types import dtype_of
-from tlf.support.affine.affine_values import insert_apply
+from tlf.passes.mem.loop_normalization import index_constant
 
 
 def is_wait_or_address(op: Operation) -> bool:

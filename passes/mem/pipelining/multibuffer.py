@@ -21,10 +21,10 @@ from tlf.analysis.buffers.normalized_loops import (
     loop_ranges_of,
 )
 from tlf.dialects import mem
+from tlf.dialects.affine_values import constant_value_of, insert_apply
 from tlf.dialects.located_rewriting import replace_op
 from tlf.dialects.slice_views import row_major_strides
 from tlf.dialects.types import byte_count, dtype_of, memref_type
-from tlf.support.affine.affine_values import constant_value_of, insert_apply
 
 
 def multibuffer_index(loop: scf.ForOp, trips: int | None, slots: int) -> SSAValue:

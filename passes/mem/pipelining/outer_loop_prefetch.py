@@ -19,12 +19,12 @@ from xdsl.ir import Block
 from tlf.analysis.buffers.memory_effects import root_of
 from tlf.analysis.buffers.normalized_loops import (
     Nest,
-    normalize_nest,
     stages_of,
     trips_of,
 )
 from tlf.dialects import mem
 from tlf.dialects.target import Level
+from tlf.passes.mem.loop_normalization import normalize_nest
 from tlf.passes.mem.pipelining.multibuffer import (
     multibuffer_allocation,
     multibuffer_index,

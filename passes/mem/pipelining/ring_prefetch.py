@@ -18,7 +18,7 @@ from xdsl.ir import Operation, SSAValue
 
 from tlf.analysis.buffers.memory_effects import VIEW_OPS, ring_window_of, root_of
 from tlf.dialects import mem
-from tlf.support.affine.affine_values import affine_sum_over
+from tlf.dialects.affine_values import affine_sum_over
 from tlf.support.affine.index_access import AffineSum
 
 

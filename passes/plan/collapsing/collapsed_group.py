@@ -18,10 +18,10 @@ from tlf.dialects import graph
 from tlf.dialects.collapsing_interface import CollapsingInterface, collapsed_type
 from tlf.dialects.interfaces import TilingInterface
 from tlf.dialects.located_rewriting import replace_op
+from tlf.dialects.mixed_offsets import Index
 from tlf.dialects.padding_interface import PaddingInterface
 from tlf.dialects.types import tensor_type
 from tlf.passes.plan.collapsing.axis_pairs import AxisPairs
-from tlf.support.affine.mixed_offsets import Index
 
 
 class _CannotCollapseError(Exception):

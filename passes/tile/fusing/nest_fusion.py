@@ -15,8 +15,11 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from tlf.analysis.affine_loops.fusion_legality import NestFusion
 from tlf.analysis.affine_loops.loop_matching import FusedLoop
 from tlf.analysis.affine_loops.motion_legality import dependents_between
+from tlf.analysis.affine_loops.tile_forwarding import ForwardedSlice
 from tlf.dialects import tile
-from tlf.support.affine.affine_values import materialize_index
+from tlf.dialects.affine_values import materialize_index
+from tlf.dialects.located_rewriting import replace_op
+from tlf.dialects.types import scalar_value, tensor_type
 from tlf.support.affine.index_access import AffineSum
 
 
@@ -149,5 +152,26 @@ def _replace_nests(
         result.replace_all_uses_with(new)
     Rewriter.erase_op(first)
     for each in fusion.forwards:
-        each.replace_slice()
+        _replace_forwarded_slice(each)
     return made
+
+
+def _replace_forwarded_slice(forward: ForwardedSlice) -> None:
+    """Replace a slice by the tile stored in the iteration, a view of it, or a mask."""
+    slice_op = forward.slice_op
+    builder = Builder(InsertPoint.before(slice_op))
+    value, result_type = forward.tile, tensor_type(slice_op.result)
+    if not forward.is_whole:
+        offsets = [materialize_index(builder, each) for each in forward.shift]
+        view = tile.SliceOp(value, offsets, result_type)
+        view.location = slice_op.location
+        value = builder.insert(view).result
+    if forward.is_masked:
+        assert slice_op.fill is not None
+        bounds = tensor_type(slice_op.source).get_shape()
+        valid = None if slice_op.valid is None else slice_op.extents
+        fill = scalar_value(slice_op.fill)
+        mask = tile.MaskOp(value, slice_op.mixed_offsets, bounds, fill, valid)
+        mask.location = slice_op.location
+        value = builder.insert(mask).result
+    replace_op(slice_op, [], [value])

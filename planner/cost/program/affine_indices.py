@@ -8,10 +8,10 @@ from xdsl.dialects.affine import ApplyOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
+from tlf.dialects.affine_values import sum_of_expression
+from tlf.dialects.mixed_offsets import Index
 from tlf.planner.cost.program.instruction_nests import LoopCounter
-from tlf.support.affine.affine_values import sum_of_expression
 from tlf.support.affine.index_access import AffineSum
-from tlf.support.affine.mixed_offsets import Index
 
 
 class UnpredictableTimeError(PassFailedException):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tlf.analysis.buffers.ring_buffers import RingBuffer, trip_counts
 from tlf.analysis.buffers.tile_liveness import SharedStorage
 from tlf.dialects import tile
+from tlf.dialects.mixed_offsets import Index
 from tlf.planner.cost.program.affine_indices import UnpredictableTimeError
 from tlf.planner.cost.program.buffer_views import BufferView
 from tlf.planner.cost.program.instruction_nests import LoopCounter, Nest
@@ -17,7 +18,6 @@ from tlf.planner.cost.program.tile_reader import (
     ring_window_of,
 )
 from tlf.support.affine.index_access import AffineSum
-from tlf.support.affine.mixed_offsets import Index
 
 
 def read_parallel(reader: ScheduleReader, op: tile.WhileOp) -> None:

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from tlf.compiler.driver.driver import new_context, parse
 from tlf.compiler.driver.source import Source
 from tlf.dialects.target import load_target_spec
+from tlf.dialects.topological_order import move_before_terminator, sort_topologically
 from tlf.planner.partition.block_problem import problems_of
 from tlf.planner.partition.component_order import ComponentOrder
 
@@ -64,7 +65,10 @@ def _ordered(told: Told, tries: int) -> tuple[str, ...]:
     block = function.body.block
     parts = [each.nodes for each in problems_of(block, target.tile_levels[0])]
     assert len(parts) == 3
-    ComponentOrder(block, parts, target, told, tries).reorder_block()
+    order = ComponentOrder(block, parts, target, told, tries).find_fastest()
+    if order is not None:
+        move_before_terminator(order)
+        sort_topologically(block)
     module.verify()
     return _order(module)
 

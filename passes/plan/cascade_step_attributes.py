@@ -1,6 +1,6 @@
 """
-Attributes that the planner attaches to a group's reductions to describe their common
-loop.
+Helper of the pass `graph-group`: attributes of a group's reductions that describe the
+cascade which they form.
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ from tlf.dialects import graph
 from tlf.dialects.graph.residency import is_operand_resident, is_retained
 from tlf.dialects.target import Level
 from tlf.dialects.topological_order import move_before_terminator
+from tlf.passes.plan.group_merging import merge_operations
 from tlf.planner.cost.npu.outer_plan import OuterPlan
 from tlf.planner.partition.block_problem import BlockProblem
-from tlf.planner.partition.merged_group import merge_operations
 from tlf.support.partition import Schedule, Step, members
 
 

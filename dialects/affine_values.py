@@ -10,16 +10,11 @@ from xdsl.dialects import arith
 from xdsl.dialects.affine import ApplyOp
 from xdsl.dialects.builtin import AffineMapAttr, IntegerAttr
 from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import (
-    AffineBinaryOpExpr,
-    AffineBinaryOpKind,
-    AffineExpr,
-    AffineMap,
-)
+from xdsl.ir.affine import AffineExpr, AffineMap
 
+from tlf.dialects.mixed_offsets import Index
 from tlf.support.affine.affine_expressions import evaluate_expression
-from tlf.support.affine.index_access import AffineSum
-from tlf.support.affine.mixed_offsets import Index
+from tlf.support.affine.index_access import AffineSum, combine_sums
 
 SymbolRule: TypeAlias = Callable[[SSAValue], AffineSum | None]
 """
@@ -95,23 +90,6 @@ def sum_of_expression(
     (expression,) = map_.results
     dims, symbols = operands[: map_.num_dims], operands[map_.num_dims :]
     return evaluate_expression(expression, dims, symbols, AffineSum, combine_sums)
-
-
-def combine_sums(
-    expression: AffineBinaryOpExpr, lhs: AffineSum | None, rhs: AffineSum | None
-) -> AffineSum | None:
-    """Return the result of a binary expression; None if it is not affine."""
-    if lhs is None or rhs is None:
-        return None
-    match expression.kind:
-        case AffineBinaryOpKind.Add:
-            return lhs + rhs
-        case AffineBinaryOpKind.Mul:
-            return lhs.multiply(rhs)
-        case AffineBinaryOpKind.FloorDiv:
-            return lhs.floor_divide(rhs)
-        case _:
-            return None
 
 
 def value_of_symbol(symbol: Hashable) -> SSAValue:

@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import AffineMapAttr, IndexType
 from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineMap
 
-from tlf.support.affine.affine_values import affine_sum_of, affine_sum_over
+from tlf.dialects.affine_values import affine_sum_of, affine_sum_over
 from tlf.support.affine.index_access import AffineSum
 
 

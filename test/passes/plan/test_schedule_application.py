@@ -8,9 +8,9 @@ from xdsl.parser import Parser
 from tlf.compiler.driver.driver import new_context
 from tlf.dialects.graph.residency import needs_load
 from tlf.dialects.target import TargetSpec, load_target_spec
+from tlf.passes.plan.schedule_application import apply_schedule
 from tlf.planner.partition.block_problem import problem_of
 from tlf.planner.partition.group_cost_model import GroupCosts
-from tlf.planner.partition.schedule_application import apply_schedule
 from tlf.support.partition import Context, Schedule, Step
 
 READERS = """

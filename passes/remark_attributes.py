@@ -1,0 +1,10 @@
+"""Rewrite of passes on plans: attach collected remarks to functions."""
+
+from tlf.dialects.graph import add_shared_remark
+from tlf.planner.fusion.remark_collector import RemarkCollector
+
+
+def attach_remarks(remarks: RemarkCollector) -> None:
+    """Attach remarks to the functions that they are about."""
+    for (_, kind, text, topic), operations in remarks.operations.items():
+        add_shared_remark(operations, remarks.source, kind, text, topic, remarks.level)
