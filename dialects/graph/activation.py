@@ -84,7 +84,7 @@ def _evaluate_gelu(arithmetic: Arithmetic[Value], kind: GeluKind, x: Value) -> V
 @irdl_op_definition
 class ReluOp(UnaryOperation):
     """
-    Elementwise maximum of x and 0, NaN where x is NaN.
+    Elementwise maximum of 0 and x, NaN where x is NaN.
 
     ```mlir
     %y = graph.relu %x : tensor<4xf32>
@@ -95,13 +95,13 @@ class ReluOp(UnaryOperation):
     ELEMENTS: ClassVar = NUMBERS
 
     def compute(self, *operands: Array) -> Array:
-        return np.maximum(operands[0], operands[0].dtype.type(0))
+        return np.maximum(operands[0].dtype.type(0), operands[0])
 
     def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
         (element,) = elements
         zero = builder.insert(arith.ConstantOp(scalar_attribute(0, element.type)))
         kind = arith.MaximumfOp if is_float(element.type) else arith.MaxSIOp
-        return builder.insert(kind(element, zero)).results[0]
+        return builder.insert(kind(zero, element)).results[0]
 
 
 @irdl_op_definition

@@ -51,3 +51,26 @@ def test_the_sign_of_negative_zero(
     found = compile_module(Module(function), (x,), target=target)(x)
     torch.testing.assert_close(found, wanted, rtol=0, atol=0)
     assert T.signbit(found).equal(T.signbit(wanted))
+
+
+def limited(x: Tensor) -> tuple[Tensor, ...]:
+    return (
+        x.clamp(min=0.0),
+        x.clamp(min=-0.0),
+        x.clamp(max=0.0),
+        x.clamp(max=-0.0),
+        x.clamp(-0.0, 0.0),
+        F.relu(x),
+        F.relu6(x),
+        F.hardtanh(x, -1.0, -0.0),
+    )
+
+
+@pytest.mark.parametrize("target", ["reference", "npu", "triton"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_limits_of_zero_keep_the_sign_of_zero(dtype: torch.dtype, target: str):
+    x = T.tensor([0.0, -0.0, 2.0, -3.0, -0.0, 0.0], dtype=dtype)
+    found = compile_module(Module(limited), (x,), target=target)(x)
+    for actual, expected in zip(found, limited(x), strict=True):
+        torch.testing.assert_close(actual, expected, rtol=0, atol=0)
+        assert T.signbit(actual).equal(T.signbit(expected))

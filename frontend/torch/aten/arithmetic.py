@@ -183,10 +183,11 @@ def _radicand(at: Emitter, x: SSAValue) -> SSAValue:
 def _clamp(
     at: Emitter, x: Operand, low: Operand | None = None, high: Operand | None = None
 ) -> SSAValue:
+    # Of two zeros PyTorch returns `x`: on hosts, the second operand of an extremum.
     if low is not None:
-        x = at.apply(graph.MaximumOp, x, low)
+        x = at.apply(graph.MaximumOp, low, x)
     if high is not None:
-        x = at.apply(graph.MinimumOp, x, high)
+        x = at.apply(graph.MinimumOp, high, x)
     return at.to_result(at.cast(x, at.element))
 
 
@@ -197,7 +198,7 @@ def _hardtanh(at: Emitter, x: SSAValue, low: float = -1, high: float = 1) -> SSA
 
 @converts("clamp_max.default")
 def _clamp_max(at: Emitter, x: Operand, high: Operand) -> SSAValue:
-    return at.apply(graph.MinimumOp, x, high)
+    return at.apply(graph.MinimumOp, high, x)
 
 
 @converts("_to_copy.default")
