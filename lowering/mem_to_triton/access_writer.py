@@ -147,7 +147,7 @@ class AccessWriter:
             )
         text = f"tl.load({address})"
         if mask is not None:
-            text = f"tl.load({address}, mask={mask}{other_argument(op)})"
+            text = masked_load(op, address, mask)
         return (
             f"tl.broadcast_to({text}, {list(tile_shape)})" if invariant_dims else text
         )
@@ -280,19 +280,25 @@ def _is_implied_by_bounds(
     )
 
 
-def other_argument(op: mem.LoadOp | mem.GatherOp) -> str:
+def masked_load(op: mem.LoadOp | mem.GatherOp, address: str, mask: str) -> str:
     """
-    Return the `other` argument of a load, for masked elements; empty without a fill
-    value.
+    Return the expression of a masked load. Masked elements have the fill value of the
+    operation, if it has one.
+
+    Triton 3.6 repeats a negative 8-bit or 16-bit constant with the bits of its sign
+    extension, so that masked elements of a vectorized load are -1.
     """
     if op.fill_value is None:
-        return ""
+        return f"tl.load({address}, mask={mask})"
     type_ = element_type_of(op.value)
     text = literal(op.fill_value, type_)
+    if str(type_) in ("i8", "i16") and op.fill_value < 0:
+        fill = f"tl.full([], {text}, {triton_type_name(type_)})"
+        return f"tl.where({mask}, tl.load({address}, mask={mask}, other=0), {fill})"
     if str(type_) == "f64":
         # Triton rounds a Python literal to f32.
         text = f"tl.full([], {text}, tl.float64)"
-    return f", other={text}"
+    return f"tl.load({address}, mask={mask}, other={text})"
 
 
 def _scale_expression(text: str, factor: int) -> str:

@@ -27,8 +27,8 @@ from tlf.lowering.mem_to_triton.tile_broadcasting import (
 )
 
 COMBINERS = {
-    "_maximum": "tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)",
-    "_minimum": "tl.minimum(a, b, propagate_nan=tl.PropagateNan.ALL)",
+    "_maximum": "tl.maximum(a, b)",
+    "_minimum": "tl.minimum(a, b)",
     "_product": "a * b",
     "_and": "a & b",
     "_or": "a | b",
@@ -37,9 +37,9 @@ COMBINERS = {
 
 _COMBINER_OF = {
     "arith.andi": "_and",
-    "arith.maximumf": "_maximum",
+    "arith.maximumf": "maximum_nan",
     "arith.maxsi": "_maximum",
-    "arith.minimumf": "_minimum",
+    "arith.minimumf": "minimum_nan",
     "arith.minsi": "_minimum",
     "arith.mulf": "_product",
     "arith.muli": "_product",
@@ -122,7 +122,8 @@ class ComputeWriter:
             return f"tl.sum({text}, axis={dim})"
         if (combiner := _COMBINER_OF.get(combine.name)) is None:
             raise DiagnosticException(f"triton cannot reduce by {combine.name}")
-        self.combiners.add(combiner)
+        if combiner in COMBINERS:
+            self.combiners.add(combiner)
         return f"tl.reduce({text}, {dim}, {combiner})"
 
     def write_fill(self, op: mem.FillOp) -> None:

@@ -5,6 +5,7 @@ libdevice.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from math import prod
 
@@ -77,6 +78,14 @@ def fmod_wide(x, y):
     rest = libdevice.fmod(first.to(tl.float64), second.to(tl.float64))
     return rest.to(tl.float32).to(x.dtype)
 """,
+    **{
+        f"{name}_nan": f"""\
+@triton.jit
+def {name}_nan(x, y):
+    return tl.{name}(x, y, propagate_nan=tl.PropagateNan.ALL)
+"""
+        for name in ("maximum", "minimum")
+    },
     "awaited": """\
 @triton.jit
 def awaited(x):
@@ -109,6 +118,8 @@ Sources of device functions by name.
 - `expm1_approx`: for 16 bits, with two terms of the series.
 - `fmod_wide`: `fmod` in f64, because `fmod` in f32 flushes denormals to 0. The result
   is exact in the narrower type.
+- `maximum_nan`, `minimum_nan`: NaN where an operand is NaN. The launcher replaces their
+  definitions where the assembler loses NaN, see `extremum_check`.
 - `awaited`: identity of a product that waits for its matrix instructions.
 """
 
@@ -138,4 +149,8 @@ def device_function_of(op: Operation, shape: Sequence[int]) -> str | None:
 
 def device_functions_in(text: str) -> list[str]:
     """Return the sources of the device functions that a kernel calls."""
-    return [source for name, source in DEVICE_FUNCTIONS.items() if f"{name}(" in text]
+    return [
+        source
+        for name, source in DEVICE_FUNCTIONS.items()
+        if re.search(rf"\b{name}\b", text)
+    ]

@@ -12,7 +12,7 @@ from tlf.dialects import mem
 from tlf.lowering.mem_to_triton.access_writer import (
     AccessWriter,
     ValidExtents,
-    other_argument,
+    masked_load,
 )
 from tlf.lowering.mem_to_triton.element_positions import Position, Positions
 from tlf.lowering.mem_to_triton.element_types import element_type_of, shape_of
@@ -52,7 +52,7 @@ def gather_expression(access: AccessWriter, op: mem.GatherOp, indices: str) -> s
     condition = (
         is_valid_index if in_bounds is None else f"{is_valid_index} & {in_bounds}"
     )
-    return f"tl.load({address}, mask={condition}{other_argument(op)})"
+    return masked_load(op, address, condition)
 
 
 def _has_full_shape(positions: Positions, dims: Sequence[int | None]) -> bool:

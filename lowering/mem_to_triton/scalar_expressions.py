@@ -35,11 +35,9 @@ _FLOAT_INFIX = {
     "arith.negf": "-1.0 * {}",
 }
 
-_NAN = "propagate_nan=tl.PropagateNan.ALL"
-
 _FLOAT_CALLS = {
-    "arith.maximumf": f"tl.maximum({{}}, {{}}, {_NAN})",
-    "arith.minimumf": f"tl.minimum({{}}, {{}}, {_NAN})",
+    "arith.maximumf": "maximum_nan({}, {})",
+    "arith.minimumf": "minimum_nan({}, {})",
     "arith.maxnumf": "tl.maximum({}, {})",
     "arith.minnumf": "tl.minimum({}, {})",
     "mem.remf": "libdevice.fmod({}, {})",

@@ -53,6 +53,8 @@ INSTRUCTIONS: Mapping[str, Callable[..., np.ndarray]] = {
     "cvt.rn.f16x2.f32": np.positive,
     "cvt.rn.bf16x2.f32": np.positive,
     "mov.b32": np.positive,
+    "max.NaN.f32": np.maximum,
+    "min.NaN.f32": np.minimum,
 }
 """
 Functions of inline assembly, by the first of these mnemonics found in it. Results are

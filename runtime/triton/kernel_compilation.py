@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from tlf.runtime.triton.descriptor_check import find_wrong_products
+from tlf.runtime.triton.extremum_check import has_wrong_extrema
 from tlf.runtime.triton.kernel_admission import Facts, Variant
 from tlf.runtime.triton.ptxas_selection import OPTIONS, use_assembler
 
@@ -57,8 +58,8 @@ def read_facts(compiled: Any, limit: int) -> Facts:
         return Facts(shared, 0)
     descriptor_faults = find_wrong_products(compiled)
     # Spills are known only after loading; a wrong kernel need not be loaded.
-    if descriptor_faults:
-        return Facts(shared, 0, descriptor_faults)
+    if descriptor_faults or has_wrong_extrema(compiled):
+        return Facts(shared, 0, descriptor_faults, not descriptor_faults)
     load_kernel(compiled)
     return Facts(shared, SPILL_UNIT * int(compiled.n_spills))
 

@@ -64,7 +64,7 @@ def find_faults(found: KernelResources, capability: int = CAPABILITY) -> list[st
         )
     sentences += [
         f"kernel '{found.kernel}' is assembled wrongly: {each}"
-        for each in found.wrong_descriptors
+        for each in found.facts.assembler_faults
     ]
     return sentences
 

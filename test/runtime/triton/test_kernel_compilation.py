@@ -21,7 +21,7 @@ class Compiled:
     """A kernel that Triton compiled, loaded by the first access of `run`."""
 
     def __init__(self, launchers: Launchers, parameters: int) -> None:
-        self.asm = {"ttgir": ""}
+        self.asm = {"ttgir": "", "ptx": ""}
         self.metadata = SimpleNamespace(shared=0)
         self.n_spills = 0
         self.parameters = parameters
