@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
@@ -28,8 +29,10 @@ class RegisterLoads:
         registers because their accesses are too narrow.
         """
         counts = {True: 0, False: 0}
-        for value, count in _find_narrow_loads(tiling, accesses):
-            counts[_is_product_operand(tiling, value)] += count
+        if loads := list(_find_narrow_loads(tiling, accesses)):
+            dependents = _accumulation_users(tiling)
+            for value, count in loads:
+                counts[_is_product_operand(tiling, dependents, value)] += count
         return RegisterLoads(counts[True], counts[False])
 
 
@@ -56,12 +59,13 @@ def _find_narrow_loads(
             yield op.results[0], elements_of_box(tiled.result)
 
 
-def _is_product_operand(tiling: GroupTiling, value: SSAValue) -> bool:
+def _is_product_operand(
+    tiling: GroupTiling, dependents: AbstractSet[Operation], value: SSAValue
+) -> bool:
     """
-    Return `True` if a product reads a value, or one computed from it without
-    accumulation.
+    Return `True` if a product reads a value, or one computed from it without the
+    accumulating operations and their users, `dependents`.
     """
-    dependents = _accumulation_users(tiling)
     pending, visited = [value], set[SSAValue]()
     while pending:
         each = pending.pop()
