@@ -49,6 +49,7 @@ def test_exactly_once(name: str):
     stored_once(compiled.ir("program.npu"))
 
 
+@pytest.mark.one_in(1)
 @pytest.mark.parametrize("rows", [250, 700, 1025])
 def test_exactly_once_in_chunks(rows: int):
     """Stores in chunks, where rows of a tile are no multiple of eight."""

@@ -63,6 +63,7 @@ def test_element_types(lookup: Lookup, element: str, index: str):
     check(lookup.text, lookup.inputs(np.random.default_rng(2)))
 
 
+@pytest.mark.one_in(1)
 @pytest.mark.parametrize("lookup", [ROWS, Lookup("gather", (6, 9), (5, 9), 0)], ids=str)
 def test_targets_without_indexed_loads_compare(lookup: Lookup, rng: Generator):
     check(lookup.text, lookup.inputs(rng), "npu-tiny")

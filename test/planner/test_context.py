@@ -28,7 +28,7 @@ from tlf.tools.tlf_opt import main
 sys.argv = ["tlf-opt"]
 main([{program!r}, "--target", {target!r}, "-p", {passes!r}])
 """
-PASSES = "graph-group{level=L2},graph-partition{level=L2}"
+PASSES = "graph-group{level=L2},graph-partition{level=L2 max-evaluations=4}"
 ORDERS: tuple[list[str], ...] = (
     ["tlf.passes.plan.graph_partition", "tlf.lowering"],
     ["tlf.lowering.evaluator", "tlf.runtime.npu", "tlf.dialects.graph"],
