@@ -58,8 +58,10 @@ def axis_footprint_of(
 
 def is_in_bounds(access: IndexAccess, extents: Sequence[int], extent: int) -> bool:
     """Return `True` if every iteration accesses only indices within the tensor."""
-    last = sum(factor * (extents[each] - 1) for each, factor in access.terms)
-    return access.offset >= 0 and access.offset + last + access.width <= extent
+    spans = [factor * (extents[each] - 1) for each, factor in access.terms]
+    first = access.offset + sum(min(0, span) for span in spans)
+    last = access.offset + sum(max(0, span) for span in spans)
+    return first >= 0 and last + access.width <= extent
 
 
 def access_footprint_of(

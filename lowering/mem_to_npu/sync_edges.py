@@ -53,7 +53,7 @@ def check_prefetch_distance(
     op, (leaf,) = item.op, item.leaves[waiting]
     if iterations <= leaf.prefetch_distance:
         message = (
-            f"mem.dma: expected a move that can be issued {leaf.prefetch_distance} "
+            f"{op.name}: expected a move that can be issued {leaf.prefetch_distance} "
             "iterations ahead, "
             f"got one that depends on an instruction {iterations} iterations earlier"
         )

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from itertools import product
 from math import ceil, prod
+from operator import mul
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from tlf.analysis.bounds.access_footprint import (
     access_footprint_of,
     footprint_size,
+    is_in_bounds,
     min_bursts,
 )
 from tlf.analysis.bounds.array_passes import ContractionSteps, min_cells_of_row
@@ -185,3 +187,16 @@ def test_products_divide_between_engines(
             matrix += (1 - part) * cycles if macs else cycles
             other += part * 2 * macs / engines.vector_rate
         assert found <= max(matrix, other) + 1e-9
+
+
+@pytest.mark.parametrize("coefficients", [(2, 1), (-1, 1), (1, -2), (-1, -1)])
+def test_bounds_of_accesses_are_those_of_their_indices(coefficients: tuple[int, int]):
+    extents = (4, 3)
+    for offset, width in product(range(-2, 9), (1, 2)):
+        access = IndexAccess(tuple(enumerate(coefficients)), offset, width)
+        starts = [
+            offset + sum(map(mul, coefficients, at))
+            for at in product(*map(range, extents))
+        ]
+        expected = min(starts) >= 0 and max(starts) + width <= 9
+        assert is_in_bounds(access, extents, 9) == expected
